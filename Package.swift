@@ -1,0 +1,42 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+    name: "larder",
+    platforms: [.macOS(.v15), .iOS(.v16)],
+    dependencies: [
+        // The tests' TLS and HTTP/2 origin only; nothing that ships depends on these.
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.35.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
+    ],
+    targets: [
+        // A loopback origin that counts and misbehaves, and paints its own icons.
+        .target(name: "LarderTestSupport", path: "Tests/LarderTestSupport"),
+        .executableTarget(
+            name: "sample-origin", dependencies: ["LarderTestSupport"],
+            path: "Tests/SampleOrigin"),
+        .target(
+            name: "LarderTestTLS",
+            dependencies: [
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/LarderTestTLS", exclude: ["Certificates"]),
+        .testTarget(
+            name: "LarderTestSupportTests",
+            dependencies: [
+                "LarderTestSupport", "LarderTestTLS", "sample-origin",
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOTLS", package: "swift-nio"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

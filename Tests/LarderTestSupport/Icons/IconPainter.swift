@@ -1,0 +1,56 @@
+/// Makes valid little images without any library: the same bytes for the same arguments on every
+/// machine, and other bytes for another seed.
+///
+/// The encoders share no code with the inspector that they help to test.
+public enum IconPainter {
+    /// A PNG with an alpha channel.
+    public static func png(seed: Int, size: Int = 48) -> [UInt8] {
+        png(Icon(seed: seed), size: size)
+    }
+    /// A GIF with one picture.
+    public static func gif(seed: Int, size: Int = 48) -> [UInt8] {
+        gif(Icon(seed: seed), size: size)
+    }
+    /// A bitmap of 24 bits a pixel.
+    public static func bmp(seed: Int, size: Int = 48) -> [UInt8] {
+        bmp(Icon(seed: seed), size: size)
+    }
+    /// A Windows icon with a bitmap of 16 pixels and a PNG of `size`.
+    public static func ico(seed: Int, size: Int = 48) -> [UInt8] {
+        ico(Icon(seed: seed), size: size)
+    }
+    /// A baseline JPEG.
+    public static func jpeg(seed: Int, size: Int = 48) -> [UInt8] {
+        jpeg(Icon(seed: seed), size: size)
+    }
+    /// An SVG document of the given size.
+    public static func svg(seed: Int, size: Int = 48) -> [UInt8] {
+        svg(Icon(seed: seed), size: size)
+    }
+
+    /// A PNG with an alpha channel.
+    public static func png(_ icon: Icon, size: Int = 48) -> [UInt8] {
+        PNGEncoder.encode(icon, size: size)
+    }
+    /// A GIF with one picture.
+    public static func gif(_ icon: Icon, size: Int = 48) -> [UInt8] {
+        GIFEncoder.encode(Picture(icon, size: size), note: icon.note)
+    }
+    /// A bitmap of 24 bits a pixel.
+    public static func bmp(_ icon: Icon, size: Int = 48) -> [UInt8] {
+        BMPEncoder.encode(Picture(icon, size: size), note: icon.note)
+    }
+    /// A Windows icon with a bitmap of 16 pixels and a PNG of `size`.
+    public static func ico(_ icon: Icon, size: Int = 48) -> [UInt8] {
+        ICOEncoder.encode(
+            bitmap: Picture(icon, size: 16), png: png(icon, size: size), pngSize: size)
+    }
+    /// A baseline JPEG.
+    public static func jpeg(_ icon: Icon, size: Int = 48) -> [UInt8] {
+        JPEGEncoder.encode(Picture(icon, size: size), note: icon.note)
+    }
+    /// An SVG document of the given size.
+    public static func svg(_ icon: Icon, size: Int = 48) -> [UInt8] {
+        Array(SVGWriter.document(icon, size: size).utf8)
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+
+/// The sample manifests and icons that the repository ships, made anew.
+public enum SampleManifests {
+    /// The port that the samples' URLs name.
+    public static let port: UInt16 = 8642
+
+    /// Writes every sample file below a directory, over what is there; nothing else is touched.
+    ///
+    /// - Throws: what Foundation throws where a file cannot be written.
+    public static func write(to directory: String) throws {
+        let root = URL(fileURLWithPath: directory, isDirectory: true)
+        for (path, bytes) in files {
+            let file = root.appendingPathComponent(path)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data(bytes).write(to: file)
+        }
+    }
+
+    /// Every sample file's path, relative to the samples' directory, and its bytes.
+    public static let files: [String: [UInt8]] = {
+        var files = [
+            "apps.plist": SampleFormats.xmlPlist(classic),
+            "apps.binary.plist": SampleFormats.binaryPlist(classic),
+            "apps.jsonl": SampleFormats.jsonLines(classic),
+            "apps.json": SampleFormats.json(detailed),
+            "broken-entries.json": SampleFormats.json(broken),
+        ]
+        for (path, bytes) in SampleIcons.whole { files["icons/\(path)"] = bytes }
+        for (path, bytes) in SampleIcons.broken { files["icons/\(path)"] = bytes }
+        return files
+    }()
+
+    static func url(_ icon: String, host: String = "127.0.0.1") -> String {
+        "http://\(host):\(port)/icons/\(icon)"
+    }
+
+    /// As in every tutorial: a name, an icon, a number of downloads.
+    private static let classic = [
+        SampleApp("Notes", "notes.png", download: "1.2 M"),
+        SampleApp("Mail", "mail.png", download: "980 k"),
+        SampleApp("Camera", "camera.jpg", download: "2.4 M"),
+        SampleApp("Weather", "weather.png", download: "610 k"),
+        SampleApp("Maps & Routes", "maps.png", download: "3.1 M"),
+        SampleApp("Música", "music.png", download: "1.9 M"),
+        SampleApp("Kalender", "calendar.png", download: "450 k"),
+        SampleApp("Clock", "clock.png", download: "300 k"),
+        SampleApp("Alarm", "alarm.png", download: "120 k"),
+        SampleApp("Charts", "charts.gif", download: "88 k"),
+        SampleApp("お気に入り", "favourites.svg", download: "47 k"),
+        SampleApp("电话", "phone.png", download: "5.0 M"),
+        SampleApp("North", "north/icon.png", download: "12 k"),
+        SampleApp("South", "south/icon.png", host: "localhost", download: "11 k"),
+        SampleApp("Home", "home.svg", host: "localhost", download: "230 k"),
+        SampleApp("Search", "search.png", host: "localhost", download: "7.7 M"),
+    ]
+
+    /// Priorities, digests and lengths; the first four URLs are in the classic list, too.
+    private static let detailed = [
+        checked("Notes", "notes.png", download: "1.2 M"),
+        checked("Mail", "mail.png", download: "980 k").priority("veryHigh"),
+        SampleApp("Weather", "weather.png", download: "610 k").priority("high"),
+        SampleApp("Search", "search.png", host: "localhost", download: "7.7 M").priority(12),
+        SampleApp("Shop", "shop.png", download: "64 k").priority("low"),
+        checked("Books", "books.svg", download: "210 k"),
+        SampleApp("Chat", "chat.webp", download: "4.3 M").priority("high"),
+        SampleApp("Games", "games.gif", download: "1.1 M").priority("normal"),
+        SampleApp("Passwords", "passwords.png", download: "93 k")
+            .sha256(of: SampleIcons.whole["passwords.png"] ?? []),
+        SampleApp("Garden", "garden.avif", download: "38 k").priority(-2),
+        SampleApp("Health", "health.heic", download: "520 k"),
+        checked("Vault", "vault.ico", download: "77 k").priority("veryLow"),
+        SampleApp("Films", "films.bmp", host: "localhost", download: "640 k"),
+        SampleApp("Photos", "photos.jpg", host: "localhost", download: "2.2 M"),
+    ]
+
+    /// A good entry among some that are skipped and many that fail; `expect` says which and why.
+    private static let broken = [
+        SampleApp("Good", "notes.png", download: "1.2 M").with("expect", .text("fetched")),
+        entry("No icon", nil, expect: "skipped: no icon"),
+        entry("Empty icon", .text(""), expect: "skipped: no icon"),
+        entry("Number as icon", .number(42), expect: "failed: the icon is not a string"),
+        entry("Script", .text("javascript:alert(1)"), expect: "failed: unsupported scheme"),
+        entry("Local file", .text("file:///etc/hostname"), expect: "failed: unsupported scheme"),
+        entry("No URL", .text("http://[::1/icon.png"), expect: "failed: not a URL"),
+        entry("Bad priority", "notes.png", expect: "failed: unknown priority")
+            .priority("urgent"),
+        entry("Bad digest", "notes.png", expect: "failed: not a SHA-256 digest")
+            .with("integrity", .text("sha256-short")),
+        entry("Other bytes", "maps.png", expect: "failed: other bytes than stated")
+            .sha256(of: SampleIcons.whole["notes.png"] ?? []),
+        entry("Other size", "music.png", expect: "failed: another size than stated")
+            .with("size", .number(1)),
+        entry("Missing", "broken/missing.png", expect: "failed: status 404"),
+        entry("HTML page", "broken/page.png", expect: "failed: an HTML page, not an image"),
+        entry("Cut in half", "broken/half.png", expect: "failed: PNG ends too early"),
+        entry("Nothing", "broken/empty.png", expect: "failed: 0 bytes"),
+    ]
+
+    private static func checked(_ name: String, _ icon: String, download: String) -> SampleApp {
+        SampleApp(name, icon, download: download)
+            .integrity(of: SampleIcons.whole[icon] ?? [])
+    }
+
+    private static func entry(_ name: String, _ icon: String, expect: String) -> SampleApp {
+        entry(name, .text(url(icon)), expect: expect)
+    }
+
+    private static func entry(
+        _ name: String, _ icon: SampleApp.Value?, expect: String
+    ) -> SampleApp {
+        let fields =
+            [("name", .text(name)), ("icon", icon), ("expect", .text(expect))]
+            as [(String, SampleApp.Value?)]
+        return SampleApp(
+            fields: fields.compactMap { key, value in value.map { (key: key, value: $0) } })
+    }
+}

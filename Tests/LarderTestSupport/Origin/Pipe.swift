@@ -1,0 +1,21 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Two connected descriptors, both of them close-on-exec.
+struct Pipe {
+    let readEnd: Int32
+    let writeEnd: Int32
+
+    init() throws(OriginError) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw OriginError("pipe") }
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        readEnd = ends[0]
+        writeEnd = ends[1]
+    }
+}

@@ -1,0 +1,38 @@
+import Synchronization
+
+/// Which reply belongs to which request.
+final class Routes: Sendable {
+    typealias Handler = @Sendable (Request) -> Reply?
+
+    private struct State {
+        var exact: [String: Handler] = [:]
+        var general: [Handler] = []
+    }
+
+    private let state = Mutex(State())
+
+    func add(_ path: String, _ handler: @escaping Handler) {
+        state.withLock { $0.exact[path] = handler }
+    }
+
+    func add(_ handler: @escaping Handler) {
+        state.withLock { $0.general.append(handler) }
+    }
+
+    /// Drops the handlers, and with them whatever they refer to.
+    func removeAll() {
+        state.withLock { $0 = State() }
+    }
+
+    /// An exact route first, then the newest general one that answers, else 404.
+    func reply(to request: Request) -> Reply {
+        let (exact, general) = state.withLock { state in
+            (state.exact[request.target] ?? state.exact[request.path], state.general)
+        }
+        if let reply = exact?(request) { return reply }
+        for handler in general.reversed() {
+            if let reply = handler(request) { return reply }
+        }
+        return .status(404)
+    }
+}

@@ -1,0 +1,105 @@
+import Synchronization
+
+/// Who is connected and whose request is being answered, now and at most.
+///
+/// The maxima never exceed what the peers really did at one time: a request stops counting
+/// before its last byte is sent, and a peer that has left does not count towards a new maximum,
+/// even where its thread has not noticed yet.
+final class Traffic: Sendable {
+    /// Some connections, by the host they asked for, and the most there were at one time.
+    struct Census {
+        private var hosts: [Int: String] = [:]
+        private var countByHost: [String: Int] = [:]
+        private(set) var most = 0
+        private(set) var mostByHost: [String: Int] = [:]
+
+        mutating func add(_ connection: Int, host: String, isGone: (Int) -> Bool) {
+            guard hosts[connection] == nil else { return }
+            hosts[connection] = host
+            countByHost[host, default: 0] += 1
+            if isNewMaximum(host) {
+                for other in hosts.keys where other != connection && isGone(other) { remove(other) }
+            }
+            if isNewMaximum(host) {
+                most = max(most, hosts.count)
+                mostByHost[host] = max(mostByHost[host] ?? 0, countByHost[host] ?? 0)
+            }
+        }
+
+        mutating func remove(_ connection: Int) {
+            guard let host = hosts.removeValue(forKey: connection) else { return }
+            countByHost[host, default: 0] -= 1
+        }
+
+        mutating func forgetMost() {
+            most = 0
+            mostByHost = [:]
+        }
+
+        private func isNewMaximum(_ host: String) -> Bool {
+            hosts.count > most || (countByHost[host] ?? 0) > (mostByHost[host] ?? 0)
+        }
+    }
+
+    private struct State {
+        var opened = 0
+        var sockets: [Int: Int32] = [:]
+        var connections = Census()
+        var requests = Census()
+        var isStopped = false
+    }
+
+    private let state = Mutex(State())
+
+    var connectionsOpened: Int { state.withLock { $0.opened } }
+    var connections: Census { state.withLock { $0.connections } }
+    var requests: Census { state.withLock { $0.requests } }
+
+    /// Numbers a new connection; nil once the origin has stopped.
+    func opened(_ socket: Int32) -> Int? {
+        state.withLock { state in
+            guard !state.isStopped else { return nil }
+            state.opened += 1
+            state.sockets[state.opened] = socket
+            return state.opened
+        }
+    }
+
+    /// Forgets a connection. Its socket may be closed only after this.
+    func closed(_ connection: Int) {
+        state.withLock { state in
+            state.requests.remove(connection)
+            state.connections.remove(connection)
+            state.sockets[connection] = nil
+        }
+    }
+
+    func began(_ connection: Int, host: String) {
+        state.withLock { state in
+            let sockets = state.sockets
+            func isGone(_ other: Int) -> Bool { sockets[other].map(Socket.isAbandoned) ?? true }
+            state.connections.add(connection, host: host, isGone: isGone)
+            state.requests.add(connection, host: host, isGone: isGone)
+        }
+    }
+
+    func ended(_ connection: Int) {
+        state.withLock { $0.requests.remove(connection) }
+    }
+
+    /// Forgets the maxima, not who is there.
+    func reset() {
+        state.withLock { state in
+            state.connections.forgetMost()
+            state.requests.forgetMost()
+        }
+    }
+
+    /// Admits nobody any more and wakes every thread that waits on a connection.
+    func stop() {
+        state.withLock { state in
+            state.isStopped = true
+            for socket in state.sockets.values { Socket.shutDown(socket) }
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import NIOCore
+import Synchronization
+
+/// What a front has seen, and what it is to do wrong.
+final class FrontState: Sendable {
+    private struct State {
+        var protocols: [String] = []
+        var requests = 0
+        var connections: [ObjectIdentifier: Connection] = [:]
+        var mostConnections = 0
+        var mostStreams = 0
+        var mostStreamsOfOne = 0
+        var goAwayAfter: Int?
+        var resetPaths: Set<String> = []
+    }
+
+    private struct Connection {
+        var requests = 0
+        var streams = 0
+    }
+
+    /// What becomes of a request.
+    enum Fate {
+        case relayed
+        /// Relayed, after saying that no later request of this connection will be.
+        case relayedAsLast
+        case reset
+    }
+
+    private let state = Mutex(State())
+
+    var protocols: [String] { state.withLock { $0.protocols } }
+    var requests: Int { state.withLock { $0.requests } }
+    var mostConnections: Int { state.withLock { $0.mostConnections } }
+    var mostStreams: Int { state.withLock { $0.mostStreams } }
+    var mostStreamsOfOne: Int { state.withLock { $0.mostStreamsOfOne } }
+
+    func goAway(after count: Int?) { state.withLock { $0.goAwayAfter = count } }
+
+    func reset(_ path: String) { state.withLock { _ = $0.resetPaths.insert(path) } }
+
+    /// A connection has agreed on its protocol.
+    func opened(_ connection: any Channel, protocol name: String) {
+        state.withLock { state in
+            state.protocols.append(name)
+            state.connections[ObjectIdentifier(connection)] = Connection()
+            state.mostConnections = max(state.mostConnections, state.connections.count)
+        }
+    }
+
+    func closed(_ connection: any Channel) {
+        state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
+    }
+
+    func began(_ path: String, on connection: any Channel) -> Fate {
+        state.withLock { state in
+            state.requests += 1
+            let id = ObjectIdentifier(connection)
+            guard var entry = state.connections[id] else { return .relayed }
+            entry.requests += 1
+            entry.streams += 1
+            state.connections[id] = entry
+            let streams = state.connections.values.reduce(0) { $0 + $1.streams }
+            state.mostStreams = max(state.mostStreams, streams)
+            state.mostStreamsOfOne = max(state.mostStreamsOfOne, entry.streams)
+            if state.resetPaths.contains(path) { return .reset }
+            return entry.requests == state.goAwayAfter ? .relayedAsLast : .relayed
+        }
+    }
+
+    func ended(on connection: any Channel) {
+        state.withLock { $0.connections[ObjectIdentifier(connection)]?.streams -= 1 }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import LarderTestSupport
+
+func say(_ text: String) {
+    FileHandle.standardError.write(Data("\(text)\n".utf8))
+}
+
+func serve(_ options: Options) throws {
+    // Before the first thread starts, because each inherits this: only `sigwait` hears them.
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGHUP, SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+    pthread_sigmask(SIG_BLOCK, &signals, nil)
+
+    let icons = "\(options.directory)/icons"
+    guard FileManager.default.fileExists(atPath: icons) else {
+        throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: icons])
+    }
+    let origin = try Origin(port: options.port)
+    origin.serve(directory: icons, at: "/icons")
+    say("listening on \(origin.baseURL)")
+    if let file = options.readyFile {
+        try Data("\(origin.baseURL)\n".utf8).write(to: URL(fileURLWithPath: file), options: .atomic)
+    }
+    if options.endsWithInput {
+        Thread.detachNewThread {
+            while let data = try? FileHandle.standardInput.read(upToCount: 4096), !data.isEmpty {}
+            kill(getpid(), SIGTERM)
+        }
+    }
+    var signal: Int32 = 0
+    while sigwait(&signals, &signal) != 0 {}
+    origin.stop()
+    if let file = options.readyFile { try? FileManager.default.removeItem(atPath: file) }
+    say("\(origin.count()) requests served")
+}
+
+guard let options = Options(CommandLine.arguments.dropFirst()) else {
+    say(Options.usage)
+    exit(64)
+}
+do {
+    if let directory = options.samples {
+        try SampleManifests.write(to: directory)
+    } else {
+        try serve(options)
+    }
+} catch let error as OriginError where error.isAddressInUse {
+    say("sample-origin: port \(options.port) is taken by another process; choose one with --port")
+    exit(1)
+} catch let error as CocoaError where error.code == .fileNoSuchFile {
+    say("sample-origin: there is no directory \(error.filePath ?? options.directory)")
+    exit(1)
+} catch {
+    say("sample-origin: \(error)")
+    exit(1)
+}
