@@ -11,6 +11,13 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
     ],
     targets: [
+        .systemLibrary(
+            name: "CCurl", pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+
+        // Requests → verified byte streams; the only code that sees libcurl.
+        .target(name: "LarderTransfer", dependencies: ["CCurl"]),
+
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(name: "LarderTestSupport", path: "Tests/LarderTestSupport"),
         .executableTarget(
@@ -37,6 +44,9 @@ let package = Package(
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ]),
+        .testTarget(
+            name: "LarderTransferTests",
+            dependencies: ["LarderTransfer", "LarderTestSupport", "LarderTestTLS"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,0 +1,81 @@
+#ifndef LARDER_CCURL_SHIM_H
+#define LARDER_CCURL_SHIM_H
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <sys/socket.h>
+
+// Swift cannot call C's variadic functions: one typed wrapper per argument type.
+
+static inline CURLcode larder_easy_set_long(CURL *handle, CURLoption option, long value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode larder_easy_set_string(CURL *handle, CURLoption option, const char *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode larder_easy_set_pointer(CURL *handle, CURLoption option, void *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode larder_easy_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+// The signature of CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+typedef size_t (*larder_data_callback)(char *bytes, size_t size, size_t count, void *context);
+
+static inline CURLcode larder_easy_set_data_callback(CURL *handle, CURLoption option,
+                                                     larder_data_callback callback) {
+  return curl_easy_setopt(handle, option, callback);
+}
+
+static inline CURLcode larder_easy_set_open_socket_callback(CURL *handle,
+                                                            curl_opensocket_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
+}
+
+static inline CURLcode larder_easy_get_long(CURL *handle, CURLINFO info, long *value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode larder_easy_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode larder_easy_get_pointer(CURL *handle, CURLINFO info, void **value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLcode larder_easy_get_string(CURL *handle, CURLINFO info, const char **value) {
+  return curl_easy_getinfo(handle, info, value);
+}
+
+static inline CURLMcode larder_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return curl_multi_setopt(multi, option, value);
+}
+
+// The union inside CURLMsg, read for CURLMSG_DONE.
+static inline CURLcode larder_message_result(const CURLMsg *message) {
+  return message->data.result;
+}
+
+// The address inside a curl_sockaddr. Its `addr` is declared as a 16-byte sockaddr, but what lies
+// there is `addrlen` long (an IPv6 address is 28): only the place may be handed on, never a copy.
+static inline const struct sockaddr *larder_sockaddr(const struct curl_sockaddr *address) {
+  return &address->addr;
+}
+
+// A socket for the address that no child process inherits, or -1 with errno set.
+static inline int larder_open_socket(const struct curl_sockaddr *address) {
+#ifdef SOCK_CLOEXEC
+  return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+#else
+  int descriptor = socket(address->family, address->socktype, address->protocol);
+  if (descriptor >= 0) fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  return descriptor;
+#endif
+}
+
+#endif

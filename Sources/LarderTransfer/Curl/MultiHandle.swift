@@ -1,0 +1,89 @@
+import CCurl
+
+/// libcurl's multi handle: all transfers under way and the connections they share.
+///
+/// Belongs to the loop's thread.
+final class MultiHandle {
+    /// A failure of the multi interface itself; no transfer can go on after it.
+    struct Failure: Error {
+        let code: CURLMcode
+        var message: String { "libcurl: \(String(cString: curl_multi_strerror(code)))" }
+    }
+
+    private let pointer: UnsafeMutableRawPointer
+
+    init(configuration: TransferConfiguration) throws(Failure) {
+        guard CurlLibrary.initialization == .ok, let pointer = curl_multi_init() else {
+            throw Failure(code: CURLM_OUT_OF_MEMORY)
+        }
+        self.pointer = pointer
+        let total = max(1, configuration.maximumConnections)
+        try set(CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
+        try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
+        try set(CURLMOPT_MAXCONNECTS, total)
+        try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+    }
+
+    deinit {
+        curl_multi_cleanup(pointer)
+    }
+
+    private func set(_ option: CURLMoption, _ value: Int) throws(Failure) {
+        try check(larder_multi_set_long(pointer, option, value))
+    }
+
+    private func check(_ code: CURLMcode) throws(Failure) {
+        guard code == CURLM_OK else { throw Failure(code: code) }
+    }
+
+    func add(_ handle: EasyHandle) throws(Failure) {
+        try check(handle.add(to: pointer))
+    }
+
+    /// Takes a handle out, finished or not; an unfinished transfer's connection is closed.
+    func remove(_ handle: EasyHandle) {
+        handle.remove(from: pointer)
+    }
+
+    /// Moves every transfer as far as it goes without waiting.
+    func perform() throws(Failure) {
+        var running: Int32 = 0
+        try check(curl_multi_perform(pointer, &running))
+    }
+
+    /// The next transfer that came to its end, still in the multi handle, and how it ended.
+    func nextFinished() -> (handle: EasyHandle, result: CurlCode)? {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(pointer, &left) {
+            guard message.pointee.msg == CURLMSG_DONE,
+                let handle = EasyHandle.owner(of: message.pointee.easy_handle)
+            else { continue }
+            return (handle, CurlCode(larder_message_result(message)))
+        }
+        return nil
+    }
+
+    /// Waits for a socket, one of libcurl's timeouts or a ``Waker``.
+    func wait() throws(Failure) {
+        // The waker ends it early, so the time is only a bound on how long one wait may be.
+        try check(curl_multi_poll(pointer, nil, 0, 60_000, nil))
+    }
+
+    /// Ends ``wait()``, now or the next one, from any thread.
+    var waker: Waker { Waker(pointer: pointer) }
+
+    /// See ``MultiHandle/waker``.
+    ///
+    /// Unchecked because `curl_multi_wakeup` is the one function that libcurl allows on any thread;
+    /// who holds a waker must not use it once the multi handle is gone.
+    struct Waker: @unchecked Sendable {
+        fileprivate let pointer: UnsafeMutableRawPointer
+
+        func wake() {
+            curl_multi_wakeup(pointer)
+        }
+    }
+}
+
+@available(*, unavailable, message: "a multi handle belongs to the loop's thread")
+extension MultiHandle: Sendable {}

@@ -1,0 +1,70 @@
+/// Puts a response's head together from the lines libcurl hands over one by one: a status line,
+/// fields, an empty line; perhaps interim heads (1xx) before it and trailers after the body.
+struct ResponseHeadParser {
+    /// What a line led to.
+    enum Step {
+        case more
+        case head(ResponseHead)
+        case tooLarge
+        case malformed
+    }
+
+    private let limit: Int
+    private var received = 0
+    private var status: Int?
+    private var version = ""
+    private var lines: [UInt8] = []
+    private(set) var isComplete = false
+
+    /// - Parameter limit: bytes, over everything that is ever added.
+    init(limit: Int) {
+        self.limit = limit
+        lines.reserveCapacity(512)
+    }
+
+    mutating func add(_ line: UnsafeRawBufferPointer) -> Step {
+        received += line.count
+        guard received <= limit else { return .tooLarge }
+        guard !isComplete else { return .more }
+        guard let status else { return addStatusLine(line) }
+        guard !Self.isEmpty(line) else { return end(status) }
+        addField(line)
+        return .more
+    }
+
+    private mutating func addStatusLine(_ line: UnsafeRawBufferPointer) -> Step {
+        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8) else { return .malformed }
+        let digits = parts[1].prefix { $0 >= 0x30 && $0 <= 0x39 }
+        guard digits.count == 3 else { return .malformed }
+        status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        version = String(decoding: parts[0].dropFirst(5), as: UTF8.self)
+        return .more
+    }
+
+    private mutating func addField(_ line: UnsafeRawBufferPointer) {
+        // A line that begins with a blank continues the one before (RFC 9112, section 5.2).
+        if line[0] == 0x20 || line[0] == 0x09 {
+            while let last = lines.last, last == 0x0A || last == 0x0D { lines.removeLast() }
+        }
+        lines.append(contentsOf: line)
+        if lines.last != 0x0A { lines.append(0x0A) }
+    }
+
+    private mutating func end(_ status: Int) -> Step {
+        if status < 200 {
+            self.status = nil
+            lines.removeAll(keepingCapacity: true)
+            return .more
+        }
+        isComplete = true
+        defer { lines = [] }
+        return .head(
+            ResponseHead(
+                status: status, protocolVersion: version, headers: HeaderFields(lines: lines)))
+    }
+
+    private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
+    }
+}

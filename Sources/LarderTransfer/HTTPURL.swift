@@ -1,0 +1,177 @@
+import CCurl
+
+/// An absolute `http` or `https` URL in one canonical spelling.
+///
+/// Parsed by libcurl's own URL parser (RFC 3986 and its "curl URL syntax" notes), so that what is
+/// checked here is what is connected to. Canonical means: scheme and host in lower case, an
+/// international host name in its ASCII form (`xn--`, UTS #46), no default port, no fragment, dot
+/// segments resolved, bytes outside ASCII percent-encoded, a path of at least `/`, and numeric
+/// IPv4 hosts in dotted form. Two URLs are equal if they are spelled alike.
+public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
+    /// The canonical spelling, credentials included: what a request is made of and the index is
+    /// keyed by. Show ``description`` to people instead.
+    public let string: String
+    /// `http` or `https`.
+    public let scheme: Scheme
+    /// The host in lower case; an IPv6 address keeps its brackets.
+    public let host: String
+    /// The port, the scheme's default filled in.
+    public let port: Int
+    /// The spelling for people: the userinfo part, where there is one, reads `***`.
+    public let description: String
+
+    /// The schemes that are fetched.
+    public enum Scheme: String, Sendable {
+        /// Plain HTTP.
+        case http
+        /// HTTP over TLS.
+        case https
+    }
+
+    /// Why a text is not a fetchable URL.
+    public enum ParseError: Error, Equatable, Sendable {
+        /// A scheme that is not fetched, such as `file` or `javascript`.
+        case unsupportedScheme(String)
+        /// No scheme, and there is no base to resolve against.
+        case relativeWithoutBase
+        /// libcurl's parser refuses it; the reason is its own words.
+        case malformed(String)
+    }
+
+    /// Scheme, host and port: what a connection is made to and a request limit counts.
+    public var origin: String { "\(scheme.rawValue)://\(host):\(port)" }
+
+    /// Whether they are spelled alike.
+    public static func == (left: HTTPURL, right: HTTPURL) -> Bool {
+        left.string == right.string
+    }
+
+    /// Feeds the spelling alone.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(string)
+    }
+
+    /// Parses `text`, ignoring blanks around it.
+    ///
+    /// - Parameter base: what a relative reference is resolved against (RFC 3986, section 5).
+    public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
+        let text = text.trimmingASCIIWhitespace()
+        guard let handle = curl_url() else { throw .malformed("out of memory") }
+        defer { curl_url_cleanup(handle) }
+
+        if let scheme = Self.explicitScheme(of: text) {
+            guard Scheme(rawValue: scheme) != nil else { throw .unsupportedScheme(scheme) }
+        } else {
+            guard let base else { throw .relativeWithoutBase }
+            try Self.set(handle, CURLUPART_URL, base.string)
+        }
+        try Self.set(handle, CURLUPART_URL, text.percentEncodingNonASCII())
+        curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
+        try Self.setASCIIHost(handle)
+
+        guard let host = Self.get(handle, CURLUPART_HOST)?.asciiLowercased(), !host.isEmpty else {
+            throw .malformed("no host")
+        }
+        try Self.set(handle, CURLUPART_HOST, host)
+        guard
+            let scheme = Self.get(handle, CURLUPART_SCHEME).flatMap({ Scheme(rawValue: $0) }),
+            let port = Self.get(handle, CURLUPART_PORT, UInt32(CURLU_DEFAULT_PORT))
+                .flatMap({ Int($0) }), port > 0,
+            let string = Self.get(handle, CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT))
+        else { throw .malformed("not a complete URL") }
+
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.string = string
+        self.description = Self.masked(handle, string)
+    }
+
+    /// The scheme in lower case, where the text begins with one (RFC 3986, section 3.1).
+    private static func explicitScheme(of text: String) -> String? {
+        guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+        let scheme = text[..<colon]
+        guard let first = scheme.utf8.first, first.isASCIILetterOrDigit, first > 0x39,
+            scheme.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "+-.".utf8.contains($0) })
+        else { return nil }
+        return String(scheme).asciiLowercased()
+    }
+
+    private static func setASCIIHost(_ handle: OpaquePointer) throws(ParseError) {
+        guard let host = get(handle, CURLUPART_HOST), host.utf8.contains(where: { $0 >= 0x80 })
+        else { return }
+        guard
+            let ascii = UTF8Locale.run({ get(handle, CURLUPART_HOST, UInt32(CURLU_PUNYCODE)) }),
+            // A full-width slash, for one, has become a slash.
+            ascii.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-._".utf8.contains($0) })
+        else { throw .malformed("the host is no international domain name") }
+        try set(handle, CURLUPART_HOST, ascii)
+        // Parsed anew, since full-width digits and dots may have turned out to be an IPv4 address.
+        guard let url = get(handle, CURLUPART_URL) else { throw .malformed("not a complete URL") }
+        try set(handle, CURLUPART_URL, url)
+    }
+
+    private static func set(
+        _ handle: OpaquePointer, _ part: CURLUPart, _ value: String, flags: UInt32 = 0
+    ) throws(ParseError) {
+        // A NUL would cut the C string short, and what follows would go unchecked.
+        guard !value.utf8.contains(0) else { throw .malformed("contains a NUL") }
+        let code = curl_url_set(handle, part, value, flags)
+        guard code == CURLUE_OK else { throw .malformed(String(cString: curl_url_strerror(code))) }
+    }
+
+    private static func get(
+        _ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0
+    ) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &value, flags) == CURLUE_OK, let value else { return nil }
+        defer { curl_free(value) }
+        return String(cString: value)
+    }
+
+    private static func masked(_ handle: OpaquePointer, _ string: String) -> String {
+        guard get(handle, CURLUPART_USER) != nil || get(handle, CURLUPART_PASSWORD) != nil,
+            curl_url_set(handle, CURLUPART_USER, "***", 0) == CURLUE_OK,
+            curl_url_set(handle, CURLUPART_PASSWORD, nil, 0) == CURLUE_OK
+        else { return string }
+        return get(handle, CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT)) ?? "(not shown)"
+    }
+}
+
+extension String {
+    fileprivate func trimmingASCIIWhitespace() -> String {
+        func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (byte >= 0x09 && byte <= 0x0D) }
+        guard let first = utf8.first, let last = utf8.last, isBlank(first) || isBlank(last) else {
+            return self
+        }
+        let trimmed = utf8.drop(while: isBlank)
+        let end = trimmed.lastIndex { !isBlank($0) }.map { trimmed.index(after: $0) }
+        return String(trimmed[..<(end ?? trimmed.startIndex)]) ?? self
+    }
+
+    /// The host too, which libcurl decodes again. libcurl would do it, but in upper or lower case
+    /// depending on its version, and the index must find again what it was told.
+    fileprivate func percentEncodingNonASCII() -> String {
+        guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
+        let digits = Array("0123456789ABCDEF".utf8)
+        let encoded = utf8.flatMap { byte in
+            byte < 0x80 ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    fileprivate func asciiLowercased() -> String {
+        guard utf8.contains(where: { $0 >= 0x41 && $0 <= 0x5A }) else { return self }
+        return String(
+            decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isASCIILetterOrDigit: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+}

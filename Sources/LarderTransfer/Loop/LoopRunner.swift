@@ -1,0 +1,162 @@
+/// The loop itself: hands what the inbox holds to libcurl, lets libcurl work, ends what is done.
+///
+/// Belongs to the loop's thread.
+final class LoopRunner {
+    private let configuration: TransferConfiguration
+    private let inbox: LoopInbox
+    private let multi: MultiHandle
+    private var backlog: TransferBacklog
+    private var underWay: [TransferID: EasyHandle] = [:]
+    /// Handles between two transfers; never more than the most that were under way at once.
+    private var idle: [EasyHandle]
+
+    init(configuration: TransferConfiguration, inbox: LoopInbox) throws(TransferError) {
+        self.configuration = configuration
+        self.inbox = inbox
+        do throws(MultiHandle.Failure) {
+            multi = try MultiHandle(configuration: configuration)
+        } catch {
+            throw TransferError(code: .other, message: error.message)
+        }
+        // The first one now, so that a libcurl that is too old is told at once, and once.
+        idle = [try EasyHandle(configuration: configuration)]
+        backlog = TransferBacklog(
+            limit: configuration.maximumConnections,
+            limitPerOrigin: configuration.maximumConnectionsPerHost)
+    }
+
+    /// Runs until ``LoopInbox/stop()``.
+    func run() {
+        do {
+            var commands: [LoopInbox.Command] = []
+            while inbox.take(&commands) {
+                for command in commands { carryOut(command) }
+                commands.removeAll(keepingCapacity: true)
+                beginNext()
+                try multi.perform()
+                let isBusy = endFinished()
+                if !isBusy, inbox.fallAsleep(multi.waker) {
+                    try multi.wait()
+                    inbox.wakeUp()
+                }
+            }
+            end(commands, .cancelled, "cancelled: the transfers were shut down")
+        } catch {
+            end([], .other, error.message)
+        }
+    }
+
+    private func carryOut(_ command: LoopInbox.Command) {
+        switch command {
+        case .start(let order): backlog.add(order)
+        case .cancel(let id): cancel(id)
+        case .resume(let id): resume(id)
+        }
+    }
+
+    private func beginNext() {
+        while let order = backlog.next() {
+            do throws(TransferError) {
+                try begin(order)
+            } catch {
+                backlog.ended(order, reachable: true)
+                order.end(.failure(error))
+            }
+        }
+    }
+
+    private func begin(_ order: TransferOrder) throws(TransferError) {
+        let handle: EasyHandle
+        if let last = idle.popLast() {
+            handle = last
+        } else {
+            handle = try EasyHandle(configuration: configuration)
+        }
+        do throws(TransferError) {
+            // Who waits for another's connection to a host that does not answer waits in a line
+            // in which everybody takes the whole connect timeout.
+            try handle.begin(
+                Transfer(order: order, configuration: configuration),
+                sharesConnection: !backlog.isUnreachable(order.origin))
+            do throws(MultiHandle.Failure) {
+                try multi.add(handle)
+            } catch {
+                throw TransferError(code: .other, url: order.request.url, message: error.message)
+            }
+        } catch {
+            _ = handle.end()
+            idle.append(handle)
+            throw error
+        }
+        underWay[order.id] = handle
+    }
+
+    private func cancel(_ id: TransferID) {
+        if let handle = underWay[id] {
+            leave(handle, id, reachable: true)?.order.endAsCancelled()
+        } else {
+            backlog.remove(id)?.endAsCancelled()
+        }
+    }
+
+    private func resume(_ id: TransferID) {
+        guard let handle = underWay[id], handle.transfer?.isPaused == true else { return }
+        let code = handle.resume()
+        if code != .ok { finish(handle, code) }
+    }
+
+    /// - Returns: whether there were any.
+    private func endFinished() -> Bool {
+        var found = false
+        while let (handle, code) = multi.nextFinished() {
+            finish(handle, code)
+            found = true
+        }
+        return found
+    }
+
+    private func finish(_ handle: EasyHandle, _ code: CurlCode) {
+        guard let transfer = handle.transfer else { return }
+        let outcome = TransferOutcome(
+            transfer: transfer, handle: handle, curlCode: code, configuration: configuration
+        ).result
+        leave(handle, transfer.order.id, reachable: outcome.hadConnection)
+        transfer.order.end(outcome)
+    }
+
+    @discardableResult
+    private func leave(_ handle: EasyHandle, _ id: TransferID, reachable: Bool) -> Transfer? {
+        multi.remove(handle)
+        underWay[id] = nil
+        idle.append(handle)
+        let transfer = handle.end()
+        if let transfer { backlog.ended(transfer.order, reachable: reachable) }
+        return transfer
+    }
+
+    /// Ends everything: what is under way, what waits and what is still in the inbox.
+    private func end(
+        _ commands: [LoopInbox.Command], _ code: TransferError.Code, _ message: String
+    ) {
+        for (id, handle) in underWay.sorted(by: { $0.key.number < $1.key.number }) {
+            leave(handle, id, reachable: true)?.order.end(code, message)
+        }
+        for order in backlog.removeAll() { order.end(code, message) }
+        for case .start(let order) in commands + inbox.close(code, message) {
+            order.end(code, message)
+        }
+    }
+}
+
+@available(*, unavailable, message: "the loop belongs to its thread")
+extension LoopRunner: Sendable {}
+
+extension Result<TransferMetrics, TransferError> {
+    fileprivate var hadConnection: Bool {
+        guard case .failure(let error) = self else { return true }
+        return switch error.code {
+        case .connectTimeout, .connectFailed, .connectionRefused: false
+        default: true
+        }
+    }
+}

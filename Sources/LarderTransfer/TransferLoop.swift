@@ -1,0 +1,73 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
+/// Fetches URLs, many at once, on one thread.
+///
+///     let loop = try TransferLoop(configuration: TransferConfiguration())
+///     loop.start(TransferRequest(url: url), receiver: receiver)
+///
+/// Connections are kept and shared, HTTP/2 is used where a server offers it over TLS, certificates
+/// are verified, and nothing of the environment (proxies, cookies) has a say. A redirect is handed
+/// back as the response it is: the request that follows it then passes the same checks.
+///
+/// Every function may be called on any thread, within a receiver's too.
+public final class TransferLoop: Sendable {
+    private let inbox: LoopInbox
+    private let thread: LoopThread
+
+    /// Starts the thread.
+    ///
+    /// - Throws: ``TransferError`` if the file of certificate authorities cannot be read, libcurl
+    ///   is too old (before 7.88), or the system has no memory or thread to give.
+    public init(configuration: TransferConfiguration = .init()) throws(TransferError) {
+        if let file = configuration.certificateAuthorities, access(file, R_OK) != 0 {
+            let reason = String(cString: strerror(errno))
+            throw TransferError(
+                code: .tls, message: "certificate authorities: \(file): \(reason)")
+        }
+        let inbox = LoopInbox()
+        let runner = try LoopRunner(configuration: configuration, inbox: inbox)
+        guard let thread = LoopThread(runner) else {
+            throw TransferError(code: .other, message: "the system has no thread to give")
+        }
+        self.inbox = inbox
+        self.thread = thread
+    }
+
+    deinit {
+        shutdown()
+    }
+
+    /// Begins a transfer as soon as ``TransferConfiguration/maximumConnections`` and
+    /// ``TransferConfiguration/maximumConnectionsPerHost`` have room for it; returns at once.
+    ///
+    /// - Parameter receiver: kept until it hears the end, which it does exactly once, always.
+    @discardableResult
+    public func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
+        inbox.start(request, receiver)
+    }
+
+    /// Ends a transfer as ``TransferError/Code-swift.enum/cancelled``; of one that has ended, or
+    /// was never there, nothing is heard.
+    public func cancel(_ id: TransferID) {
+        inbox.post(.cancel(id))
+    }
+
+    /// Goes on with a transfer whose receiver answered ``ReceiveVerdict/pause``.
+    public func resume(_ id: TransferID) {
+        inbox.post(.resume(id))
+    }
+
+    /// Cancels all transfers, those waiting included, and returns once everybody has heard their
+    /// end and the thread is gone; within a receiver's call it returns at once instead. What is
+    /// started afterwards ends as cancelled. Calling it again does no harm.
+    public func shutdown() {
+        inbox.stop()
+        thread.join()
+    }
+}

@@ -1,0 +1,29 @@
+/// Who hears what becomes of a transfer.
+///
+/// Every call comes on the loop's thread, which all transfers share: do not block in them. The
+/// calls for one transfer come in order: at most one head, then any number of bytes, then exactly
+/// one end. (A transfer started after ``TransferLoop/shutdown()`` hears its end within `start`.)
+public protocol TransferReceiver: AnyObject, Sendable {
+    /// The head of the final response; interim ones (1xx) are swallowed.
+    ///
+    /// - Returns: `false` to have no body: the transfer then ends as
+    ///   ``TransferError/Code-swift.enum/abandoned``.
+    func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
+
+    /// The next bytes of the body, decoded, valid during the call only.
+    func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict
+
+    /// The end. The loop lets go of the receiver after this.
+    func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>)
+}
+
+/// A receiver's answer to bytes.
+public enum ReceiveVerdict: Sendable {
+    /// They are taken; go on.
+    case proceed
+    /// They are not taken; deliver them again, perhaps with more, after
+    /// ``TransferLoop/resume(_:)``. A paused transfer does not stall, but its total timeout runs.
+    case pause
+    /// No more; the transfer ends as ``TransferError/Code-swift.enum/abandoned``.
+    case stop
+}

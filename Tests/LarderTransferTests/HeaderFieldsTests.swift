@@ -1,0 +1,39 @@
+import Testing
+
+@testable import LarderTransfer
+
+@Suite struct HeaderFieldsTests {
+    let fields = HeaderFields(
+        lines: Array("Set-Cookie: a=1\r\nETag:\"x y\" \t\r\nset-cookie:\tb=2\r\nX-Empty:\r\n".utf8))
+
+    @Test func findsByNameWhateverTheCase() {
+        #expect(fields[first: "etag"] == "\"x y\"")
+        #expect(fields[first: "ETAG"] == "\"x y\"")
+        #expect(fields[first: "Set-Cookie"] == "a=1")
+        #expect(fields[first: "X-Empty"] == "")
+    }
+
+    @Test func aPartOfANameIsNotTheName() {
+        #expect(fields[first: "ETa"] == nil)
+        #expect(fields[first: "ETag2"] == nil)
+        #expect(fields[first: ""] == nil)
+    }
+
+    @Test func keepsOrderAndEveryValue() {
+        #expect(fields.all("SET-COOKIE") == ["a=1", "b=2"])
+        #expect(fields.all("Missing").isEmpty)
+        #expect(fields.fields.map(\.name) == ["Set-Cookie", "ETag", "set-cookie", "X-Empty"])
+    }
+
+    @Test func isMadeFromPairs() {
+        let fields = HeaderFields([("A", "1"), ("b", "2"), ("A", "3")])
+        #expect(fields.all("a") == ["1", "3"])
+        #expect(fields[first: "B"] == "2")
+        #expect(HeaderFields().fields.isEmpty)
+    }
+
+    @Test func bytesThatAreNoUTF8AreReplaced() {
+        let fields = HeaderFields(lines: Array("X: ".utf8) + [0xFC, 0x0A])
+        #expect(fields[first: "x"] == "\u{FFFD}")
+    }
+}

@@ -1,0 +1,108 @@
+import LarderTestSupport
+import LarderTestTLS
+import LarderTransfer
+import Testing
+
+/// How connections are shared.
+@Suite(.timeLimit(.minutes(1))) struct MultiHandleTests {
+    let origin: Origin
+
+    init() throws {
+        origin = try Origin()
+        origin.onAny { _ in .ok("body") }
+    }
+
+    @Test func keepsAConnectionForTheNextTransfer() async throws {
+        try await withClient { client in
+            for number in 0..<5 {
+                let metrics = try await client.fetch(origin.url("/\(number)")).metrics()
+                #expect(metrics.reusedConnection == (number > 0))
+            }
+            #expect(origin.connectionsOpened == 1)
+        }
+    }
+
+    @Test func replacesAConnectionThatHasDied() async throws {
+        // Closed after the whole body, without a word.
+        origin.on("/dies", Reply.ok("body").cut(after: 4))
+        try await withClient { client in
+            for _ in 0..<5 {
+                let recorder = try await client.fetch(origin.url("/dies"))
+                #expect(await recorder.error() == nil)
+            }
+            #expect(origin.connectionsOpened == 5)
+        }
+    }
+
+    @Test func opensNoMoreConnectionsThanAllowed() async throws {
+        let gate = try Gate()
+        origin.onAny { $0.path.hasPrefix("/held") ? Reply.ok("x").heldBy(gate) : nil }
+        try await withClient {
+            $0.maximumConnections = 5
+            $0.maximumConnectionsPerHost = 3
+        } _: { client in
+            for number in 0..<20 {
+                try client.start(origin.url("/held/\(number)"))
+                try client.start(origin.url("/held/\(number)", host: "localhost"))
+            }
+            try await origin.waitForRequests(5)
+            gate.open()
+            for recorder in client.recorders { _ = try await recorder.metrics() }
+            #expect(origin.mostConcurrentRequests == 5)
+            #expect(origin.mostConcurrentRequests(host: "127.0.0.1") <= 3)
+            #expect(origin.mostConcurrentRequests(host: "localhost") <= 3)
+            #expect(origin.mostConcurrentConnections <= 5)
+        }
+    }
+
+    @Test func sharesOneConnectionOverHTTP2() async throws {
+        let gate = try Gate()
+        origin.onAny { _ in Reply.ok("body").heldBy(gate) }
+        let front = try TLSFront(originPort: origin.port)
+        defer { front.stop() }
+        try await withClient {
+            $0.certificateAuthorities = TestCertificates.authorityPath
+        } _: { client in
+            for number in 0..<6 { try client.start(front.url("/\(number)")) }
+            try await origin.waitForRequests(6)
+            gate.open()
+            for recorder in client.recorders {
+                _ = try await recorder.metrics()
+                #expect(recorder.text == "body")
+                #expect(recorder.heads.first?.protocolVersion == "2")
+            }
+            #expect(front.protocols == ["h2"])
+            #expect(front.mostConcurrentStreamsPerConnection == 6)
+        }
+    }
+
+    @Test func usesHTTP1WhereHTTP2IsNotOffered() async throws {
+        let front = try TLSFront(originPort: origin.port, offer: [.http1])
+        defer { front.stop() }
+        try await withClient {
+            $0.certificateAuthorities = TestCertificates.authorityPath
+        } _: { client in
+            for number in 0..<20 { try client.start(front.url("/\(number)")) }
+            for recorder in client.recorders {
+                _ = try await recorder.metrics()
+                #expect(recorder.heads.first?.protocolVersion == "1.1")
+            }
+            #expect(front.mostConcurrentConnections <= 6)
+        }
+    }
+
+    @Test func goesOnElsewhereAfterGoAway() async throws {
+        let front = try TLSFront(originPort: origin.port)
+        defer { front.stop() }
+        front.goAwayAfter(4)
+        try await withClient {
+            $0.certificateAuthorities = TestCertificates.authorityPath
+        } _: { client in
+            for number in 0..<12 {
+                let recorder = try await client.fetch(front.url("/\(number)"))
+                #expect(await recorder.error() == nil)
+            }
+            #expect(front.protocols.count >= 3)
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import Testing
+
+@testable import LarderTransfer
+
+@Suite struct ResponseHeadParserTests {
+    /// What the lines led to: a head, an error's name, or nil for neither.
+    private func parse(_ lines: [String], limit: Int = 1000) -> (ResponseHead?, String?) {
+        var parser = ResponseHeadParser(limit: limit)
+        var found: ResponseHead?
+        for line in lines {
+            switch Array(line.utf8).withUnsafeBytes({ parser.add($0) }) {
+            case .more: break
+            case .head(let head): found = head
+            case .tooLarge: return (found, "too large")
+            case .malformed: return (found, "malformed")
+            }
+        }
+        return (found, nil)
+    }
+
+    @Test func readsStatusVersionAndFields() throws {
+        let (head, _) = parse(["HTTP/1.1 404 Not Found\r\n", "A: 1\r\n", "B: 2\r\n", "\r\n"])
+        #expect(head?.status == 404)
+        #expect(head?.protocolVersion == "1.1")
+        #expect(head?.headers.fields.map(\.name) == ["A", "B"])
+        #expect(parse(["HTTP/2 200 \r\n", "\r\n"]).0?.protocolVersion == "2")
+        #expect(parse(["HTTP/1.0 200\r\n", "\r\n"]).0?.status == 200)
+    }
+
+    @Test func swallowsInterimHeads() {
+        let (head, _) = parse([
+            "HTTP/1.1 103 Early Hints\r\n", "Link: x\r\n", "\r\n", "HTTP/1.1 200 OK\r\n",
+            "A: 1\r\n",
+            "\r\n",
+        ])
+        #expect(head?.status == 200)
+        #expect(head?.headers[first: "Link"] == nil)
+        #expect(head?.headers[first: "A"] == "1")
+    }
+
+    @Test func joinsContinuedLines() {
+        let (head, _) = parse(["HTTP/1.1 200 OK\r\n", "A: 1\r\n", "\t2\r\n", "B: 3\r\n", "\r\n"])
+        #expect(head?.headers[first: "A"] == "1\t2")
+        #expect(head?.headers[first: "B"] == "3")
+    }
+
+    @Test func ignoresTrailers() {
+        let (head, error) = parse(["HTTP/1.1 200 OK\r\n", "\r\n", "X: late\r\n", "\r\n"])
+        #expect(head?.headers[first: "X"] == nil)
+        #expect(error == nil)
+    }
+
+    @Test func limitsEverythingTogether() {
+        let lines = [
+            "HTTP/1.1 100 Continue\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n", "T: x\r\n",
+        ]
+        let size = lines.reduce(0) { $0 + $1.utf8.count }
+        #expect(parse(lines, limit: size).1 == nil)
+        #expect(parse(lines, limit: size - 1).1 == "too large")
+    }
+
+    @Test(arguments: ["HTTX/1.1 200 OK\r\n", "HTTP/1.1\r\n", "HTTP/1.1 20 OK\r\n", "\r\n"])
+    func refusesWhatIsNoStatusLine(_ line: String) {
+        #expect(parse([line]).1 == "malformed")
+    }
+}
