@@ -1,0 +1,11 @@
+#ifndef LARDER_CLARDERSYSTEM_SHIM_H
+#define LARDER_CLARDERSYSTEM_SHIM_H
+
+#ifdef __linux__
+#include <sys/vfs.h>
+
+// syncfs(2) stands behind _GNU_SOURCE, which Swift's Glibc module is built without.
+int syncfs(int descriptor);
+#endif
+
+#endif

@@ -1,0 +1,41 @@
+import Foundation
+
+/// What a cache holds, counted and not estimated.
+public struct CacheStatus: Sendable {
+    /// The root's absolute path.
+    public let path: String
+    /// The index's counts.
+    public let totals: IndexTotals
+    /// What the index and its companions take on disk, in bytes.
+    public let indexBytes: Int64
+    /// What the object files take on disk, in bytes of allocated blocks.
+    public let diskBytes: Int64
+    /// Entries in `tmp/`: runs that are under way, or leftovers of dead ones.
+    public let temporaries: Int
+
+    /// The status of a cache that is not there: it reads as an empty one.
+    public init(emptyAt path: String) {
+        self.path = path
+        totals = IndexTotals()
+        indexBytes = 0
+        diskBytes = 0
+        temporaries = 0
+    }
+
+    init(of directory: CacheDirectory, index: CacheIndex?) throws(CacheError) {
+        path = directory.path
+        totals = try index?.totals() ?? IndexTotals()
+        var indexBytes: Int64 = 0
+        for name in CacheLayout.indexFiles {
+            indexBytes += Int64(try directory.root.status(of: name)?.st_size ?? 0)
+        }
+        self.indexBytes = indexBytes
+        var diskBytes: Int64 = 0
+        try ObjectTree(directory).walk { (entry) throws(CacheError) in
+            // st_blocks counts 512 bytes on every system (stat(2)).
+            diskBytes += Int64(try entry.parent.status(of: entry.name)?.st_blocks ?? 0) * 512
+        }
+        self.diskBytes = diskBytes
+        temporaries = try directory.temporaries()
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+
+/// An open file or directory, closed with its last reference.
+///
+/// Every path component is opened relative to its parent and without following links, so nothing
+/// outside the cache root can be reached through one.
+final class FileDescriptor: Sendable {
+    let raw: Int32
+
+    private init(owning raw: Int32) { self.raw = raw }
+
+    deinit { close(raw) }
+
+    /// Opens `name` beneath `parent`, or a path of the user's own where there is no parent.
+    static func open(
+        _ name: String, beneath parent: FileDescriptor? = nil, flags: Int32, mode: mode_t = 0
+    ) throws(CacheError) -> FileDescriptor {
+        let flags = flags | O_CLOEXEC | (parent == nil ? 0 : O_NOFOLLOW)
+        while true {
+            let raw = openat(parent?.raw ?? AT_FDCWD, name, flags, mode)
+            if raw >= 0 { return FileDescriptor(owning: raw) }
+            guard errno == EINTR else { throw CacheError("open", subject: name, errno: errno) }
+        }
+    }
+
+    /// Opens the directory `name`, made first where it is not there and `create` is set.
+    static func directory(
+        _ name: String, beneath parent: FileDescriptor, create: Bool
+    ) throws(CacheError) -> FileDescriptor {
+        if create, mkdirat(parent.raw, name, 0o777) != 0, errno != EEXIST {
+            throw CacheError("mkdir", subject: name, errno: errno)
+        }
+        return try open(name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Writes all of `bytes`, continuing after short writes.
+    func write(_ bytes: UnsafeRawBufferPointer, subject: String) throws(CacheError) {
+        var rest = bytes
+        while !rest.isEmpty {
+            let written = Foundation.write(raw, rest.baseAddress, rest.count)
+            if written >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[written...])
+            } else if errno != EINTR {
+                throw CacheError("write", subject: subject, errno: errno)
+            }
+        }
+    }
+
+    /// Fills as much of `buffer` as there are bytes; returns the count, 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer, subject: String) throws(CacheError) -> Int
+    {
+        while true {
+            let count = Foundation.read(raw, buffer.baseAddress, buffer.count)
+            if count >= 0 { return count }
+            guard errno == EINTR else { throw CacheError("read", subject: subject, errno: errno) }
+        }
+    }
+
+    /// The status of this file.
+    func status(subject: String) throws(CacheError) -> stat {
+        var status = stat()
+        guard fstat(raw, &status) == 0 else {
+            throw CacheError("stat", subject: subject, errno: errno)
+        }
+        return status
+    }
+
+    /// The status of `name` beneath this directory, a link not followed; nil if it is not there.
+    func status(of name: String) throws(CacheError) -> stat? {
+        var status = stat()
+        if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
+        guard errno == ENOENT || errno == ENOTDIR else {
+            throw CacheError("stat", subject: name, errno: errno)
+        }
+        return nil
+    }
+
+    /// The names in this directory, `.` and `..` left out, in no order.
+    func names(subject: String) throws(CacheError) -> [String] {
+        // A second descriptor of its own: reading moves the position that dup(2) would share.
+        let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0, let stream = fdopendir(copy) else {
+            let code = errno
+            if copy >= 0 { close(copy) }
+            throw CacheError("list", subject: subject, errno: code)
+        }
+        defer { closedir(stream) }
+        var names: [String] = []
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                guard errno == 0 else { throw CacheError("list", subject: subject, errno: errno) }
+                return names
+            }
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+    }
+}
+
+extension stat {
+    var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
+    var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+}

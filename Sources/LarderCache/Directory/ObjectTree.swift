@@ -1,0 +1,67 @@
+import Foundation
+
+/// The files beneath `objects/sha256`, as they are and not as the index says.
+struct ObjectTree {
+    /// One name found in the tree.
+    struct Entry {
+        /// The directory that holds it.
+        let parent: FileDescriptor
+        let name: String
+        /// The path beneath the cache root.
+        let path: String
+        /// The digest that the name spells in its proper place; nil for any other name.
+        let digest: Digest?
+        /// The digest that the name spells although the file lies in another's directory.
+        let misplaced: Digest?
+    }
+
+    private let directory: CacheDirectory
+
+    init(_ directory: CacheDirectory) { self.directory = directory }
+
+    /// Calls `body` for every name in every fan-out directory, and for what is no such directory.
+    func walk(_ body: (Entry) throws(CacheError) -> Void) throws(CacheError) {
+        guard let root = try root() else { return }
+        for name in try root.names(subject: "objects/sha256") {
+            if Self.isFanOut(name), try root.status(of: name)?.isDirectory == true {
+                try walk(fanOut: name, beneath: root, body)
+            } else {
+                try body(entry(name, in: root, prefix: ""))
+            }
+        }
+    }
+
+    /// The directory `objects/sha256`; nil where there is none yet.
+    func root() throws(CacheError) -> FileDescriptor? {
+        do {
+            return try directory.objects()
+        } catch  where error.errno == ENOENT {
+            return nil
+        }
+    }
+
+    /// Calls `body` for every name in one fan-out directory.
+    func walk(
+        fanOut name: String, beneath root: FileDescriptor,
+        _ body: (Entry) throws(CacheError) -> Void
+    ) throws(CacheError) {
+        let fanOut = try FileDescriptor.directory(name, beneath: root, create: false)
+        for file in try fanOut.names(subject: "objects/sha256/\(name)") {
+            try body(entry(file, in: fanOut, prefix: name))
+        }
+    }
+
+    static func isFanOut(_ name: String) -> Bool {
+        name.utf8.count == 2 && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+    }
+
+    private func entry(_ name: String, in parent: FileDescriptor, prefix: String) -> Entry {
+        // Upper case is another file on most systems: only the canonical spelling is an object's.
+        let digest = Digest(hex: name).flatMap { $0.hex == name ? $0 : nil }
+        let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
+        return Entry(
+            parent: parent, name: name,
+            path: "objects/sha256/" + (prefix.isEmpty ? name : "\(prefix)/\(name)"),
+            digest: isHome ? digest : nil, misplaced: isHome ? nil : digest)
+    }
+}

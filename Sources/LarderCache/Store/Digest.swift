@@ -1,0 +1,80 @@
+/// The SHA-256 digest of an object's bytes, and so the object's name.
+public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// How many bytes a digest has.
+    public static let byteCount = 32
+
+    // Four words, not an array: a digest is copied into every plan row and costs no allocation.
+    private let words: (UInt64, UInt64, UInt64, UInt64)
+
+    init(unchecked words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
+
+    /// Takes the 32 bytes of a digest; nil for any other count.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.byteCount else { return nil }
+        var words: [UInt64] = [0, 0, 0, 0]
+        for (index, byte) in bytes.enumerated() {
+            words[index / 8] = words[index / 8] << 8 | UInt64(byte)
+        }
+        self.words = (words[0], words[1], words[2], words[3])
+    }
+
+    /// Takes 64 hexadecimal digits of either case; nil for anything else.
+    public init?(hex: some StringProtocol) {
+        guard hex.utf8.count == Self.byteCount * 2 else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.byteCount)
+        var high: UInt8?
+        for character in hex.utf8 {
+            let nibble: UInt8
+            switch character {
+            case 0x30...0x39: nibble = character - 0x30
+            case 0x41...0x46: nibble = character - 0x41 + 10
+            case 0x61...0x66: nibble = character - 0x61 + 10
+            default: return nil
+            }
+            if let first = high {
+                bytes.append(first << 4 | nibble)
+                high = nil
+            } else {
+                high = nibble
+            }
+        }
+        self.init(bytes: bytes)
+    }
+
+    /// The 32 bytes, in order.
+    public var bytes: [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(Self.byteCount)
+        for word in [words.0, words.1, words.2, words.3] {
+            for shift in stride(from: 56, through: 0, by: -8) {
+                result.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
+            }
+        }
+        return result
+    }
+
+    /// The 64 hexadecimal digits in lower case: the object's file name.
+    public var hex: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(unsafeUninitializedCapacity: Self.byteCount * 2) { buffer in
+            for (index, byte) in bytes.enumerated() {
+                buffer[index * 2] = digits[Int(byte >> 4)]
+                buffer[index * 2 + 1] = digits[Int(byte & 0xF)]
+            }
+            return Self.byteCount * 2
+        }
+    }
+
+    /// `sha256:` and the hexadecimal digits.
+    public var description: String { "sha256:\(hex)" }
+
+    /// Whether both name the same bytes.
+    public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
+
+    /// The order of the hexadecimal spelling.
+    public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
+
+    /// A digest is its own best hash: one word of it is enough.
+    public func hash(into hasher: inout Hasher) { hasher.combine(words.0) }
+}

@@ -1,0 +1,16 @@
+/// What a check of the bytes found out about them.
+public struct ObjectAttributes: Sendable, Equatable {
+    /// The media type by content; nil where it is no known image.
+    public var mediaType: String?
+    /// The width in pixels, where the format has one.
+    public var width: Int?
+    /// The height in pixels, where the format has one.
+    public var height: Int?
+
+    /// Attributes; all unknown by default.
+    public init(mediaType: String? = nil, width: Int? = nil, height: Int? = nil) {
+        self.mediaType = mediaType
+        self.width = width
+        self.height = height
+    }
+}

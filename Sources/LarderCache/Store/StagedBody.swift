@@ -1,0 +1,173 @@
+import Crypto
+import Foundation
+
+/// One response body on its way into the cache.
+///
+/// Small bodies stay in memory; beyond ``memoryLimit`` they are digested and written to the run's
+/// directory while they arrive, on a queue of their own, so that the thread that receives never
+/// waits for the disk.
+public final class StagedBody: @unchecked Sendable {
+    // Unchecked because the state is variables; every access holds `lock`, but for `hasher` and
+    // `file`, which belong to `writer`'s serial queue until `finish` has waited for it.
+
+    /// Bodies up to this many bytes are held in memory.
+    public static let memoryLimit = 64 * 1024
+    /// Received bytes that may wait for the disk before the transfer is paused.
+    static let backlogLimit = 512 * 1024
+
+    /// The answer to received bytes.
+    public enum Acceptance: Sendable {
+        /// They were taken.
+        case taken
+        /// None were taken: offer them again after `onDrained` was called.
+        case full
+    }
+
+    private let run: RunDirectory
+    private let onDrained: @Sendable () -> Void
+    private let lock = NSLock()
+    private var buffer: [UInt8] = []
+    private var received: Int64 = 0
+    private var backlog = 0
+    private var isStalled = false
+    private var failure: CacheError?
+    private var writer: DispatchQueue?
+
+    private var hasher = SHA256()
+    private var file: (name: String, descriptor: FileDescriptor)?
+
+    init(run: RunDirectory, onDrained: @escaping @Sendable () -> Void) {
+        self.run = run
+        self.onDrained = onDrained
+    }
+
+    deinit { discard() }
+
+    /// How many bytes were taken so far.
+    public var count: Int64 { lock.withLock { received } }
+
+    /// Takes received bytes; never waits.
+    ///
+    /// - Throws: ``CacheError`` where an earlier write failed.
+    public func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
+        lock.lock()
+        defer { lock.unlock() }
+        if let failure { throw failure }
+        if writer != nil, backlog >= Self.backlogLimit {
+            isStalled = true
+            return .full
+        }
+        buffer.append(contentsOf: bytes)
+        received += Int64(bytes.count)
+        if buffer.count > Self.memoryLimit { spill() }
+        return .taken
+    }
+
+    /// Hands the buffer to the writer. Called with the lock held.
+    private func spill() {
+        let chunk = buffer
+        buffer = []
+        backlog += chunk.count
+        let writer = self.writer ?? DispatchQueue(label: "larder.staged-body")
+        self.writer = writer
+        writer.async { [self] in write(chunk) }
+    }
+
+    private func write(_ chunk: [UInt8]) {
+        hasher.update(data: chunk)
+        var failed: CacheError?
+        do throws(CacheError) {
+            if file == nil { file = try create() }
+            guard let file else { return }
+            let result: Result<Void, CacheError> = chunk.withUnsafeBytes { bytes in
+                Result { () throws(CacheError) in
+                    try file.descriptor.write(bytes, subject: "tmp/\(file.name)")
+                }
+            }
+            try result.get()
+        } catch {
+            failed = error
+        }
+        let resume = lock.withLock {
+            failure = failure ?? failed
+            backlog -= chunk.count
+            guard isStalled, backlog <= Self.backlogLimit / 2 else { return false }
+            isStalled = false
+            return true
+        }
+        if resume { onDrained() }
+    }
+
+    private func create() throws(CacheError) -> (name: String, descriptor: FileDescriptor) {
+        let name = run.uniqueName()
+        let descriptor = try FileDescriptor.open(
+            name, beneath: run.directory, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o444)
+        // Objects are readable by everyone whatever the umask.
+        guard fchmod(descriptor.raw, 0o444) == 0 else {
+            throw CacheError("chmod", subject: "tmp/\(name)", errno: errno)
+        }
+        return (name, descriptor)
+    }
+
+    /// The digest of all bytes. To be called once, after the last byte; waits for the writer.
+    public func finish() throws(CacheError) -> Digest {
+        if let writer = lock.withLock({ self.writer }) {
+            lock.withLock { if !buffer.isEmpty { spill() } }
+            writer.sync {}
+        } else {
+            hasher.update(data: buffer)
+        }
+        if let failure = lock.withLock({ self.failure }) { throw failure }
+        return Digest(hasher.finalize())
+    }
+
+    /// Lends all bytes, from memory or mapped from the file. To be called after ``finish()``.
+    public func withBytes<Value>(
+        _ body: (UnsafeRawBufferPointer) throws -> Value
+    ) throws -> Value {
+        guard let file else { return try buffer.withUnsafeBytes(body) }
+        let size = Int(count)
+        let mapped = mmap(nil, size, PROT_READ, MAP_PRIVATE, file.descriptor.raw, 0)
+        guard mapped != MAP_FAILED, let mapped else {
+            throw CacheError("mmap", subject: "tmp/\(file.name)", errno: errno)
+        }
+        defer { munmap(mapped, size) }
+        return try body(UnsafeRawBufferPointer(start: mapped, count: size))
+    }
+
+    /// Puts bytes that are still in memory into a file; hands over the file's name, which is the
+    /// caller's to publish or remove.
+    func takeFile() throws(CacheError) -> String {
+        if file == nil {
+            let bytes = buffer
+            let file = try create()
+            self.file = file
+            let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
+                Result { () throws(CacheError) in
+                    try file.descriptor.write(bytes, subject: "tmp/\(file.name)")
+                }
+            }
+            try result.get()
+        }
+        defer { file = nil }
+        return file?.name ?? ""
+    }
+
+    /// Gives up on the body: its file, where it has one, goes.
+    private func discard() {
+        if let file { run.remove(file.name) }
+    }
+}
+
+extension Digest {
+    init(_ digest: SHA256.Digest) {
+        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        digest.withUnsafeBytes { bytes in
+            func word(_ index: Int) -> UInt64 {
+                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
+            }
+            words = (word(0), word(1), word(2), word(3))
+        }
+        self.init(unchecked: words)
+    }
+}

@@ -1,0 +1,204 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+@Suite struct CacheTests {
+    private static let contents = Dictionary(
+        uniqueKeysWithValues: (0..<20).map { ("http://a.example/\($0)", noise(100 + $0, seed: $0)) }
+    )
+
+    /// Checks that a cache holds `contents`, whole, and nothing else.
+    private func expect(_ contents: [String: [UInt8]], in cache: Cache) throws {
+        var seen: [String: [UInt8]] = [:]
+        try cache.forEachResource { seen[$0.key] = try cache.bytes(of: $0.object) }
+        #expect(seen == contents)
+        for (key, bytes) in contents {
+            #expect(try cache.resource(key)?.object.digest == Digest.reference(of: bytes))
+        }
+    }
+
+    // MARK: Opening
+
+    @Test func absentCacheIsMissing() throws {
+        try withTemporaryDirectory { directory in
+            let error = #expect(throws: CacheError.self) {
+                _ = try Cache.open(at: directory.path("absent"))
+            }
+            #expect(error?.code == .missing)
+            #expect(error?.subject == directory.path("absent"))
+            #expect(Tree.names(directory.path).isEmpty)
+        }
+    }
+
+    @Test func emptyDirectoryReadsAsAnEmptyCache() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.open(at: directory.path)
+            #expect(try cache.resource("key") == nil)
+            #expect(cache.indexPath == nil)
+            #expect(try cache.status().totals == IndexTotals())
+            #expect(try cache.verify().isClean)
+            try expect([:], in: cache)
+            #expect(Tree.names(directory.path).isEmpty)
+        }
+    }
+
+    @Test func isReadAgainAfterReopening() throws {
+        try withTemporaryDirectory { directory in
+            do { _ = try Cache.filled(at: directory.path("a/cache"), with: Self.contents) }
+            try expect(Self.contents, in: try Cache.open(at: directory.path("a/cache")))
+            try expect(Self.contents, in: try Cache.create(at: directory.path("a/cache")))
+        }
+    }
+
+    @Test func resourcesComeInTheOrderOfTheirKeys() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path, with: Self.contents)
+            var keys: [String] = []
+            try cache.forEachResource { keys.append($0.key) }
+            #expect(keys == Self.contents.keys.sorted())
+        }
+    }
+
+    /// No absolute path is stored.
+    @Test func isWholeAfterItWasMoved() throws {
+        try withTemporaryDirectory { directory in
+            do { _ = try Cache.filled(at: directory.path("old"), with: Self.contents) }
+            try FileManager.default.moveItem(
+                atPath: directory.path("old"), toPath: directory.path("new place"))
+            let cache = try Cache.open(at: directory.path("new place"))
+            try expect(Self.contents, in: cache)
+            #expect(try cache.verify().isClean)
+            let store = try cache.store()
+            try store.put([1, 2, 3], at: "more")
+            store.flush()
+            #expect(try cache.resource("more") != nil)
+            #expect(!FileManager.default.fileExists(atPath: directory.path("old")))
+        }
+    }
+
+    @Test func nothingIsWrittenBesideTheRoot() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
+            _ = try cache.verify()
+            #expect(Tree.names(directory.path) == ["cache"])
+            #expect(
+                Set(Tree.names(directory.path("cache"))).isSubset(
+                    of: CacheLayout.ownNames.union(CacheLayout.indexFiles)))
+        }
+    }
+
+    /// Deleting any of it costs downloads, never correctness.
+    @Test(arguments: [
+        ["objects"], ["objects/sha256"], ["tmp"], ["CACHEDIR.TAG"],
+        ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"],
+    ])
+    func anyPartCanBeDeleted(_ parts: [String]) throws {
+        try withTemporaryDirectory { directory in
+            do { _ = try Cache.filled(at: directory.path, with: Self.contents) }
+            for part in parts { try? FileManager.default.removeItem(atPath: directory.path(part)) }
+            do {
+                let cache = try Cache.create(at: directory.path)
+                let store = try cache.store()
+                for (key, bytes) in Self.contents { try store.put(bytes, at: key) }
+                store.flush()
+                try expect(Self.contents, in: cache)
+                let report = try cache.verify()
+                #expect(report.findings.isEmpty)
+                #expect(report.whole == 20)
+            }
+        }
+    }
+
+    // MARK: What is handed out
+
+    enum Damage: CaseIterable {
+        case flipped, short, long, zeroed, missing, link, linkToACopy, directory
+
+        func inflict(on file: String, of bytes: [UInt8]) throws {
+            switch self {
+            case .flipped: try Tree.put([bytes[0] ^ 1] + bytes.dropFirst(), at: file)
+            case .short: try Tree.put(bytes.dropLast(), at: file)
+            case .long: try Tree.put(bytes + [0], at: file)
+            case .zeroed: try Tree.put(bytes.map { _ in 0 }, at: file)
+            case .missing: unlink(file)
+            case .link: try replace(file, by: "/etc/passwd")
+            case .linkToACopy:
+                try Tree.put(bytes, at: file + ".copy")
+                try replace(file, by: file + ".copy")
+            case .directory:
+                unlink(file)
+                try FileManager.default.createDirectory(
+                    atPath: file, withIntermediateDirectories: false)
+            }
+        }
+
+        private func replace(_ file: String, by target: String) throws {
+            unlink(file)
+            try FileManager.default.createSymbolicLink(
+                atPath: file, withDestinationPath: target)
+        }
+    }
+
+    /// Promise 4: a corrupt object is never served.
+    @Test(arguments: Damage.allCases, [200, 300_000])
+    func damagedBytesAreNotHandedOut(_ damage: Damage, _ size: Int) throws {
+        try withTemporaryDirectory { directory in
+            let bytes = noise(size, seed: 1)
+            let cache = try Cache.filled(at: directory.path, with: ["key": bytes])
+            let object = try #require(try cache.resource("key")).object
+            #expect(try cache.bytes(of: object) == bytes)
+            try damage.inflict(on: try cache.file(of: bytes), of: bytes)
+            let error = #expect(throws: CacheError.self) { try cache.bytes(of: object) }
+            #expect(error?.code == .corrupt)
+            #expect(error?.subject == "\(object.digest)")
+        }
+    }
+
+    @Test func presenceIsSizeAndKind() throws {
+        try withTemporaryDirectory { directory in
+            let bytes = noise(200, seed: 1)
+            let cache = try Cache.filled(at: directory.path, with: ["key": bytes])
+            let digest = try Digest.reference(of: bytes)
+            #expect(try cache.isPresent(digest, size: 200))
+            #expect(try !cache.isPresent(digest, size: 199))
+            #expect(try !cache.isPresent(Digest.reference(of: [1]), size: 1))
+            unlink(try cache.file(of: bytes))
+            #expect(try !cache.isPresent(digest, size: 200))
+        }
+    }
+
+    @Test func pathNamesTheObjectsFile() throws {
+        try withTemporaryDirectory { directory in
+            let bytes = noise(200, seed: 1)
+            let cache = try Cache.filled(at: directory.path, with: ["key": bytes])
+            let object = try #require(try cache.resource("key")).object
+            let hex = ReferenceSHA256.hex(bytes)
+            #expect(object.path == "objects/sha256/\(hex.prefix(2))/\(hex)")
+            #expect(try Tree.bytes(cache.absolutePath(of: object.digest)) == bytes)
+        }
+    }
+
+    // MARK: Media that cannot be written
+
+    @Test(.enabled(if: geteuid() != 0, "root may write everywhere"))
+    func readOnlyCacheIsReadWithoutATrace() throws {
+        try withTemporaryDirectory { directory in
+            do { _ = try Cache.filled(at: directory.path, with: Self.contents) }
+            let before = Tree.files(directory.path)
+            chmod(directory.path, 0o555)
+            let cache = try Cache.open(at: directory.path)
+            #expect(cache.isReadOnly)
+            try expect(Self.contents, in: cache)
+            #expect(try cache.verify().whole == 20)
+            #expect(Tree.files(directory.path) == before)
+            for attempt in [
+                { _ = try cache.store() }, { _ = try Cache.create(at: directory.path) },
+            ] {
+                let error = #expect(throws: CacheError.self) { try attempt() }
+                #expect(error?.code == .unusable)
+            }
+        }
+    }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+@Suite struct CacheDirectoryTests {
+    @Test func laysOutWhatTheContractNames() throws {
+        try withTemporaryDirectory { directory in
+            _ = try CacheDirectory(path: directory.path("a/b"), create: true)
+            #expect(Tree.names(directory.path("a/b")) == ["CACHEDIR.TAG", "objects", "tmp"])
+            #expect(Tree.names(directory.path("a/b/objects")) == ["sha256"])
+            let tag = String(
+                decoding: try Tree.bytes(directory.path("a/b/CACHEDIR.TAG")), as: UTF8.self)
+            #expect(tag.hasPrefix("Signature: 8a477f597d28d172789f06886806bc55\n"))
+        }
+    }
+
+    /// A process may be killed between making the tag and writing it.
+    @Test func emptyTagIsWrittenAgainAndAnyOtherLeft() throws {
+        try withTemporaryDirectory { directory in
+            for (found, expected) in [("", CacheLayout.tagContents), ("mine\n", "mine\n")] {
+                try Tree.put(Array(found.utf8), at: directory.path("CACHEDIR.TAG"))
+                _ = try CacheDirectory(path: directory.path, create: true)
+                #expect(try Tree.bytes(directory.path("CACHEDIR.TAG")) == Array(expected.utf8))
+            }
+        }
+    }
+
+    @Test func openingMakesNothing() throws {
+        try withTemporaryDirectory { directory in
+            _ = try CacheDirectory(path: directory.path, create: false)
+            #expect(Tree.names(directory.path).isEmpty)
+            let error = #expect(throws: CacheError.self) {
+                _ = try CacheDirectory(path: directory.path("absent"), create: false)
+            }
+            #expect(error?.code == .missing)
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func fileAsRootIsRefused(create: Bool) throws {
+        try withTemporaryDirectory { directory in
+            try Tree.put([1], at: directory.path("file"))
+            let error = #expect(throws: CacheError.self) {
+                _ = try CacheDirectory(path: directory.path("file"), create: create)
+            }
+            #expect(error?.code == .unusable)
+            #expect(error?.subject == directory.path("file"))
+        }
+    }
+
+    /// SQLite opens by path: a link there would lead it out of the root.
+    @Test(arguments: ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"])
+    func linkedIndexIsRefused(_ name: String) throws {
+        try withTemporaryDirectory { directory in
+            _ = try Cache.create(at: directory.path("cache"))
+            try Tree.put([1], at: directory.path("outside"))
+            let link = directory.path("cache/\(name)")
+            unlink(link)
+            try FileManager.default.createSymbolicLink(
+                atPath: link, withDestinationPath: directory.path("outside"))
+            for open in Cache.openings {
+                let error = #expect(throws: CacheError.self) {
+                    _ = try open(directory.path("cache"))
+                }
+                #expect(error?.code == .unusable)
+                #expect(error?.subject == link)
+            }
+            #expect(try Tree.bytes(directory.path("outside")) == [1])
+        }
+    }
+
+    @Test(arguments: ["objects", "objects/sha256", "tmp"])
+    func linkedDirectoryIsNotFollowed(_ name: String) throws {
+        try withTemporaryDirectory { directory in
+            _ = try Cache.create(at: directory.path("cache"))
+            try FileManager.default.createDirectory(
+                atPath: directory.path("outside"), withIntermediateDirectories: true)
+            try FileManager.default.removeItem(atPath: directory.path("cache/\(name)"))
+            try FileManager.default.createSymbolicLink(
+                atPath: directory.path("cache/\(name)"),
+                withDestinationPath: directory.path("outside"))
+            #expect(throws: CacheError.self) {
+                _ = try Cache.create(at: directory.path("cache")).store()
+            }
+            #expect(Tree.names(directory.path("outside")).isEmpty)
+        }
+    }
+
+    /// A fan-out directory that leads elsewhere: nothing is written there, nothing read.
+    @Test func linkedFanOutIsNotFollowed() throws {
+        try withTemporaryDirectory { directory in
+            let bytes = noise(100, seed: 1)
+            let cache = try Cache.filled(at: directory.path("cache"), with: ["key": bytes])
+            let resource = try #require(try cache.resource("key"))
+            let fanOut = directory.path(
+                "cache/objects/sha256/\(resource.object.digest.hex.prefix(2))")
+            try FileManager.default.moveItem(atPath: fanOut, toPath: directory.path("outside"))
+            try FileManager.default.createSymbolicLink(
+                atPath: fanOut, withDestinationPath: directory.path("outside"))
+
+            #expect(try !cache.isPresent(resource.object.digest, size: 100))
+            let error = #expect(throws: CacheError.self) { try cache.bytes(of: resource.object) }
+            #expect(error?.code == .corrupt)
+            let store = try cache.store()
+            let batches = CommittedBatches(of: store)
+            try store.put(bytes, at: "key")
+            store.flush()
+            #expect(throws: CacheError.self) { try batches.outcomes.first?.result.get() }
+            #expect(Tree.names(directory.path("outside")) == [resource.object.digest.hex])
+        }
+    }
+
+    @Test func exclusiveLockKeepsOthersOut() throws {
+        try withTemporaryDirectory { directory in
+            let holder = open(directory.path, O_RDONLY | O_CLOEXEC)
+            #expect(flock(holder, LOCK_EX | LOCK_NB) == 0)
+            let error = #expect(throws: CacheError.self) {
+                _ = try Cache.open(at: directory.path)
+            }
+            #expect(error?.code == .locked)
+            close(holder)
+            let cache = try Cache.open(at: directory.path)
+            // And readers keep whoever wants it for himself waiting.
+            let other = open(directory.path, O_RDONLY | O_CLOEXEC)
+            defer { close(other) }
+            #expect(flock(other, LOCK_EX | LOCK_NB) != 0)
+            withExtendedLifetime(cache) {}
+        }
+    }
+
+    /// An opening waits for another one that is under way, and for that alone.
+    @Test func openingsOfTheIndexTakeTurns() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try CacheDirectory(path: directory.path, create: true)
+            let probe = open(directory.path("tmp"), O_RDONLY | O_CLOEXEC)
+            defer { close(probe) }
+            do {
+                let lock = try cache.openingLock()
+                #expect(flock(probe, LOCK_EX | LOCK_NB) != 0)
+                withExtendedLifetime(lock) {}
+            }
+            let opened = try Cache.create(at: directory.path)
+            #expect(flock(probe, LOCK_EX | LOCK_NB) == 0)
+            withExtendedLifetime(opened) {}
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import Foundation
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderCache
+
+@Suite struct RunDirectoryTests {
+    @Test func deadRunIsSweptAndLivingOneIsNot() throws {
+        try withTemporaryDirectory { directory in
+            let first = try Cache.create(at: directory.path).store()
+            let bytes = noise(200_000, seed: 1)
+            let object = try first.stage(bytes)
+            try Tree.put([1, 2, 3], at: directory.path("tmp/run-dead/1"))
+            try Tree.put([4], at: directory.path("tmp/run-dead/plan.sqlite"))
+            #expect(Tree.names(directory.path("tmp")).count == 2)
+
+            let cache = try Cache.create(at: directory.path)
+            let second = try cache.store()
+            #expect(!FileManager.default.fileExists(atPath: directory.path("tmp/run-dead")))
+            #expect(Tree.names(directory.path("tmp")).count == 2)
+            // What the living run has staged is still there to be stored.
+            first.add(.staged(object), at: "key")
+            first.flush()
+            #expect(try cache.bytes(of: try #require(try cache.resource("key")).object) == bytes)
+            withExtendedLifetime(second) {}
+        }
+    }
+
+    @Test func sweepingAnswersHowManyThereWere() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try CacheDirectory(path: directory.path, create: true)
+            let living = try RunDirectory(in: cache)
+            for name in ["run-a", "run-b"] {
+                try Tree.put([1], at: directory.path("tmp/\(name)/1"))
+            }
+            #expect(try RunDirectory.sweepAbandoned(in: cache) == 2)
+            #expect(Tree.names(directory.path("tmp")) == [living.name])
+            #expect(try RunDirectory.sweepAbandoned(in: cache) == 0)
+        }
+    }
+
+    /// A run that starts while others sweep never loses its directory to them.
+    @Test func startingBesideSweepersIsSafe() throws {
+        try withTemporaryDirectory { directory in
+            let runs = Mutex<[RunDirectory]>([])
+            let failures = Mutex<[any Error]>([])
+            DispatchQueue.concurrentPerform(iterations: 8) { _ in
+                do {
+                    let cache = try CacheDirectory(path: directory.path, create: true)
+                    for _ in 0..<40 {
+                        let run = try RunDirectory(in: cache)
+                        runs.withLock { $0.append(run) }
+                        try RunDirectory.sweepAbandoned(in: cache)
+                    }
+                } catch {
+                    failures.withLock { $0.append(error) }
+                }
+            }
+            #expect(failures.withLock { $0 }.isEmpty)
+            let names = runs.withLock { $0.map(\.name) }
+            #expect(names.count == 320)
+            #expect(Tree.names(directory.path("tmp")) == names.sorted())
+        }
+    }
+
+    @Test func whatIsNoRunsIsLeft() throws {
+        try withTemporaryDirectory { directory in
+            _ = try Cache.create(at: directory.path)
+            try Tree.put([1], at: directory.path("tmp/notes.txt"))
+            try Tree.put([1], at: directory.path("elsewhere/kept"))
+            try FileManager.default.createSymbolicLink(
+                atPath: directory.path("tmp/run-link"),
+                withDestinationPath: directory.path("elsewhere"))
+            _ = try Cache.create(at: directory.path).store()
+            #expect(Tree.names(directory.path("tmp")) == ["notes.txt", "run-link"])
+            #expect(Tree.names(directory.path("elsewhere")) == ["kept"])
+        }
+    }
+
+    @Test func stagedNamesAreUnique() throws {
+        try withTemporaryDirectory { directory in
+            let run = try RunDirectory(in: try CacheDirectory(path: directory.path, create: true))
+            let names = Mutex<Set<String>>([])
+            DispatchQueue.concurrentPerform(iterations: 500) { _ in
+                let name = run.uniqueName()
+                _ = names.withLock { $0.insert(name) }
+            }
+            #expect(names.withLock { $0.count } == 500)
+        }
+    }
+}

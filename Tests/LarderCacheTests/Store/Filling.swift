@@ -1,0 +1,88 @@
+import Foundation
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderCache
+
+extension Store {
+    /// Stages bytes as a transfer hands them over: piece by piece, waiting where the body is full.
+    func stage(
+        _ bytes: [UInt8], attributes: ObjectAttributes = ObjectAttributes()
+    ) throws -> StagedObject {
+        let drained = DispatchSemaphore(value: 0)
+        let body = newBody { drained.signal() }
+        for start in stride(from: 0, to: bytes.count, by: 16 << 10) {
+            let piece = bytes[start..<min(start + 16 << 10, bytes.count)]
+            while try piece.withUnsafeBytes({ try body.append($0) }) == .full { drained.wait() }
+        }
+        return try stage(body, digest: try body.finish(), attributes: attributes)
+    }
+
+    /// Adds a resource to the current batch.
+    func add(
+        _ content: Deposit.Content, at key: String, url: String? = nil, token: Int64 = 0,
+        validators: Validators = Validators(), receivedAt: Date = Date()
+    ) {
+        add(
+            Deposit(
+                token: token, key: key, url: url ?? key, validators: validators,
+                receivedAt: receivedAt, content: content)
+        ) {}
+    }
+
+    /// Stores bytes before it returns.
+    func storeAtOnce(_ bytes: [UInt8]) throws -> Digest {
+        try put(bytes, at: "stored at once")
+        flush()
+        return try Digest.reference(of: bytes)
+    }
+
+    /// Stages bytes and adds them to the current batch.
+    func put(_ bytes: [UInt8], at key: String, token: Int64 = 0) throws {
+        add(.staged(try stage(bytes)), at: key, token: token)
+    }
+}
+
+/// Every batch that a store reports.
+final class CommittedBatches: Sendable {
+    private let state = Mutex<[[Store.Outcome]]>([])
+
+    init(of store: Store) {
+        store.onCommit { outcomes in self.state.withLock { $0.append(outcomes) } }
+    }
+
+    var sizes: [Int] { state.withLock { $0.map(\.count) } }
+    var outcomes: [Store.Outcome] { state.withLock { $0.flatMap { $0 } } }
+}
+
+extension Cache {
+    /// Both ways to a cache.
+    static let openings: [@Sendable (String) throws -> Cache] = [
+        { try open(at: $0) }, { try create(at: $0) },
+    ]
+
+    /// Makes a cache and stores `contents` in it, in one batch.
+    static func filled(at path: String, with contents: [String: [UInt8]]) throws -> Cache {
+        let cache = try create(at: path)
+        let store = try cache.store()
+        for (key, bytes) in contents.sorted(by: { $0.key < $1.key }) {
+            try store.put(bytes, at: key)
+        }
+        store.flush()
+        store.close()
+        return cache
+    }
+
+    /// The path of an object's file.
+    func file(of bytes: [UInt8]) throws -> String {
+        absolutePath(of: try Digest.reference(of: bytes))
+    }
+}
+
+extension Digest {
+    /// The digest of `bytes`, not reckoned by the code under test.
+    static func reference(of bytes: [UInt8]) throws -> Digest {
+        try #require(Digest(bytes: ReferenceSHA256.digest(bytes)))
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+@Suite struct StagedBodyTests {
+    @Test(arguments: [
+        0, 1, 55, 64, 1_000, StagedBody.memoryLimit, StagedBody.memoryLimit + 1, 200_000,
+    ])
+    func digestsAndLendsItsBytes(_ count: Int) throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            let body = store.newBody {}
+            let bytes = noise(count, seed: count)
+            for start in stride(from: 0, to: count, by: 999) {
+                let piece = bytes[start..<min(start + 999, count)]
+                #expect(try piece.withUnsafeBytes { try body.append($0) } == .taken)
+            }
+            #expect(body.count == Int64(count))
+            #expect(try body.finish() == Digest.reference(of: bytes))
+            #expect(try body.withBytes { Array($0) } == bytes)
+            // Small bodies never see the disk unless they are stored.
+            let files = Tree.files(directory.path("tmp"))
+            #expect(files.count == (count > StagedBody.memoryLimit ? 1 : 0))
+        }
+    }
+
+    @Test func smallBodyReachesTheDiskWhenItIsStaged() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            _ = try store.stage(noise(100, seed: 1))
+            let file = try #require(Tree.files(directory.path("tmp")).first)
+            #expect(try Tree.bytes(directory.path("tmp/\(file)")) == noise(100, seed: 1))
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func pausesUntilTheDiskHasCaughtUp() async throws {
+        try await withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            let (drained, continuation) = AsyncStream<Void>.makeStream()
+            let body = store.newBody { continuation.yield() }
+            // More than the writer can digest before the next line.
+            let head = noise(8 << 20, seed: 1)
+            #expect(try head.withUnsafeBytes { try body.append($0) } == .taken)
+            let tail = noise(1_000, seed: 2)
+            #expect(try tail.withUnsafeBytes { try body.append($0) } == .full)
+            #expect(body.count == Int64(head.count))
+
+            var signals = drained.makeAsyncIterator()
+            await signals.next()
+            #expect(try tail.withUnsafeBytes { try body.append($0) } == .taken)
+            #expect(body.count == Int64(head.count + tail.count))
+            _ = try body.finish()
+            #expect(try body.withBytes { $0.elementsEqual(head + tail) })
+        }
+    }
+
+    /// Whatever the body's size, only so much of it waits in memory for the disk.
+    @Test(.timeLimit(.minutes(1))) func holdsLittleInMemory() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            let drained = DispatchSemaphore(value: 0)
+            let body = store.newBody { drained.signal() }
+            let piece = noise(16 << 10, seed: 1)
+            var file: String?
+            var most = 0
+            for _ in 0..<(24 << 20) / piece.count {
+                while try piece.withUnsafeBytes({ try body.append($0) }) == .full { drained.wait() }
+                if file == nil {
+                    file = Tree.files(directory.path("tmp")).first.map {
+                        directory.path("tmp/\($0)")
+                    }
+                }
+                var status = stat()
+                if let file { #expect(stat(file, &status) == 0) }
+                most = max(most, Int(body.count) - Int(status.st_size))
+            }
+            #expect(body.count == 24 << 20)
+            #expect(most <= StagedBody.backlogLimit + 2 * (StagedBody.memoryLimit + piece.count))
+            _ = try body.finish()
+        }
+    }
+
+    @Test func givenUpBodyLeavesNothing() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            do {
+                let body = store.newBody {}
+                let bytes = noise(200_000, seed: 1)
+                _ = try bytes.withUnsafeBytes { try body.append($0) }
+                _ = try body.finish()
+                #expect(Tree.files(directory.path("tmp")).count == 1)
+            }
+            #expect(Tree.files(directory.path("tmp")).isEmpty)
+            withExtendedLifetime(store) {}
+        }
+    }
+
+    @Test(arguments: [100, 200_000])
+    func failedWriteIsToldAtTheEnd(_ count: Int) throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            // Somebody else emptied `tmp/`: nothing can be made in the run's directory any more.
+            try FileManager.default.removeItem(atPath: directory.path("tmp"))
+            let error = #expect(throws: CacheError.self) {
+                _ = try store.stage(noise(count, seed: 1))
+            }
+            #expect(error?.errno == ENOENT)
+        }
+    }
+
+    @Test func failedBodyTakesNoMore() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            try FileManager.default.removeItem(atPath: directory.path("tmp"))
+            let body = store.newBody {}
+            let bytes = noise(200_000, seed: 1)
+            _ = try bytes.withUnsafeBytes { try body.append($0) }
+            #expect(throws: CacheError.self) { _ = try body.finish() }
+            #expect(throws: CacheError.self) {
+                _ = try bytes.withUnsafeBytes { try body.append($0) }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+
+/// A directory's files as they are on disk.
+enum Tree {
+    /// The paths of everything beneath `root` that is no directory, relative to it.
+    static func files(_ root: String) -> Set<String> {
+        var files: Set<String> = []
+        for case let name as String in FileManager.default.enumerator(atPath: root) ?? .init() {
+            var status = stat()
+            guard lstat("\(root)/\(name)", &status) == 0, !isDirectory(status) else { continue }
+            files.insert(name)
+        }
+        return files
+    }
+
+    /// The names directly in `directory`.
+    static func names(_ directory: String) -> [String] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []).sorted()
+    }
+
+    static func bytes(_ path: String) throws -> [UInt8] {
+        Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+    }
+
+    /// Puts `bytes` at `path`, whatever is there; makes its directory first.
+    static func put(_ bytes: [UInt8], at path: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path,
+            withIntermediateDirectories: true)
+        unlink(path)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+
+    static func permissions(_ path: String) -> mode_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
+    }
+
+    private static func isDirectory(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
+}
