@@ -6,8 +6,10 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v16)],
     products: [
         .library(name: "LarderCache", targets: ["LarderCache"]),
+        .library(name: "LarderKit", targets: ["LarderKit"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
         // The tests' TLS and HTTP/2 origin only; nothing that ships depends on these.
@@ -19,6 +21,9 @@ let package = Package(
         .systemLibrary(
             name: "CCurl", pkgConfig: "libcurl",
             providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"])]),
+        .systemLibrary(
+            name: "CXML2", pkgConfig: "libxml-2.0",
+            providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
         // What Swift's Glibc module leaves out.
         .systemLibrary(name: "CLarderSystem"),
 
@@ -31,6 +36,14 @@ let package = Package(
                 "CLarderSystem",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
+        // What a build machine runs: Manifest → Plan → Queue → Transfer → Store → Index → Report.
+        .target(
+            name: "LarderKit",
+            dependencies: [
+                "CXML2", "LarderCache", "LarderTransfer",
+                .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "HeapModule", package: "swift-collections"),
             ]),
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
@@ -64,6 +77,8 @@ let package = Package(
             dependencies: ["LarderTransfer", "LarderTestSupport", "LarderTestTLS"]),
         .testTarget(
             name: "LarderCacheTests", dependencies: ["LarderCache", "LarderTestSupport"]),
+        .testTarget(
+            name: "LarderKitTests", dependencies: ["LarderKit", "LarderTestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

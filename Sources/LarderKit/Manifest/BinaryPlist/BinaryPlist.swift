@@ -1,0 +1,189 @@
+/// The objects of a binary property list (`bplist00`), each read when it is asked for.
+///
+///     "bplist00" | objects … | offset table: an offset for each object | trailer, 32 bytes
+///
+/// The trailer's last 26 bytes: offset size (1), reference size (1), number of objects (8), root
+/// object (8), offset of the offset table (8), big-endian. The format is defined by Core
+/// Foundation's `CFBinaryPList.c`. Nothing in the file is believed: every offset, count and
+/// reference is checked where it is used.
+struct BinaryPlist {
+    /// The root object.
+    let root: Int
+    private let bytes: BinaryPlistBytes
+    private let objectCount: Int
+    private let offsetSize: Int
+    private let referenceSize: Int
+    private let offsetTable: Int
+
+    /// What is wrong with the file.
+    struct Damage: Error {
+        let reason: String
+    }
+
+    enum Object {
+        /// With the bytes that it takes.
+        case scalar(ManifestValue, size: Int)
+        case string(at: Int, size: Int, isUTF16: Bool)
+        case array(References)
+        case dictionary(keys: References, values: References)
+    }
+
+    /// A run of references to objects.
+    struct References {
+        fileprivate let offset: Int
+        let count: Int
+    }
+
+    private static let header = Array("bplist00".utf8)
+    private static let trailerSize = 32
+
+    init(_ bytes: BinaryPlistBytes) throws {
+        guard bytes.count >= Self.header.count + Self.trailerSize else {
+            throw Damage(reason: "the binary plist is too short to be whole")
+        }
+        guard try bytes.run(at: 0, count: Self.header.count).elementsEqual(Self.header) else {
+            throw Damage(reason: "a binary plist of an unknown version")
+        }
+        let trailer = bytes.count - Self.trailerSize
+        offsetSize = Int(try bytes.unsigned(at: trailer + 6, width: 1))
+        referenceSize = Int(try bytes.unsigned(at: trailer + 7, width: 1))
+        let objectCount = try bytes.unsigned(at: trailer + 8, width: 8)
+        let root = try bytes.unsigned(at: trailer + 16, width: 8)
+        let offsetTable = try bytes.unsigned(at: trailer + 24, width: 8)
+        // The first comparison keeps the second one from overflowing.
+        guard (1...8).contains(offsetSize), (1...8).contains(referenceSize),
+            offsetTable >= UInt64(Self.header.count), offsetTable <= UInt64(trailer),
+            objectCount <= (UInt64(trailer) - offsetTable) / UInt64(offsetSize),
+            root < objectCount
+        else {
+            throw Damage(reason: "the binary plist is cut off or damaged: its trailer is wrong")
+        }
+        self.bytes = bytes
+        self.objectCount = Int(objectCount)
+        self.root = Int(root)
+        self.offsetTable = Int(offsetTable)
+    }
+
+    /// The object that a reference names.
+    func object(_ reference: Int) throws -> Object {
+        let entry = offsetTable + reference * offsetSize
+        let stored = try bytes.unsigned(at: entry, width: offsetSize)
+        guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
+            throw Damage(reason: "object \(reference) lies outside of the file")
+        }
+        let offset = Int(stored)
+        let marker = try bytes.run(at: offset, count: 1)[0]
+        let low = Int(marker & 0x0F)
+        switch (marker >> 4, low) {
+        case (0x0, 0x0): return .scalar(.null, size: 1)
+        case (0x0, 0x8): return .scalar(.bool(false), size: 1)
+        case (0x0, 0x9): return .scalar(.bool(true), size: 1)
+        case (0x1, 0...4):
+            let size = try checked(reference, at: offset + 1, count: 1 << low)
+            return .scalar(try integer(at: offset + 1, size: size), size: size)
+        case (0x2, 2...3):
+            let size = try checked(reference, at: offset + 1, count: 1 << low)
+            let bits = try bytes.unsigned(at: offset + 1, width: size)
+            let isDouble = size == 8
+            let double =
+                isDouble
+                ? Double(bitPattern: bits)
+                : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
+            return .scalar(.double(double), size: size)
+        case (0x3, 0x3):
+            return .scalar(
+                .opaque("a date"), size: try checked(reference, at: offset + 1, count: 8))
+        case (0x4, _):
+            let run = try run(reference, at: offset, low: low, unit: 1)
+            return .scalar(.opaque("data"), size: run.count)
+        case (0x5, _):
+            let run = try run(reference, at: offset, low: low, unit: 1)
+            return .string(at: run.offset, size: run.count, isUTF16: false)
+        case (0x6, _):
+            let run = try run(reference, at: offset, low: low, unit: 2)
+            return .string(at: run.offset, size: run.count * 2, isUTF16: true)
+        case (0x8, _):
+            return .scalar(
+                .opaque("a UID"), size: try checked(reference, at: offset + 1, count: low + 1))
+        case (0xA, _):
+            return .array(try run(reference, at: offset, low: low, unit: referenceSize))
+        case (0xD, _):
+            let run = try run(reference, at: offset, low: low, unit: 2 * referenceSize)
+            let values = References(
+                offset: run.offset + run.count * referenceSize, count: run.count)
+            return .dictionary(keys: run, values: values)
+        default:
+            throw Damage(
+                reason: "object \(reference) has the unknown type 0x"
+                    + String(marker, radix: 16, uppercase: true))
+        }
+    }
+
+    /// The object named by the reference at `index`.
+    func reference(_ index: Int, of references: References) throws -> Int {
+        let offset = references.offset + index * referenceSize
+        let reference = try bytes.unsigned(at: offset, width: referenceSize)
+        guard reference < UInt64(objectCount) else {
+            throw Damage(reason: "a reference to object \(reference) of \(objectCount)")
+        }
+        return Int(reference)
+    }
+
+    /// The text of a string object.
+    func text(at offset: Int, size: Int, isUTF16: Bool) throws -> String {
+        let run = try bytes.run(at: offset, count: size)
+        if isUTF16 {
+            let units = stride(from: 0, to: size, by: 2).lazy.map {
+                UInt16(run[$0]) << 8 | UInt16(run[$0 + 1])
+            }
+            return String(decoding: Array(units), as: UTF16.self)
+        }
+        guard run.allSatisfy({ $0 < 0x80 }) else {
+            throw Damage(reason: "a string has bytes that are not ASCII")
+        }
+        return String(decoding: run, as: UTF8.self)
+    }
+
+    /// One, two and four bytes are unsigned, eight are signed; sixteen hold what is beyond them.
+    private func integer(at offset: Int, size: Int) throws -> ManifestValue {
+        guard size == 16 else {
+            let bits = try bytes.unsigned(at: offset, width: size)
+            return .integer(Int(truncatingIfNeeded: bits))
+        }
+        let high = try bytes.unsigned(at: offset, width: 8)
+        let low = try bytes.unsigned(at: offset + 8, width: 8)
+        let value = Int128(truncatingIfNeeded: high) << 64 | Int128(low)
+        return Int(exactly: value).map { .integer($0) } ?? .double(Double(value))
+    }
+
+    /// The units of an object with a count: in its marker, or in an integer behind it.
+    private func run(
+        _ reference: Int, at marker: Int, low: Int, unit: Int
+    ) throws -> References {
+        var offset = marker + 1
+        var count = UInt64(low)
+        if low == 0xF {
+            _ = try checked(reference, at: offset, count: 1)
+            let kind = try bytes.run(at: offset, count: 1)[0]
+            guard kind & 0xF0 == 0x10, kind & 0x0F <= 3 else {
+                throw Damage(reason: "object \(reference) has no count")
+            }
+            let size = 1 << Int(kind & 0x0F)
+            _ = try checked(reference, at: offset + 1, count: size)
+            count = try bytes.unsigned(at: offset + 1, width: size)
+            offset += 1 + size
+        }
+        guard count <= UInt64(max(0, offsetTable - offset) / unit) else {
+            throw Damage(reason: "object \(reference) reaches beyond the objects")
+        }
+        return References(offset: offset, count: Int(count))
+    }
+
+    /// The count, if that many bytes lie within the part of the file that objects are in.
+    private func checked(_ reference: Int, at offset: Int, count: Int) throws -> Int {
+        guard offset + count <= offsetTable else {
+            throw Damage(reason: "object \(reference) reaches beyond the objects")
+        }
+        return count
+    }
+}

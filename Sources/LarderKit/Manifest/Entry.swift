@@ -1,0 +1,31 @@
+import LarderCache
+import LarderTransfer
+
+/// One app of a manifest that has an icon.
+public struct Entry: Equatable, Sendable {
+    /// The app's name; "" if it has none. Text from outside.
+    public let name: String
+    /// Where the icon is, resolved against the base URL.
+    public let icon: HTTPURL
+    /// Higher is fetched first. Default: 0.
+    public let priority: Int
+    /// The digest that the icon's bytes must have, if the manifest names one.
+    public let expectedDigest: Digest?
+    /// The byte count that the icon must have, if the manifest names one.
+    public let expectedSize: Int64?
+    /// The resource's identity where the URL is signed or rotates; nil means the URL.
+    public let key: String?
+
+    /// Takes an entry's parts.
+    public init(
+        name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,
+        expectedSize: Int64? = nil, key: String? = nil
+    ) {
+        self.name = name
+        self.icon = icon
+        self.priority = priority
+        self.expectedDigest = expectedDigest
+        self.expectedSize = expectedSize
+        self.key = key
+    }
+}

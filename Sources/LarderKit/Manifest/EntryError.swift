@@ -1,0 +1,48 @@
+/// Why one entry of a manifest cannot be used; the others can.
+public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The reason, in the words of the report.
+    public enum Code: String, Sendable, CaseIterable {
+        /// The element is not a dictionary.
+        case notADictionary = "not-a-dictionary"
+        /// `icon` is neither a string nor null.
+        case iconNotAString = "icon-not-a-string"
+        /// `icon` is not a URL.
+        case unparsableURL = "unparsable-url"
+        /// `icon` has a scheme other than `http` and `https`.
+        case unsupportedScheme = "unsupported-scheme"
+        /// `icon` has no scheme, and there is no base URL.
+        case relativeURL = "relative-url"
+        /// `priority` is neither a name of a priority nor an integer.
+        case badPriority = "bad-priority"
+        /// `integrity` or `sha256` names no single SHA-256 digest.
+        case badIntegrity = "bad-integrity"
+        /// `size` is not a byte count.
+        case badSize = "bad-size"
+        /// `key` is not a string.
+        case badKey = "bad-key"
+        /// A line of JSON Lines that is not JSON.
+        case unparsableLine = "unparsable-line"
+        /// The element takes more than ``ManifestLimits/maximumEntrySize``.
+        case tooLarge = "too-large"
+        /// The element nests deeper than ``ManifestLimits/maximumDepth``.
+        case tooDeep = "too-deep"
+    }
+
+    /// The reason.
+    public let code: Code
+    /// The reason in words, without file, line and position; safe to print.
+    public let message: String
+
+    /// The message.
+    public var description: String { message }
+
+    static func tooLarge(_ limits: ManifestLimits) -> EntryError {
+        EntryError(
+            code: .tooLarge, message: "takes more than \(limits.maximumEntrySize) bytes")
+    }
+
+    static func tooDeep(_ limits: ManifestLimits) -> EntryError {
+        EntryError(
+            code: .tooDeep, message: "nests deeper than \(limits.maximumDepth) levels")
+    }
+}

@@ -1,0 +1,90 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// The bytes of a manifest in order, and at any place where the source allows it.
+final class ByteInput {
+    let name: String
+    private let source: Source
+    private var position = 0
+
+    private enum Source {
+        case descriptor(Int32, isOwned: Bool)
+        case bytes([UInt8])
+    }
+
+    init(descriptor: Int32, isOwned: Bool, name: String) {
+        self.name = name
+        source = .descriptor(descriptor, isOwned: isOwned)
+    }
+
+    init(bytes: [UInt8], name: String) {
+        self.name = name
+        source = .bytes(bytes)
+    }
+
+    deinit {
+        if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
+    }
+
+    /// The whole size, if the source is a file read from its beginning; then `read(into:at:)` works.
+    var seekableSize: Int? {
+        switch source {
+        case .bytes(let bytes): return bytes.count
+        case .descriptor(let descriptor, _):
+            var status = stat()
+            guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+                lseek(descriptor, 0, SEEK_CUR) == position
+            else { return nil }
+            return Int(status.st_size)
+        }
+    }
+
+    /// Reads on; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        let count: Int
+        switch source {
+        case .bytes(let bytes): count = Self.copy(bytes, from: position, into: buffer)
+        case .descriptor(let descriptor, _):
+            count = try retrying { systemRead(descriptor, buffer) }
+        }
+        position += count
+        return count
+    }
+
+    /// Reads at an offset from the beginning, without moving; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
+        switch source {
+        case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)
+        case .descriptor(let descriptor, _):
+            try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
+        }
+    }
+
+    private static func copy(
+        _ bytes: [UInt8], from offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        let rest = bytes.dropFirst(offset).prefix(buffer.count)
+        buffer.copyBytes(from: rest)
+        return rest.count
+    }
+
+    private func retrying(_ call: () -> Int) throws -> Int {
+        while true {
+            let count = call()
+            if count >= 0 { return count }
+            let number = errno
+            if number == EINTR { continue }
+            throw ManifestError.system(number, "cannot read", source: name)
+        }
+    }
+}
+
+/// `read` under a name that the methods above do not hide.
+private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+    read(descriptor, buffer.baseAddress, buffer.count)
+}

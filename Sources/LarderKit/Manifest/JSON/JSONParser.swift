@@ -1,0 +1,209 @@
+/// A parser of JSON values in contiguous bytes, strict by RFC 8259.
+///
+/// Two readings where the RFC leaves the choice (sections 4 and 8.2): members with the same key
+/// are all kept, and the last one counts; an escaped surrogate without its partner reads as
+/// U+FFFD. Integers beyond `Int` become doubles. Recursion is bounded by `maximumDepth`.
+struct JSONParser {
+    private let base: UnsafePointer<UInt8>?
+    private let end: Int
+    private let isWhole: Bool
+    private let maximumDepth: Int
+    /// How many bytes have been read.
+    private(set) var position = 0
+
+    enum Failure: Error {
+        /// The bytes end within the value.
+        case unfinished
+        /// Arrays and objects nest too deep.
+        case tooDeep
+        case syntax(at: Int, String)
+    }
+
+    /// - Parameter isWhole: whether a number may end where the bytes end.
+    init(_ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int) {
+        base = bytes.baseAddress
+        end = bytes.count
+        self.isWhole = isWhole
+        self.maximumDepth = maximumDepth
+    }
+
+    /// Reads one value and the white space before it.
+    mutating func value() throws(Failure) -> ManifestValue {
+        try value(depth: 1)
+    }
+
+    /// Reads a string where a key is due.
+    mutating func key() throws(Failure) -> String {
+        guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
+        return try string()
+    }
+
+    /// Checks that nothing but white space is left.
+    mutating func finish() throws(Failure) {
+        do {
+            _ = try next()
+        } catch {
+            return
+        }
+        throw unexpected("nothing more")
+    }
+
+    private mutating func value(depth: Int) throws(Failure) -> ManifestValue {
+        switch try next() {
+        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "{"): return .dictionary(try members(depth: depth))
+        case UInt8(ascii: "["): return .array(try elements(depth: depth))
+        case UInt8(ascii: "t"): return try literal("true", .bool(true))
+        case UInt8(ascii: "f"): return try literal("false", .bool(false))
+        case UInt8(ascii: "n"): return try literal("null", .null)
+        case UInt8(ascii: "-"), 0x30...0x39: return try number()
+        default: throw unexpected("a value")
+        }
+    }
+
+    private mutating func members(depth: Int) throws(Failure) -> [ManifestValue.Member] {
+        guard depth <= maximumDepth else { throw .tooDeep }
+        position += 1
+        var members: [ManifestValue.Member] = []
+        if try next() == UInt8(ascii: "}") {
+            position += 1
+            return members
+        }
+        while true {
+            let key = try key()
+            guard try next() == UInt8(ascii: ":") else { throw unexpected("':'") }
+            position += 1
+            members.append(.init(key: key, value: try value(depth: depth + 1)))
+            switch try next() {
+            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: "}"):
+                position += 1
+                return members
+            default: throw unexpected("',' or '}'")
+            }
+        }
+    }
+
+    private mutating func elements(depth: Int) throws(Failure) -> [ManifestValue] {
+        guard depth <= maximumDepth else { throw .tooDeep }
+        position += 1
+        var elements: [ManifestValue] = []
+        if try next() == UInt8(ascii: "]") {
+            position += 1
+            return elements
+        }
+        while true {
+            elements.append(try value(depth: depth + 1))
+            switch try next() {
+            case UInt8(ascii: ","): position += 1
+            case UInt8(ascii: "]"):
+                position += 1
+                return elements
+            default: throw unexpected("',' or ']'")
+            }
+        }
+    }
+
+    /// The next byte behind white space; `position` is there afterwards.
+    private mutating func next() throws(Failure) -> UInt8 {
+        guard let base else { throw .unfinished }
+        while position < end {
+            let byte = base[position]
+            if !byte.isJSONBlank { return byte }
+            position += 1
+        }
+        throw .unfinished
+    }
+
+    private func unexpected(_ wanted: String) -> Failure {
+        let found = JSONText.character(UnsafeBufferPointer(start: base, count: end), at: position)
+        return .syntax(at: position, "unexpected \(found) where \(wanted) is due")
+    }
+
+    private mutating func literal(
+        _ text: StaticString, _ value: ManifestValue
+    ) throws(Failure) -> ManifestValue {
+        guard let base else { throw .unfinished }
+        for offset in 0..<text.utf8CodeUnitCount {
+            guard position + offset < end else { throw .unfinished }
+            guard base[position + offset] == text.utf8Start[offset] else {
+                throw .syntax(at: position, "unknown word: only true, false and null are values")
+            }
+        }
+        position += text.utf8CodeUnitCount
+        return value
+    }
+
+    private mutating func number() throws(Failure) -> ManifestValue {
+        guard let base else { throw .unfinished }
+        let start = position
+        var isInteger = true
+        if base[position] == UInt8(ascii: "-") { position += 1 }
+        let first = position
+        try digits("a digit")
+        if base[first] == UInt8(ascii: "0"), position > first + 1 {
+            throw .syntax(at: first, "a number begins with a needless 0")
+        }
+        if position < end, base[position] == UInt8(ascii: ".") {
+            isInteger = false
+            position += 1
+            try digits("a digit behind the point")
+        }
+        if position < end, base[position] | 0x20 == UInt8(ascii: "e") {
+            isInteger = false
+            position += 1
+            if position < end, [UInt8(ascii: "+"), UInt8(ascii: "-")].contains(base[position]) {
+                position += 1
+            }
+            try digits("a digit of the exponent")
+        }
+        guard position < end || isWhole else { throw .unfinished }
+        let text = UnsafeBufferPointer(start: base + start, count: position - start)
+        let spelling = String(decoding: text, as: UTF8.self)
+        if isInteger, let integer = Int(spelling) { return .integer(integer) }
+        guard let double = Double(spelling) else { throw .syntax(at: start, "not a number") }
+        return .double(double)
+    }
+
+    private mutating func digits(_ wanted: String) throws(Failure) {
+        guard let base else { throw .unfinished }
+        let start = position
+        while position < end, (0x30...0x39).contains(base[position]) { position += 1 }
+        guard position == start else { return }
+        throw position == end ? .unfinished : unexpected(wanted)
+    }
+
+    /// Reads the string that begins here with its quotation mark.
+    private mutating func string() throws(Failure) -> String {
+        guard let base else { throw .unfinished }
+        let start = position + 1
+        var hasEscapes = false
+        var isASCII = true
+        position = start
+        while true {
+            position = JSONText.endOfPlainText(
+                base, from: position, to: end, isASCII: &isASCII)
+            guard position < end else { throw .unfinished }
+            if base[position] == UInt8(ascii: "\"") { break }
+            guard base[position] == UInt8(ascii: "\\") else {
+                throw .syntax(
+                    at: position,
+                    base[position] == 0x0A || base[position] == 0x0D
+                        ? "the line ends within a string" : "a control character within a string")
+            }
+            hasEscapes = true
+            position += 2
+        }
+        let text = UnsafeBufferPointer(start: base + start, count: position - start)
+        position += 1
+        if hasEscapes {
+            return try JSONText.unescaped(text, at: start)
+        }
+        // Validating is several times slower than decoding, which would replace what is invalid.
+        if isASCII { return String(decoding: text, as: UTF8.self) }
+        guard let string = String(validating: text, as: UTF8.self) else {
+            throw .syntax(at: start, "a string is not valid UTF-8")
+        }
+        return string
+    }
+}

@@ -1,0 +1,22 @@
+/// One element of a manifest, in the manifest's order.
+public struct ManifestItem: Sendable {
+    /// The element's place among all of them, those that failed included; the first is 1.
+    public let position: Int
+    /// The line that the element begins on; nil in a binary plist.
+    public let line: Int?
+    /// The element's `name`, where it could be read; text from outside, not
+    /// safe to print.
+    public let name: String?
+    /// What the element turned out to be.
+    public let result: Result
+
+    /// What an element turned out to be.
+    public enum Result: Sendable {
+        /// An entry with an icon.
+        case entry(Entry)
+        /// Nothing to fetch; the reason is for people.
+        case skipped(String)
+        /// Not usable; the others are.
+        case failed(EntryError)
+    }
+}

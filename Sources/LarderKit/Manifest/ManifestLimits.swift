@@ -1,0 +1,21 @@
+/// What a manifest may cost to read, so that memory stays bounded whatever it holds.
+public struct ManifestLimits: Equatable, Sendable {
+    /// How deep arrays and dictionaries may nest within an entry, the entry itself being 1.
+    /// Default: 64. A deeper entry fails. XML beyond libxml2's own limit of 256 is no manifest.
+    public var maximumDepth: Int
+    /// How many bytes one entry may take: in JSON from brace to brace, in property lists its texts
+    /// and 8 for each value. Default: 1 MiB. A larger entry fails.
+    public var maximumEntrySize: Int
+    /// How many bytes a binary plist may have that comes from a pipe, where it must be held whole.
+    /// Default: 64 MiB. A file's size is not limited.
+    public var maximumPipedSize: Int
+
+    /// Takes the limits; each has its default.
+    public init(
+        maximumDepth: Int = 64, maximumEntrySize: Int = 1 << 20, maximumPipedSize: Int = 64 << 20
+    ) {
+        self.maximumDepth = maximumDepth
+        self.maximumEntrySize = maximumEntrySize
+        self.maximumPipedSize = maximumPipedSize
+    }
+}

@@ -1,0 +1,55 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Glibc
+#endif
+
+/// Where a manifest's bytes come from.
+public enum ManifestSource: Sendable {
+    /// A file, a named pipe or a device.
+    case file(String)
+    /// Standard input, from where it stands.
+    case standardInput
+    /// An open descriptor, read from where it stands; closing it stays the caller's business.
+    case descriptor(Int32, name: String)
+    /// Bytes in memory.
+    case bytes([UInt8], name: String)
+
+    /// What messages and reports call the source; `-` for standard input.
+    public var name: String {
+        switch self {
+        case .file(let path): path
+        case .standardInput: "-"
+        case .descriptor(_, let name), .bytes(_, let name): name
+        }
+    }
+
+    /// Throws ``ManifestError`` with the code `missing` or `unreadable`.
+    func open() throws -> ByteInput {
+        switch self {
+        case .file(let path):
+            // The string would end at a NUL for the system, and another file be read.
+            guard !path.utf8.contains(0) else {
+                throw ManifestError.system(EINVAL, "cannot open", source: name)
+            }
+            let descriptor = systemOpen(path)
+            guard descriptor >= 0 else {
+                throw ManifestError.system(errno, "cannot open", source: name)
+            }
+            return ByteInput(descriptor: descriptor, isOwned: true, name: name)
+        case .standardInput:
+            return ByteInput(descriptor: STDIN_FILENO, isOwned: false, name: name)
+        case .descriptor(let descriptor, _):
+            return ByteInput(descriptor: descriptor, isOwned: false, name: name)
+        case .bytes(let bytes, _):
+            return ByteInput(bytes: bytes, name: name)
+        }
+    }
+}
+
+/// `open` under a name that the method above does not hide.
+private func systemOpen(_ path: String) -> Int32 {
+    open(path, O_RDONLY | O_CLOEXEC)
+}

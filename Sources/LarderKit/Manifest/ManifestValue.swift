@@ -1,0 +1,38 @@
+/// A value of a manifest, the same for every format.
+enum ManifestValue: Equatable, Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int)
+    case double(Double)
+    case string(String)
+    /// A kind that no key of an entry takes, such as a plist's data or date; its value is dropped.
+    case opaque(String)
+    case array([ManifestValue])
+    /// In the file's order; of members with the same key the last one counts.
+    case dictionary([Member])
+
+    struct Member: Equatable, Sendable {
+        let key: String
+        let value: ManifestValue
+    }
+
+    /// The value's kind with its article, for messages.
+    var kind: String {
+        switch self {
+        case .null: "null"
+        case .bool: "a boolean"
+        case .integer: "an integer"
+        case .double: "a number"
+        case .string: "a string"
+        case .opaque(let kind): kind
+        case .array: "an array"
+        case .dictionary: "a dictionary"
+        }
+    }
+}
+
+/// An element of a manifest before its keys are interpreted.
+struct RawEntry {
+    let line: Int?
+    let content: Result<ManifestValue, EntryError>
+}

@@ -1,0 +1,153 @@
+/// Takes one value after another out of an XML property list.
+struct PlistElementReader {
+    let reader: XMLReader
+    let limits: ManifestLimits
+
+    /// Moves to the next element within the one that the reader stands in; false at its end.
+    func nextChild() throws -> Bool {
+        switch try reader.advance() {
+        case .start: return true
+        case .end: return false
+        case .text: throw reader.error(.malformed, "text where an element is due")
+        case .finished: throw reader.error(.malformed, "the file ends early")
+        }
+    }
+
+    /// Reads the element that the reader stands on, to its end. One that is too large or too deep
+    /// is skipped.
+    func value() throws -> Result<ManifestValue, EntryError> {
+        let depth = reader.depth
+        var size = 0
+        do {
+            return .success(try value(depth: 1, size: &size))
+        } catch let error as EntryError {
+            try skip(to: depth)
+            return .failure(error)
+        }
+    }
+
+    /// Reads the element that the reader stands on as a key, and moves to its value.
+    func key() throws -> String {
+        var size = 0
+        do {
+            return try key(size: &size)
+        } catch let error as EntryError {
+            throw reader.error(.tooLarge, "a key \(error.message)")
+        }
+    }
+
+    /// Passes over the element that the reader stands on.
+    func skip() throws {
+        if !reader.isEmpty { try skip(to: reader.depth) }
+    }
+
+    private func skip(to depth: Int) throws {
+        while true {
+            let node = try reader.advance()
+            if node == .finished || node == .end && reader.depth == depth { return }
+        }
+    }
+
+    private func value(depth: Int, size: inout Int) throws -> ManifestValue {
+        // The tags count too, so that an entry of a million empty elements is too large.
+        try charge(8, &size)
+        switch reader.element {
+        case .string: return .string(try text(&size))
+        case .dict: return .dictionary(try members(depth: depth, size: &size))
+        case .array: return .array(try elements(depth: depth, size: &size))
+        case .integer: return try integer(try text(&size))
+        case .real: return try real(try text(&size))
+        case .true: return try empty(.bool(true), &size)
+        case .false: return try empty(.bool(false), &size)
+        case .data:
+            _ = try text(&size)
+            return .opaque("data")
+        case .date:
+            _ = try text(&size)
+            return .opaque("a date")
+        case .key: throw reader.error(.malformed, "<key> outside of a dictionary's pairs")
+        case .plist, .unknown:
+            throw reader.error(.malformed, "\(reader.shownElement) is no element of property lists")
+        }
+    }
+
+    private func members(depth: Int, size: inout Int) throws -> [ManifestValue.Member] {
+        guard depth <= limits.maximumDepth else { throw EntryError.tooDeep(limits) }
+        guard !reader.isEmpty else { return [] }
+        var members: [ManifestValue.Member] = []
+        while try nextChild() {
+            let key = try key(size: &size)
+            members.append(.init(key: key, value: try value(depth: depth + 1, size: &size)))
+        }
+        return members
+    }
+
+    private func elements(depth: Int, size: inout Int) throws -> [ManifestValue] {
+        guard depth <= limits.maximumDepth else { throw EntryError.tooDeep(limits) }
+        guard !reader.isEmpty else { return [] }
+        var elements: [ManifestValue] = []
+        while try nextChild() {
+            elements.append(try value(depth: depth + 1, size: &size))
+        }
+        return elements
+    }
+
+    private func key(size: inout Int) throws -> String {
+        guard reader.element == .key else {
+            throw reader.error(.malformed, "\(reader.shownElement) where a <key> is due")
+        }
+        let key = try text(&size)
+        guard try nextChild() else {
+            throw reader.error(.malformed, "the key \(key.quoted()) has no value")
+        }
+        return key
+    }
+
+    /// Reads the text of the element that the reader stands on, to the element's end.
+    private func text(_ size: inout Int) throws -> String {
+        var text = ""
+        if !reader.isEmpty {
+            while true {
+                let node = try reader.advance(keepingBlanks: true)
+                if node == .end { break }
+                guard node == .text else {
+                    throw reader.error(.malformed, "\(reader.shownElement) where text is due")
+                }
+                let part = reader.text
+                try charge(part.utf8.count, &size)
+                text = text.isEmpty ? part : text + part
+            }
+        }
+        return text
+    }
+
+    private func charge(_ bytes: Int, _ size: inout Int) throws {
+        size += bytes
+        guard size <= limits.maximumEntrySize else { throw EntryError.tooLarge(limits) }
+    }
+
+    private func empty(_ value: ManifestValue, _ size: inout Int) throws -> ManifestValue {
+        guard try text(&size).allSatisfy(\.isWhitespace) else {
+            throw reader.error(.malformed, "text where none is due")
+        }
+        return value
+    }
+
+    /// Decimal or, as Core Foundation has it, hexadecimal digits with a sign.
+    private func integer(_ text: String) throws -> ManifestValue {
+        let digits = text.filter { !$0.isWhitespace }
+        if let integer = Int(digits) { return .integer(integer) }
+        if digits.lowercased().hasPrefix("0x"), let integer = Int(digits.dropFirst(2), radix: 16) {
+            return .integer(integer)
+        }
+        if let large = UInt64(digits) { return .double(Double(large)) }
+        throw reader.error(.malformed, "\(text.quoted()) is not an integer")
+    }
+
+    private func real(_ text: String) throws -> ManifestValue {
+        guard let real = Double(text.filter { !$0.isWhitespace }) else {
+            throw reader.error(.malformed, "\(text.quoted()) is not a number")
+        }
+        return .double(real)
+    }
+}

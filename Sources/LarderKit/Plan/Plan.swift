@@ -1,0 +1,189 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderTransfer
+import Synchronization
+
+/// What has to be done for some manifests, given a cache: a temporary database, so that a million
+/// entries need no more memory than ten.
+///
+/// An entry is a row; the first entry that names a resource is also that resource's fetch. Rows
+/// are numbered in the order of the manifests.
+final class Plan: Sendable {
+    /// The manifests' names, in order.
+    let manifests: [String]
+    let summary: PlanSummary
+    /// Scheme, host and port of every URL to be fetched; a fetch names one by its place here.
+    let origins: [String]
+    /// Read without transactions: it has this one user, and GRDB's own would make SQLite compile
+    /// every statement anew.
+    private let database: DatabaseQueue
+
+    /// Reads all `manifests`, folds duplicates, and compares the rest with `cache`.
+    ///
+    /// - Parameters:
+    ///   - cache: nil reads as an empty one.
+    ///   - path: where the temporary database is to be; nil leaves the place to SQLite.
+    /// - Throws: `ManifestError` where one is no manifest, ``CacheError``.
+    init(
+        of manifests: [ManifestSource], baseURL: HTTPURL?, cache: Cache?,
+        acceptsAnyContent: Bool, at path: String?, isCancelled: () -> Bool = { false }
+    ) throws {
+        self.manifests = manifests.map(\.name)
+        database = try PlanSchema.open(at: path, cache: cache)
+        var builder = PlanBuilder()
+        (summary, origins) = try database.writeWithoutTransaction { db in
+            try db.inTransaction {
+                for (number, manifest) in manifests.enumerated() {
+                    _ = try ManifestReader(source: manifest, baseURL: baseURL).read { item in
+                        if isCancelled() { throw CancellationError() }
+                        try builder.add(item, of: number, to: db)
+                    }
+                }
+                return .commit
+            }
+            try db.inTransaction {
+                try PlanSchema.classify(
+                    db, cache: cache, acceptsAnyContent: acceptsAnyContent,
+                    summary: &builder.summary)
+                return .commit
+            }
+            // The last connection to leave an index folds its log into it, and this one cannot.
+            if cache?.indexPath != nil { try db.execute(sql: "DETACH DATABASE cache") }
+            return (builder.summary, builder.origins)
+        }
+    }
+
+    /// The next URLs of an origin that are to be fetched, by rank, after `rank`.
+    func fetches(ofOrigin origin: Int, after rank: Int64, limit: Int) throws -> [PlannedFetch] {
+        try database.unsafeRead { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT f.id, f.key, f.url, f.priority, p.rank, f.is_strict, f.status
+                    FROM pending p JOIN fetches f ON f.id = p.fetch
+                    WHERE p.origin = ? AND p.rank > ? ORDER BY p.rank LIMIT ?
+                    """)
+            return try Row.fetchAll(statement, arguments: [origin, rank, limit]).map { row in
+                PlannedFetch(
+                    id: row[0], key: row[1], url: row[2] ?? row[1], priority: row[3], rank: row[4],
+                    hasExpectation: row[5], status: PlanStatus(rawValue: row[6]) ?? .missing)
+            }
+        }
+    }
+
+    /// The origins that have URLs to be fetched.
+    func pendingOrigins() throws -> [Int] {
+        try database.unsafeRead { db in
+            try Int.fetchAll(db, sql: "SELECT DISTINCT origin FROM pending")
+        }
+    }
+
+    /// The bytes that the entries of a fetch demand, one for each entry, none where it demands none.
+    func expectations(of fetch: Int64) throws -> [Expectation] {
+        try entries(of: [fetch]).flatMap { $0.map(\.expectation) }
+    }
+
+    /// The entries that wait for each of some fetches; the plan's leading one first.
+    func entries(of fetches: [Int64]) throws -> [[PlannedEntry]] {
+        try database.unsafeRead { db in
+            let leader = try db.cachedStatement(sql: Self.selectEntry + " WHERE e.id = ?")
+            let followers = try db.cachedStatement(
+                sql: Self.selectEntry
+                    + " WHERE e.fetch = ? AND e.is_duplicate = 1 ORDER BY e.id")
+            return try fetches.map { fetch in
+                try
+                    (Row.fetchAll(leader, arguments: [fetch])
+                    + Row.fetchAll(followers, arguments: [fetch])).map(entry)
+            }
+        }
+    }
+
+    /// Remembers that a fetch has been reported.
+    func markDone(_ fetches: some Sequence<Int64>) throws {
+        try database.write { db in
+            let delete = try db.cachedStatement(sql: "DELETE FROM pending WHERE fetch = ?")
+            for fetch in fetches { try delete.execute(arguments: [fetch]) }
+        }
+    }
+
+    /// Every entry in the order of the manifests, a page of rows at a time.
+    func forEachEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
+        try forEachEntry(where: "1", body)
+    }
+
+    /// Every entry that needs nothing from the network: cached, skipped or unusable.
+    func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
+        try forEachEntry(where: "(e.fetch IS NULL OR f.status = 2)", body)
+    }
+
+    /// Every entry whose URL was to be fetched and has not been reported.
+    func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
+        try forEachEntry(where: "e.fetch IN (SELECT fetch FROM pending)", body)
+    }
+
+    /// The order in which the URLs are fetched, entries of a URL together.
+    func forEachEntryByRank(_ body: ([PlannedEntry]) throws -> Void) throws {
+        var last: Int64 = 0
+        while true {
+            let page = try database.unsafeRead { db in
+                try Row.fetchAll(
+                    db,
+                    sql: "SELECT rank, fetch FROM pending WHERE rank > ? ORDER BY rank LIMIT 256",
+                    arguments: [last])
+            }
+            guard let rank = page.last?[0] as Int64? else { return }
+            last = rank
+            try entries(of: page.map { $0[1] }).forEach(body)
+        }
+    }
+
+    /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a full
+    /// disk is called one.
+    static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw CacheError(index: "the plan", error)
+        }
+    }
+
+    private func forEachEntry(
+        where condition: String, _ body: ([PlannedEntry]) throws -> Void
+    ) throws {
+        var last: Int64 = 0
+        while true {
+            // A page is read whole before it is handed out: the database is free meanwhile.
+            let page = try database.unsafeRead { db in
+                let statement = try db.cachedStatement(
+                    sql: Self.selectEntry
+                        + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512")
+                return try Row.fetchAll(statement, arguments: [last]).map(entry)
+            }
+            guard let end = page.last?.id else { return }
+            last = end
+            try body(page)
+        }
+    }
+
+    private static let selectEntry = """
+        SELECT e.id, e.manifest, e.position, e.name, e.fetch, e.digest, e.size, e.code, e.message,
+            e.is_duplicate, f.key, f.url, f.priority, f.status
+        FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
+        """
+
+    private func entry(_ row: Row) -> PlannedEntry {
+        let code: String? = row[7]
+        let message: String? = row[8]
+        let url: String? = row[11] ?? row[10]
+        return PlannedEntry(
+            manifest: manifests[row[1]], position: row[2], name: row[3] ?? "",
+            url: url?.maskingCredentials, status: (row[13] as Int?).flatMap(PlanStatus.init),
+            isDuplicate: row[9], priority: row[12] ?? 0,
+            error: message.map {
+                EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: $0)
+            },
+            id: row[0], fetch: row[4],
+            expectation: Expectation(
+                digest: (row[5] as Data?).flatMap { Digest(bytes: $0) }, size: row[6]))
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import GRDB
+import LarderCache
+
+/// Turns the items of manifests into the rows of a plan.
+struct PlanBuilder {
+    var summary = PlanSummary()
+    /// In the order of their first appearance.
+    var origins: [String] = []
+    private var originNumbers: [String: Int] = [:]
+    private var lastID: Int64 = 0
+
+    mutating func add(_ item: ManifestItem, of manifest: Int, to db: Database) throws {
+        lastID += 1
+        summary.entries += 1
+        switch item.result {
+        case .entry(let entry):
+            try add(entry, manifest: manifest, position: item.position, to: db)
+        case .skipped(let reason):
+            summary.skipped += 1
+            try addProblem(item, manifest: manifest, code: nil, message: reason, to: db)
+        case .failed(let error):
+            summary.failed += 1
+            let place = item.line.map { "line \($0): " } ?? ""
+            try addProblem(
+                item, manifest: manifest, code: error.code.rawValue,
+                message: place + error.message, to: db)
+        }
+    }
+
+    private mutating func add(
+        _ entry: Entry, manifest: Int, position: Int, to db: Database
+    ) throws {
+        let url = entry.icon.string
+        let key = entry.key ?? url
+        let origin = number(ofOrigin: entry.icon.origin)
+        let isStrict = entry.expectedDigest != nil || entry.expectedSize != nil
+        // The first to name a resource is its fetch; a later one raises its priority at most.
+        let upsert = try db.cachedStatement(
+            sql: """
+                INSERT INTO fetches (id, key, url, origin, priority, is_strict)
+                VALUES (?, ?, ?, ?, ?, ?)
+                ON CONFLICT (key) DO UPDATE SET
+                    priority = max(priority, excluded.priority),
+                    is_strict = max(is_strict, excluded.is_strict)
+                RETURNING id
+                """)
+        let fetch = try Int64.fetchOne(
+            upsert,
+            arguments: [lastID, key, key == url ? nil : url, origin, entry.priority, isStrict])
+        let isDuplicate = fetch != lastID
+        if !isDuplicate { summary.urls += 1 }
+        let insert = try db.cachedStatement(
+            sql: """
+                INSERT INTO entries (id, manifest, position, name, fetch, digest, size, is_duplicate)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        try insert.execute(arguments: [
+            lastID, manifest, position, entry.name, fetch,
+            entry.expectedDigest.map { Data($0.bytes) }, entry.expectedSize, isDuplicate,
+        ])
+    }
+
+    private func addProblem(
+        _ item: ManifestItem, manifest: Int, code: String?, message: String, to db: Database
+    ) throws {
+        let insert = try db.cachedStatement(
+            sql: """
+                INSERT INTO entries (id, manifest, position, name, is_duplicate, code, message)
+                VALUES (?, ?, ?, ?, 0, ?, ?)
+                """)
+        try insert.execute(arguments: [lastID, manifest, item.position, item.name, code, message])
+    }
+
+    private mutating func number(ofOrigin origin: String) -> Int {
+        if let known = originNumbers[origin] { return known }
+        let number = origins.count
+        origins.append(origin)
+        originNumbers[origin] = number
+        return number
+    }
+}

@@ -1,0 +1,35 @@
+import LarderCache
+
+/// One entry of a manifest as the plan sees it.
+public struct PlannedEntry: Sendable {
+    /// The manifest's name, as it was given.
+    public let manifest: String
+    /// Its place among the manifest's elements; the first is 1.
+    public let position: Int
+    /// The app's name; text from outside.
+    public let name: String
+    /// The icon's URL, credentials masked; nil where the entry has none.
+    public let url: String?
+    /// What has to be done for the URL; nil where the entry has none.
+    public let status: PlanStatus?
+    /// Whether an earlier entry asks for the same resource.
+    public let isDuplicate: Bool
+    /// The priority that its URL is fetched with.
+    public let priority: Int
+    /// Why there is nothing to do for the entry: it is skipped, or has failed.
+    public let error: EntryProblem?
+
+    let id: Int64
+    let fetch: Int64?
+    let expectation: Expectation
+}
+
+/// Why an entry is not planned for.
+public struct EntryProblem: Sendable, Equatable {
+    /// Whether the entry merely has no icon, which is no failure.
+    public let isSkip: Bool
+    /// The reason's name, such as `unsupported-scheme`.
+    public let code: String
+    /// The reason in words; safe to print.
+    public let message: String
+}

@@ -1,0 +1,15 @@
+/// One URL that the plan wants from its origin.
+struct PlannedFetch: Sendable {
+    /// The plan's name for it, unique within the run.
+    let id: Int64
+    /// What the resource is looked up by: the URL, or the manifest's `key`.
+    let key: String
+    let url: String
+    /// Higher first.
+    let priority: Int
+    /// Its place in the order of the whole plan: priority, then manifest order.
+    let rank: Int64
+    /// Whether an entry demands particular bytes.
+    let hasExpectation: Bool
+    let status: PlanStatus
+}

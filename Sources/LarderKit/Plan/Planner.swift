@@ -1,0 +1,36 @@
+import LarderCache
+import LarderTransfer
+
+/// Plans without the network and without changing anything.
+public struct Planner: Sendable {
+    private let cache: Cache?
+    private let baseURL: HTTPURL?
+    private let acceptsAnyContent: Bool
+
+    /// - Parameters:
+    ///   - cache: what is there already; nil reads as an empty cache.
+    ///   - baseURL: what relative icon URLs are resolved against. Default: nil, they fail.
+    ///   - acceptsAnyContent: whether objects that are no images count as cached. Default: false.
+    public init(cache: Cache?, baseURL: HTTPURL? = nil, acceptsAnyContent: Bool = false) {
+        self.cache = cache
+        self.baseURL = baseURL
+        self.acceptsAnyContent = acceptsAnyContent
+    }
+
+    /// Hands over every entry: first those to be fetched, in the order of the fetch and with the
+    /// entries of one URL together; then the others, in the order of the manifests.
+    ///
+    /// - Throws: `ManifestError`, `CacheError`, or what `body` throws.
+    public func plan(
+        _ manifests: [ManifestSource], _ body: (PlannedEntry) throws -> Void
+    ) throws -> PlanSummary {
+        try Plan.translatingErrors {
+            let plan = try Plan(
+                of: manifests, baseURL: baseURL, cache: cache,
+                acceptsAnyContent: acceptsAnyContent, at: nil)
+            try plan.forEachEntryByRank { try $0.forEach(body) }
+            try plan.forEachSettledEntry { try $0.forEach(body) }
+            return plan.summary
+        }
+    }
+}

@@ -1,0 +1,11 @@
+/// What happens during a run, in order.
+public enum PrefetchEvent: Sendable {
+    /// All manifests were read and compared with the cache; requests begin.
+    case planned(PlanSummary)
+    /// An entry is settled. One for each entry of the manifests.
+    case entry(EntryResult)
+    /// How far the run is; a few times a second.
+    case progress(Progress)
+    /// The run has ended. The last event.
+    case finished(Report)
+}

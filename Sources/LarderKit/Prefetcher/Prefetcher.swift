@@ -1,0 +1,133 @@
+import Foundation
+import LarderCache
+import LarderTransfer
+import Synchronization
+
+/// Fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index → Report.
+///
+///     let prefetcher = Prefetcher(PrefetchConfiguration(cache: "cache"))
+///     for try await event in prefetcher.prefetch([.file("apps.plist")]) {
+///         if case .finished(let report) = event { print(report.count(.fetched)) }
+///     }
+public final class Prefetcher: Sendable {
+    private let configuration: PrefetchConfiguration
+    private let control = Mutex(Control())
+
+    private struct Control {
+        var isCancelled = false
+        var queue: FetchQueue?
+    }
+
+    /// A prefetcher; nothing happens until its events are asked for.
+    public init(_ configuration: PrefetchConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// The events of a run over `manifests`.
+    ///
+    /// All manifests are read before the first request. What fails for one entry is data in its
+    /// ``EntryResult``; the sequence throws only where the run cannot begin.
+    public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
+        PrefetchEvents { [self] in
+            let channel = EventChannel()
+            let thread = Thread { [self] in
+                channel.finish(
+                    Result {
+                        try Plan.translatingErrors {
+                            channel.send([.finished(try run(manifests, channel))])
+                        }
+                    })
+            }
+            thread.name = "larder.prefetch"
+            thread.stackSize = 4 << 20
+            thread.start()
+            return (channel, { [self] in cancel() })
+        }
+    }
+
+    /// Stops feeding, lets what is in flight finish for a moment, commits and reports. From any
+    /// thread; a run that has not begun yet stops as soon as it has.
+    public func cancel() {
+        let queue = control.withLock { control in
+            control.isCancelled = true
+            return control.queue
+        }
+        queue?.stop()
+    }
+
+    private var isCancelled: Bool { control.withLock { $0.isCancelled } }
+
+    private func run(_ manifests: [ManifestSource], _ channel: EventChannel) throws -> Report {
+        let start = ContinuousClock.now
+        let cache = try Cache.create(at: configuration.cache)
+        defer { cache.close() }
+        let store = try cache.store()
+        defer { store.close() }
+
+        // Manifest → Plan
+        let plan: Plan
+        do {
+            plan = try Plan(
+                of: manifests, baseURL: configuration.baseURL, cache: cache,
+                acceptsAnyContent: configuration.acceptsAnyContent,
+                at: store.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled })
+        } catch is CancellationError {
+            var report = Report()
+            report.stop = .interrupted
+            return report
+        }
+        channel.send([.planned(plan.summary)])
+        let reporter = Reporter(plan: plan, channel: channel)
+        try reporter.reportSettled()
+
+        // Queue → Transfer → Store → Index
+        let loop = try TransferLoop(configuration: transferConfiguration)
+        defer { loop.shutdown() }
+        let stage = FetchStage(
+            loop: loop, store: store, plan: plan,
+            maximumObjectBytes: configuration.maximumObjectBytes,
+            acceptsAnyContent: configuration.acceptsAnyContent)
+        let queue = try FetchQueue(plan: plan, cache: cache, stage: stage, limits: limits) {
+            reporter.report($0)
+        }
+        // Weak, since the queue owns the store: the store's run directory goes with the run.
+        store.onCommit { [weak queue] in queue?.committed($0) }
+        let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
+        var stop = try fetch(with: queue)
+        ticker.stop()
+
+        // Report
+        if stop == nil, isCancelled { stop = .interrupted }
+        return try reporter.finish(
+            stop: stop, receivedBytes: stage.receivedBytes,
+            seconds: (ContinuousClock.now - start) / .seconds(1))
+    }
+
+    private func fetch(with queue: FetchQueue) throws -> Report.Stop? {
+        let isCancelled = control.withLock { control in
+            control.queue = queue
+            return control.isCancelled
+        }
+        defer { control.withLock { $0.queue = nil } }
+        if isCancelled { queue.stop() }
+        do {
+            try queue.run()
+            return nil
+        } catch let error as CacheError {
+            return .cache(error)
+        }
+    }
+
+    private var limits: FetchQueue.Limits {
+        FetchQueue.Limits(
+            concurrent: configuration.maximumConcurrent, perHost: configuration.maximumPerHost,
+            attempts: configuration.attempts, grace: configuration.grace)
+    }
+
+    private var transferConfiguration: TransferConfiguration {
+        var transfer = configuration.transfer
+        transfer.maximumConnections = configuration.maximumConcurrent
+        transfer.maximumConnectionsPerHost = configuration.maximumPerHost
+        return transfer
+    }
+}

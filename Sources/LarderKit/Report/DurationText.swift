@@ -1,0 +1,11 @@
+/// Durations for people.
+enum DurationText {
+    /// `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`.
+    static func describe(_ seconds: Double) -> String {
+        if seconds < 10 { return "\(ByteText.decimal(seconds)) s" }
+        let whole = Int(seconds.rounded())
+        if whole < 60 { return "\(whole) s" }
+        if whole < 3600 { return "\(whole / 60) min \(whole % 60) s" }
+        return "\(whole / 3600) h \(whole % 3600 / 60) min"
+    }
+}

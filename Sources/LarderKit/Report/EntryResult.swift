@@ -1,0 +1,61 @@
+import LarderCache
+
+/// What became of one entry.
+public struct EntryResult: Sendable {
+    /// The words of a report. They only ever grow.
+    public enum Outcome: String, Sendable, CaseIterable {
+        /// Its bytes were downloaded and are stored.
+        case fetched
+        /// It was stale; its origin answered that nothing changed.
+        case revalidated
+        /// It was in the cache and fresh.
+        case cached
+        /// Another entry of the run asked for the same resource first.
+        case coalesced
+        /// There is nothing to fetch for it.
+        case skipped
+        /// It could not be fetched, or is not usable as an entry.
+        case failed
+        /// The run ended before its turn came.
+        case unfinished
+    }
+
+    /// Why an entry failed or was skipped.
+    public struct Problem: Sendable, Equatable {
+        /// The reason's name.
+        public let code: String
+        /// The reason in words.
+        public let message: String
+    }
+
+    /// The manifest's name, as it was given.
+    public let manifest: String
+    /// Its place among the manifest's elements; the first is 1.
+    public let position: Int
+    /// The app's name; text from outside.
+    public let name: String
+    /// The icon's URL, credentials masked; nil where the entry has none.
+    public let url: String?
+    /// What became of it.
+    public let outcome: Outcome
+    /// The digest of the bytes now in the cache.
+    public var digest: Digest?
+    /// How many bytes there are.
+    public var bytes: Int64?
+    /// What a check of the bytes found out.
+    public var attributes = ObjectAttributes()
+    /// How many requests were started over for it; 0 where none was made.
+    public var attempts = 0
+    /// From its first request to its last byte, in seconds.
+    public var seconds: Double = 0
+    /// Why it failed or was skipped.
+    public var problem: Problem?
+
+    init(_ entry: PlannedEntry, _ outcome: Outcome) {
+        manifest = entry.manifest
+        position = entry.position
+        name = entry.name
+        url = entry.url
+        self.outcome = outcome
+    }
+}

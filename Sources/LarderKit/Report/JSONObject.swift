@@ -1,0 +1,77 @@
+/// Writes one JSON object, member by member, in the order given (RFC 8259).
+///
+/// By hand, because a report has a line for each of a million entries and `JSONEncoder` takes
+/// twenty times as long for one.
+struct JSONObject {
+    private var members = ""
+
+    /// The object's text, without a line end.
+    var text: String { "{" + members + "}" }
+
+    mutating func set(_ key: String, _ value: String?) {
+        begin(key)
+        if let value { Self.quote(value, into: &members) } else { members += "null" }
+    }
+
+    mutating func set(_ key: String, _ value: (some BinaryInteger)?) {
+        begin(key)
+        members += value.map { String($0) } ?? "null"
+    }
+
+    /// Three decimals: milliseconds, where the value is in seconds.
+    mutating func set(_ key: String, _ value: Double?) {
+        begin(key)
+        guard let value, value.isFinite else { return members += "null" }
+        members += String((value * 1000).rounded() / 1000)
+    }
+
+    mutating func set(_ key: String, _ value: Bool) {
+        begin(key)
+        members += value ? "true" : "false"
+    }
+
+    mutating func set(_ key: String, _ value: JSONObject?) {
+        begin(key)
+        members += value?.text ?? "null"
+    }
+
+    mutating func set(_ key: String, _ values: [JSONObject]) {
+        begin(key)
+        members += "[" + values.map(\.text).joined(separator: ",") + "]"
+    }
+
+    mutating func set(_ key: String, _ values: [String]) {
+        begin(key)
+        members += "["
+        for (position, value) in values.enumerated() {
+            if position > 0 { members += "," }
+            Self.quote(value, into: &members)
+        }
+        members += "]"
+    }
+
+    private mutating func begin(_ key: String) {
+        if !members.isEmpty { members += "," }
+        Self.quote(key, into: &members)
+        members += ":"
+    }
+
+    private static func quote(_ value: String, into text: inout String) {
+        text += "\""
+        if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
+            text += value
+        } else {
+            for scalar in value.unicodeScalars {
+                switch scalar {
+                case "\"": text += "\\\""
+                case "\\": text += "\\\\"
+                case ..<" ":
+                    let hex = String(scalar.value, radix: 16)
+                    text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+                default: text.unicodeScalars.append(scalar)
+                }
+            }
+        }
+        text += "\""
+    }
+}

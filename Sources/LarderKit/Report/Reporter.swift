@@ -1,0 +1,113 @@
+import LarderCache
+import Synchronization
+
+/// The last stage: turns what became of fetches into what became of entries, and counts it.
+final class Reporter: Sendable {
+    private let plan: Plan
+    private let channel: EventChannel
+    private let state: Mutex<State>
+
+    private struct State {
+        var report = Report()
+        var progress = Progress()
+        var failure: (any Error)?
+    }
+
+    init(plan: Plan, channel: EventChannel) {
+        self.plan = plan
+        self.channel = channel
+        state = Mutex(State())
+        state.withLock { $0.progress.total = plan.summary.missing + plan.summary.stale }
+    }
+
+    /// The URLs that are settled so far.
+    var progress: Progress { state.withLock { $0.progress } }
+
+    /// Reports the entries that the plan alone has settled.
+    func reportSettled() throws {
+        try plan.forEachSettledEntry { page in
+            emit(
+                page.map { entry in
+                    if let error = entry.error {
+                        var result = EntryResult(entry, error.isSkip ? .skipped : .failed)
+                        result.problem = .init(code: error.code, message: error.message)
+                        return result
+                    }
+                    return EntryResult(entry, .cached)
+                })
+        }
+    }
+
+    /// Reports the entries of fetches that are committed, or have failed.
+    func report(_ fetches: [FetchResult]) {
+        do {
+            let entries = try plan.entries(of: fetches.map(\.id))
+            emit(
+                zip(entries, fetches).flatMap { entries, fetch in
+                    entries.map { Self.result(of: $0, fetch) }
+                })
+            try plan.markDone(fetches.map(\.id))
+        } catch {
+            state.withLock { $0.failure = $0.failure ?? error }
+        }
+        state.withLock { state in
+            state.progress.done += fetches.count
+            for fetch in fetches {
+                if case .failure = fetch.result { state.progress.failed += 1 }
+            }
+        }
+    }
+
+    /// Reports what is left, and hands over the whole.
+    func finish(
+        stop: Report.Stop?, receivedBytes: Int64, seconds: Double
+    ) throws -> Report {
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+        try plan.forEachUnfinishedEntry { page in
+            emit(page.map { EntryResult($0, .unfinished) })
+        }
+        return state.withLock { state in
+            state.report.receivedBytes = receivedBytes
+            state.report.seconds = seconds
+            state.report.stop = stop
+            return state.report
+        }
+    }
+
+    private func emit(_ results: [EntryResult]) {
+        state.withLock { state in
+            for result in results { state.report.add(result) }
+        }
+        channel.send(results.map(PrefetchEvent.entry))
+    }
+
+    private static func result(of entry: PlannedEntry, _ fetch: FetchResult) -> EntryResult {
+        switch fetch.result {
+        case .failure(let failure):
+            var result = EntryResult(entry, .failed)
+            result.attempts = fetch.attempts
+            result.seconds = fetch.seconds
+            result.problem = .init(code: failure.code, message: failure.message)
+            return result
+        case .success(let success):
+            // Entries of one URL may demand different bytes: those that did not get theirs failed.
+            if let refusal = entry.expectation.refusal(digest: success.digest, size: success.size) {
+                var result = EntryResult(entry, .failed)
+                result.attempts = fetch.attempts
+                result.problem = .init(code: refusal.code, message: refusal.message)
+                return result
+            }
+            let outcome: EntryResult.Outcome =
+                entry.isDuplicate ? .coalesced : success.isRevalidation ? .revalidated : .fetched
+            var result = EntryResult(entry, outcome)
+            result.digest = success.digest
+            result.bytes = success.size
+            result.attributes = success.attributes
+            if !entry.isDuplicate {
+                result.attempts = fetch.attempts
+                result.seconds = fetch.seconds
+            }
+            return result
+        }
+    }
+}

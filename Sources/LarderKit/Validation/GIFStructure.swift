@@ -1,0 +1,75 @@
+/// GIF 87a and 89a, as CompuServe's specification has them.
+enum GIFStructure {
+    static let signature: [UInt8] = Array("GIF8".utf8)
+
+    /// Walks the blocks and their sub-blocks to the trailer.
+    ///
+    /// Bytes after the trailer are ignored, as every decoder does. Where the logical screen has no
+    /// size, the first picture's is taken, as browsers do.
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+        var reader = ByteReader(bytes, of: .gif)
+        let version = try reader.take(6)
+        guard version.elementsEqual("GIF87a".utf8) || version.elementsEqual("GIF89a".utf8) else {
+            throw reader.damaged("has an unknown version")
+        }
+        var width = try reader.little(2)
+        var height = try reader.little(2)
+        let flags = try reader.big(1)
+        try reader.skip(2)
+        try skipColourTable(&reader, flags)
+
+        var pictures = 0
+        while true {
+            guard reader.remaining > 0 else { throw .truncated(.gif, "ends before its trailer") }
+            switch try reader.big(1) {
+            case 0x2C:
+                reader.place = "a picture's header"
+                try reader.skip(4)
+                let (pictureWidth, pictureHeight) = (try reader.little(2), try reader.little(2))
+                if pictures == 0, width == 0 || height == 0 {
+                    (width, height) = (pictureWidth, pictureHeight)
+                }
+                try skipColourTable(&reader, try reader.big(1))
+                guard (1...11).contains(try reader.big(1)) else {
+                    throw reader.damaged("has an impossible code size")
+                }
+                reader.place = "a picture"
+                guard try skipSubBlocks(&reader) > 0 else {
+                    throw reader.damaged("has an empty picture")
+                }
+                pictures += 1
+            case 0x21:
+                reader.place = "an extension"
+                try reader.skip(1)
+                _ = try skipSubBlocks(&reader)
+            case 0x3B:
+                guard pictures > 0 else { throw reader.damaged("has no picture") }
+                guard width > 0, height > 0 else {
+                    throw reader.damaged("has an impossible size, \(width) × \(height)")
+                }
+                return ImageInfo(mediaType: .gif, width: width, height: height)
+            case let other:
+                throw reader.damaged("has an unknown block, 0x\(String(other, radix: 16))")
+            }
+        }
+    }
+
+    private static func skipColourTable(
+        _ reader: inout ByteReader, _ flags: Int
+    ) throws(ImageFault) {
+        guard flags & 0x80 != 0 else { return }
+        reader.place = "a colour table"
+        try reader.skip(3 << (flags & 7 + 1))
+    }
+
+    /// Skips sub-blocks and the empty one that ends them; returns how many bytes they held.
+    private static func skipSubBlocks(_ reader: inout ByteReader) throws(ImageFault) -> Int {
+        var total = 0
+        while true {
+            let length = try reader.big(1)
+            if length == 0 { return total }
+            try reader.skip(length)
+            total += length
+        }
+    }
+}

@@ -1,0 +1,58 @@
+/// Windows icons: a directory of bitmaps and PNGs.
+enum ICOStructure {
+    static let signature: [UInt8] = [0, 0, 1, 0]
+
+    /// Checks every picture of the directory; the size is the largest picture's.
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+        var reader = ByteReader(bytes, of: .ico)
+        reader.place = "its directory"
+        try reader.skip(4)
+        let count = try reader.little(2)
+        guard count > 0 else { throw reader.damaged("has no picture") }
+        var largest = (width: 0, height: 0)
+        var total = 0
+        for _ in 0..<count {
+            try reader.skip(8)
+            let length = try reader.little(4)
+            let offset = try reader.little(4)
+            guard offset >= 6 + 16 * count, length > 0 else {
+                throw reader.damaged("has a picture inside its directory")
+            }
+            guard offset + length <= bytes.count else {
+                throw .truncated(.ico, "ends inside a picture")
+            }
+            // Pictures do not overlap; else a small file could ask for endless work.
+            total += length
+            guard total <= bytes.count else { throw reader.damaged("has overlapping pictures") }
+            let size = try pictureSize(
+                UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]))
+            if size.width * size.height > largest.width * largest.height { largest = size }
+        }
+        return ImageInfo(mediaType: .ico, width: largest.width, height: largest.height)
+    }
+
+    private static func pictureSize(
+        _ picture: UnsafeRawBufferPointer
+    ) throws(ImageFault) -> (width: Int, height: Int) {
+        if picture.starts(with: PNGStructure.signature) {
+            do {
+                let info = try PNGStructure.inspect(picture)
+                return (info.width ?? 0, info.height ?? 0)
+            } catch {
+                throw .damaged(.ico, "holds a picture that is not whole: \(error.message)")
+            }
+        }
+        var whole = ByteReader(picture, of: .ico)
+        var reader = try whole.part(picture.count, "a picture")
+        let bitmap = try BMPStructure.Bitmap(&reader)
+        // The header counts the rows of the picture and of its mask. The mask itself is not
+        // asked for: some writers leave it out where the pixels have an alpha channel.
+        let height = bitmap.height / 2
+        let colourTable = bitmap.headerLength == 12 ? 3 : 4
+        let pixels = bitmap.pixelLength / bitmap.height * height
+        guard bitmap.compression == .none,
+            bitmap.headerLength + bitmap.colours * colourTable + pixels <= picture.count
+        else { throw reader.damaged("has a picture that is cut short") }
+        return (bitmap.width, height)
+    }
+}

@@ -1,0 +1,43 @@
+/// Why some bytes are not a whole image.
+public struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
+    /// The kind of fault.
+    public enum Code: String, Sendable, CaseIterable {
+        /// There are no bytes at all.
+        case empty
+        /// The content is something else than an image, or an image of a format not in `MediaType`.
+        case notAnImage = "not-an-image"
+        /// The image starts well and ends too early.
+        case truncated
+        /// The image contradicts itself or its format's rules.
+        case damaged
+    }
+
+    /// The kind of fault.
+    public let code: Code
+    /// The format that the content claims to be; nil where it claims none.
+    public let mediaType: MediaType?
+    /// What is wrong, for people; whatever it quotes of the content is printable.
+    public let message: String
+
+    /// Describes a fault.
+    public init(code: Code, mediaType: MediaType?, message: String) {
+        self.code = code
+        self.mediaType = mediaType
+        self.message = message
+    }
+
+    /// The message.
+    public var description: String { message }
+
+    static func notAnImage(_ content: String) -> ImageFault {
+        ImageFault(code: .notAnImage, mediaType: nil, message: "\(content), not an image")
+    }
+
+    static func truncated(_ type: MediaType, _ message: String) -> ImageFault {
+        ImageFault(code: .truncated, mediaType: type, message: "\(type.name) \(message)")
+    }
+
+    static func damaged(_ type: MediaType, _ message: String) -> ImageFault {
+        ImageFault(code: .damaged, mediaType: type, message: "\(type.name) \(message)")
+    }
+}

@@ -1,0 +1,112 @@
+/// JPEG, as ITU-T T.81 has it: marker segments and entropy-coded scans from SOI to EOI.
+enum JPEGStructure {
+    static let signature: [UInt8] = [0xFF, 0xD8, 0xFF]
+
+    /// Walks the marker segments and scans for the end of every entropy-coded part.
+    ///
+    /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further
+    /// pictures and films there. The size is the stored one, whatever the Exif orientation.
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+        var reader = ByteReader(bytes, of: .jpeg)
+        try reader.skip(2)
+        var frame: Frame?
+        var scans = 0
+        while true {
+            let marker = try nextMarker(&reader)
+            switch marker {
+            case 0xD9:
+                guard let frame, scans > 0 else { throw reader.damaged("has no picture") }
+                guard frame.width > 0, frame.height > 0 else {
+                    throw reader.damaged(
+                        "has an impossible size, \(frame.width) × \(frame.height)")
+                }
+                return ImageInfo(mediaType: .jpeg, width: frame.width, height: frame.height)
+            case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
+                guard frame == nil else { throw reader.damaged("has two frame headers") }
+                var segment = try nextSegment(&reader, "the frame header")
+                frame = try Frame(&segment)
+            case 0xDA:
+                guard frame != nil else { throw reader.damaged("has a scan before its frame") }
+                var segment = try nextSegment(&reader, "a scan header")
+                let components = try segment.big(1)
+                guard (1...4).contains(components), segment.remaining == 2 * components + 3 else {
+                    throw reader.damaged("has an impossible scan header")
+                }
+                try skipScan(&reader)
+                scans += 1
+            case 0xDC:
+                // DNL: the number of lines, where the frame header left it open.
+                var segment = try nextSegment(&reader, "the number of lines")
+                let lines = try segment.big(2)
+                if frame?.height == 0 { frame?.height = lines }
+            case 0xC4, 0xC8, 0xCC, 0xDB, 0xDD...0xDF, 0xE0...0xFE:
+                _ = try nextSegment(&reader, "a segment")
+            case 0x01:
+                break
+            default:
+                throw reader.damaged("has a marker out of place, 0x\(String(marker, radix: 16))")
+            }
+        }
+    }
+
+    private struct Frame {
+        let width: Int
+        var height: Int
+
+        init(_ segment: inout ByteReader) throws(ImageFault) {
+            let precision = try segment.big(1)
+            height = try segment.big(2)
+            width = try segment.big(2)
+            let components = try segment.big(1)
+            guard (2...16).contains(precision), components > 0,
+                segment.remaining == 3 * components
+            else { throw segment.damaged("has an impossible frame header") }
+        }
+    }
+
+    /// The next marker's second byte; any number of 0xFF may precede it as filling.
+    private static func nextMarker(_ reader: inout ByteReader) throws(ImageFault) -> Int {
+        guard reader.remaining > 0 else { throw .truncated(.jpeg, "ends before EOI") }
+        reader.place = "a marker"
+        guard try reader.big(1) == 0xFF else {
+            throw reader.damaged("has stray bytes where a marker is due")
+        }
+        var marker = 0xFF
+        while marker == 0xFF { marker = try reader.big(1) }
+        return marker
+    }
+
+    private static func nextSegment(
+        _ reader: inout ByteReader, _ place: StaticString
+    ) throws(ImageFault) -> ByteReader {
+        reader.place = place
+        let length = try reader.big(2)
+        guard length >= 2 else { throw reader.damaged("has an impossible length in \(place)") }
+        return try reader.part(length - 2, place)
+    }
+
+    /// Moves to the marker that ends the scan, past stuffed zeros, filling and restart markers.
+    private static func skipScan(_ reader: inout ByteReader) throws(ImageFault) {
+        let start = reader.offset
+        var nextRestart = 0xD0
+        while true {
+            reader.skip(to: 0xFF)
+            guard reader.remaining >= 2 else { throw .truncated(.jpeg, "ends before EOI") }
+            switch Int(reader.bytes[reader.offset + 1]) {
+            case 0x00:
+                try reader.skip(2)
+            case 0xFF:
+                try reader.skip(1)
+            case 0xD0...0xD7:
+                guard reader.bytes[reader.offset + 1] == nextRestart else {
+                    throw reader.damaged("has lost a part of its picture (restart markers)")
+                }
+                nextRestart = 0xD0 + (nextRestart + 1) % 8
+                try reader.skip(2)
+            default:
+                guard reader.offset > start else { throw reader.damaged("has an empty scan") }
+                return
+            }
+        }
+    }
+}

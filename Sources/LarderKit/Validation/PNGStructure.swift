@@ -1,0 +1,113 @@
+/// PNG, as the W3C's Portable Network Graphics Specification (Third Edition) has it, APNG included.
+enum PNGStructure {
+    static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+
+    /// Walks the chunks from the signature to IEND and checks every CRC.
+    ///
+    /// Bytes after IEND are ignored, as every decoder does: real icons carry padding there.
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+        var reader = ByteReader(bytes, of: .png)
+        reader.place = "the signature"
+        guard try reader.take(signature.count).elementsEqual(signature) else {
+            throw reader.damaged("signature is damaged, as by a conversion of line endings")
+        }
+        var chunk = try nextChunk(&reader)
+        if chunk.type == "CgBI" {
+            // Xcode's variant, found in app bundles, puts a chunk of its own first.
+            chunk = try nextChunk(&reader)
+        }
+        guard chunk.type == "IHDR" else {
+            throw reader.damaged("does not begin with IHDR but with \(chunk.type)")
+        }
+        let header = try Header(&chunk.content)
+
+        var hasPalette = false
+        var dataLength = 0
+        var previous = chunk.type
+        while true {
+            let chunk = try nextChunk(&reader)
+            switch chunk.type {
+            case "IDAT":
+                guard dataLength == 0 || previous == "IDAT" else {
+                    throw reader.damaged("has its IDAT chunks apart")
+                }
+                guard hasPalette || !header.needsPalette else {
+                    throw reader.damaged("has no palette before its pixels")
+                }
+                dataLength += chunk.content.remaining
+            case "PLTE":
+                let length = chunk.content.remaining
+                guard !hasPalette, length > 0, length <= 3 * 256, length % 3 == 0 else {
+                    throw reader.damaged("has a second or an impossible palette")
+                }
+                hasPalette = true
+            case "IEND":
+                guard dataLength > 0 else { throw reader.damaged("has no pixels (no IDAT)") }
+                return ImageInfo(mediaType: .png, width: header.width, height: header.height)
+            default:
+                // An upper-case first letter marks a chunk that no decoder may skip.
+                guard chunk.type.value & 0x2000_0000 != 0 else {
+                    throw reader.damaged("has a critical chunk \(chunk.type) out of place")
+                }
+            }
+            previous = chunk.type
+        }
+    }
+
+    private struct Header {
+        let width: Int
+        let height: Int
+        let needsPalette: Bool
+
+        init(_ content: inout ByteReader) throws(ImageFault) {
+            guard content.remaining == 13 else {
+                throw content.damaged("has an IHDR of \(content.remaining) bytes")
+            }
+            width = try content.big(4)
+            height = try content.big(4)
+            let depth = try content.big(1)
+            let colourType = try content.big(1)
+            let (compression, filter) = (try content.big(1), try content.big(1))
+            let interlace = try content.big(1)
+            guard (1...0x7FFF_FFFF).contains(width), (1...0x7FFF_FFFF).contains(height) else {
+                throw content.damaged("has an impossible size, \(width) × \(height)")
+            }
+            let depths: [Int]
+            switch colourType {
+            case 0: depths = [1, 2, 4, 8, 16]
+            case 3: depths = [1, 2, 4, 8]
+            case 2, 4, 6: depths = [8, 16]
+            default: depths = []
+            }
+            guard depths.contains(depth) else {
+                throw content.damaged("has colour type \(colourType) with bit depth \(depth)")
+            }
+            guard compression == 0, filter == 0, interlace <= 1 else {
+                throw content.damaged("has an unknown compression, filter or interlacing")
+            }
+            needsPalette = colourType == 3
+        }
+    }
+
+    private static func nextChunk(
+        _ reader: inout ByteReader
+    ) throws(ImageFault) -> (type: FourCC, content: ByteReader) {
+        guard reader.remaining > 0 else { throw .truncated(.png, "ends before IEND") }
+        reader.place = "a chunk's header"
+        let length = try reader.big(4)
+        let start = reader.offset
+        let type = try reader.fourCC()
+        guard type.isFourLetters, length <= 0x7FFF_FFFF else {
+            throw reader.damaged("has an impossible chunk \(type) of \(length) bytes")
+        }
+        guard length <= reader.remaining - 4 else {
+            throw .truncated(.png, "ends inside its chunk \(type)")
+        }
+        let content = try reader.part(length, "a chunk")
+        let covered = UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset])
+        guard try reader.big(4) == Int(CRC32.checksum(of: covered)) else {
+            throw reader.damaged("has a wrong checksum in its chunk \(type)")
+        }
+        return (type, content)
+    }
+}

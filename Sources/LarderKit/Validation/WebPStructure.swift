@@ -1,0 +1,98 @@
+/// WebP, as RFC 9649 has it: a RIFF file with a VP8 or VP8L picture, or several.
+enum WebPStructure {
+    /// Walks the chunks of the RIFF file, and those inside animation frames.
+    ///
+    /// Bytes after the RIFF file's stated length are ignored, as RFC 9649 §2.4 allows.
+    static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+        var reader = ByteReader(bytes, of: .webp)
+        try reader.skip(4)
+        let length = try reader.little(4)
+        guard length <= reader.remaining else {
+            throw .truncated(.webp, "ends after \(bytes.count) of \(length + 8) bytes")
+        }
+        var file = try reader.part(length, "the RIFF file")
+        try file.skip(4)
+
+        var canvas: (width: Int, height: Int)?
+        var picture: (width: Int, height: Int)?
+        var frames = 0
+        var isFirst = true
+        while var chunk = try nextChunk(&file) {
+            switch chunk.type {
+            case "VP8X" where isFirst:
+                try chunk.content.skip(4)
+                canvas = (try chunk.content.little(3) + 1, try chunk.content.little(3) + 1)
+            case "VP8 ", "VP8L":
+                let size = try pictureSize(&chunk.content, chunk.type)
+                picture = picture ?? size
+            case "ANMF":
+                try inspectFrame(&chunk.content)
+                frames += 1
+            case _ where isFirst:
+                throw file.damaged("begins with an unexpected chunk \(chunk.type)")
+            default:
+                break
+            }
+            isFirst = false
+        }
+        guard picture != nil || frames > 0 else { throw file.damaged("has no picture") }
+        if let canvas, let picture, canvas != picture {
+            throw file.damaged("has a picture of another size than its canvas")
+        }
+        let size = canvas ?? picture
+        return ImageInfo(mediaType: .webp, width: size?.width, height: size?.height)
+    }
+
+    private static func nextChunk(
+        _ reader: inout ByteReader
+    ) throws(ImageFault) -> (type: FourCC, content: ByteReader)? {
+        guard reader.remaining > 0 else { return nil }
+        let type = try reader.fourCC()
+        let length = try reader.little(4)
+        let content = try reader.part(length, "a chunk")
+        // Chunks are padded to an even length; some writers forget it at the very end.
+        if length % 2 == 1, reader.remaining > 0 { try reader.skip(1) }
+        return (type, content)
+    }
+
+    /// An animation frame: 16 bytes of place and timing, then the chunks of one picture.
+    private static func inspectFrame(_ frame: inout ByteReader) throws(ImageFault) {
+        try frame.skip(16)
+        while var chunk = try nextChunk(&frame) {
+            if chunk.type == "VP8 " || chunk.type == "VP8L" {
+                _ = try pictureSize(&chunk.content, chunk.type)
+                return
+            }
+        }
+        throw frame.damaged("has an animation frame without a picture")
+    }
+
+    private static func pictureSize(
+        _ content: inout ByteReader, _ type: FourCC
+    ) throws(ImageFault) -> (width: Int, height: Int) {
+        if type == "VP8L" {
+            // A signature byte, then 14 bits each of width - 1 and height - 1, an alpha flag and
+            // three bits of version (RFC 9649 §3.4).
+            guard try content.big(1) == 0x2F else {
+                throw content.damaged("has a wrong lossless signature")
+            }
+            let bits = try content.little(4)
+            guard bits >> 29 == 0 else { throw content.damaged("has an unknown lossless version") }
+            return (bits & 0x3FFF + 1, bits >> 14 & 0x3FFF + 1)
+        }
+        // A frame tag with the first partition's length, a start code, the size (RFC 6386 §9.1).
+        let tag = try content.little(3)
+        guard tag & 1 == 0, try content.big(3) == 0x9D012A else {
+            throw content.damaged("has no key frame")
+        }
+        let width = try content.little(2) & 0x3FFF
+        let height = try content.little(2) & 0x3FFF
+        guard width > 0, height > 0 else {
+            throw content.damaged("has an impossible size, \(width) × \(height)")
+        }
+        guard tag >> 5 <= content.remaining else {
+            throw content.damaged("has a picture that is cut short")
+        }
+        return (width, height)
+    }
+}

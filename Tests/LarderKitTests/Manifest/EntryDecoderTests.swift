@@ -1,0 +1,141 @@
+import LarderTransfer
+import Testing
+
+@testable import LarderKit
+
+@Suite struct EntryDecoderTests {
+    private static let icon = #""icon":"https://a.example/i.png""#
+    private static let hex = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    private static let base64 = "LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ="
+
+    private func only(_ members: String, base: String? = nil) throws -> ManifestItem {
+        let items = try readManifest("[{\(members)}]", base: base).items
+        try #require(items.count == 1)
+        return items[0]
+    }
+
+    private func entry(_ members: String, base: String? = nil) throws -> Entry {
+        let item = try only(members, base: base)
+        guard case .entry(let entry) = item.result else {
+            throw Unexpected(what: "\(item.result)")
+        }
+        return entry
+    }
+
+    private func error(_ members: String) throws -> EntryError {
+        let item = try only(members)
+        guard case .failed(let error) = item.result else {
+            throw Unexpected(what: "\(item.result)")
+        }
+        return error
+    }
+
+    private struct Unexpected: Error {
+        let what: String
+    }
+
+    @Test func hasDefaults() throws {
+        let url = try HTTPURL("https://a.example/i.png")
+        #expect(try entry(Self.icon) == Entry(icon: url))
+    }
+
+    @Test(arguments: [#""name":"x""#, #""icon":null"#, #""icon":"""#, #""icon":" \n\t\u00a0""#])
+    func skipsWhatHasNoIcon(members: String) throws {
+        guard case .skipped("no icon") = try only(members).result else {
+            Issue.record("\(members) is not skipped")
+            return
+        }
+    }
+
+    @Test(arguments: ["7", "true", "[]", "{}", "1.5"])
+    func refusesAnIconThatIsNoString(value: String) throws {
+        #expect(try error(#""icon":\#(value)"#).code == .iconNotAString)
+    }
+
+    @Test(arguments: [
+        "javascript:alert(1)", "file:///etc/passwd", "data:image/png;base64,AA==", "ipfs://x/y",
+        "ftp://a.example/i.png",
+    ])
+    func refusesOtherSchemes(url: String) throws {
+        let error = try error(#""icon":"\#(url)""#)
+        #expect(error.code == .unsupportedScheme)
+        #expect(error.message.contains("'\(url.prefix { $0 != ":" })'"))
+    }
+
+    @Test func resolvesAgainstTheBase() throws {
+        let base = "https://cdn.example/feed/apps.json"
+        #expect(
+            try entry(#""icon":"./icons/a b.png""#, base: base).icon.string
+                == "https://cdn.example/feed/icons/a%20b.png")
+        #expect(try error(#""icon":"./icons/a.png""#).code == .relativeURL)
+    }
+
+    @Test func refusesWhatIsNoURL() throws {
+        let error = try error(#""icon":"https://exa mple:port/\u001b[0m""#)
+        #expect(error.code == .unparsableURL)
+        #expect(error.message.contains(#"\u{1B}"#) && !error.message.contains("\u{1B}"))
+    }
+
+    @Test(arguments: [
+        (#""veryLow""#, -8), (#""low""#, -4), (#""normal""#, 0), (#""high""#, 4),
+        (#""veryHigh""#, 8), ("17", 17), ("-3", -3), ("4.0", 4), ("null", 0),
+    ])
+    func readsPriorities(value: String, priority: Int) throws {
+        #expect(try entry("\(Self.icon),\"priority\":\(value)").priority == priority)
+    }
+
+    @Test(arguments: [#""High""#, #""5""#, "1.5", "true", "[]", "1e99", "99999999999999999999"])
+    func refusesOtherPriorities(value: String) throws {
+        #expect(try error("\(Self.icon),\"priority\":\(value)").code == .badPriority)
+    }
+
+    @Test(arguments: [
+        #""integrity":"sha256-\#(base64)""#,
+        #""integrity":"sha512-AAAA sha256-\#(base64)?opt sha256-\#(base64)""#,
+        #""sha256":"\#(hex.uppercased())""#,
+        #""sha256":"\#(hex)","integrity":"\tsha256-\#(base64)\n""#,
+        #""sha256":"\#(hex)","integrity":"""#,
+    ])
+    func readsDigests(members: String) throws {
+        #expect(try entry("\(Self.icon),\(members)").expectedDigest?.hex == Self.hex)
+    }
+
+    @Test(arguments: [
+        #""integrity":"sha512-AAAA""#, #""integrity":"sha256-AAAA""#, #""integrity":"sha256-!""#,
+        #""integrity":"\#(base64)""#, #""integrity":7"#, #""sha256":"abc""#, #""sha256":7"#,
+        #""integrity":"sha256-\#(base64)","sha256":"\#(String(repeating: "0", count: 64))""#,
+        #""integrity":"sha256-\#(base64) sha256-AAAAul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=""#,
+    ])
+    func refusesOtherDigests(members: String) throws {
+        #expect(try error("\(Self.icon),\(members)").code == .badIntegrity)
+    }
+
+    @Test func anEmptyIntegrityListAsksForNothing() throws {
+        #expect(try entry(#"\#(Self.icon),"integrity":" ""#).expectedDigest == nil)
+    }
+
+    @Test func readsSizes() throws {
+        #expect(
+            try entry("\(Self.icon),\"size\":9007199254740993").expectedSize
+                == 9_007_199_254_740_993)
+        #expect(try entry("\(Self.icon),\"size\":0").expectedSize == 0)
+        for value in ["-1", "1.5", #""12""#, "true"] {
+            #expect(try error("\(Self.icon),\"size\":\(value)").code == .badSize)
+        }
+    }
+
+    @Test func readsKeys() throws {
+        #expect(try entry(#"\#(Self.icon),"key":"k""#).key == "k")
+        #expect(try entry(#"\#(Self.icon),"key":"""#).key == nil)
+        #expect(try error("\(Self.icon),\"key\":1").code == .badKey)
+    }
+
+    @Test func namesAreForShow() throws {
+        #expect(try entry(#"\#(Self.icon),"name":2048"#).name == "2048")
+        #expect(try entry(#"\#(Self.icon),"name":{"en":"x"}"#).name == "")
+    }
+
+    @Test func theLastOfSeveralMembersCounts() throws {
+        #expect(try entry(#""icon":7,\#(Self.icon),"name":"a","name":"b""#).name == "b")
+    }
+}

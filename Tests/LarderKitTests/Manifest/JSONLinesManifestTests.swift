@@ -1,0 +1,42 @@
+import Testing
+
+@testable import LarderKit
+
+@Suite struct JSONLinesManifestTests {
+    private static let good = #"{"icon":"https://a.example/a.png"}"#
+    private static let url = "https://a.example/a.png"
+
+    @Test(arguments: [
+        ("{\"icon\":,}", "unparsable-line", "column 9: unexpected ',' where a value is due"),
+        ("{\"icon\":\"x", "unparsable-line", "column 11: the line ends within a string"),
+        ("{\"icon\":[", "unparsable-line", "the line ends before its object does"),
+        ("  }", "unparsable-line", "column 3: unexpected '}' where a value is due"),
+        ("{} {}", "unparsable-line", "column 4: unexpected '{' where nothing more is due"),
+        ("17", "not-a-dictionary", "an integer where a dictionary is due"),
+        ("[1]", "not-a-dictionary", "an array where a dictionary is due"),
+        ("\u{1B}[2J", "unparsable-line", #"column 1: unexpected '\u{1B}' where a value is due"#),
+    ])
+    func aBrokenLineSpoilsNoOther(line: String, code: String, message: String) throws {
+        for end in ["\n", "\r\n"] {
+            let reading = try readManifest([Self.good, "", line, Self.good].joined(separator: end))
+            #expect(reading.summary == ManifestSummary(format: .jsonLines, entries: 3))
+            #expect(reading.words == [Self.url, code, Self.url])
+            #expect(reading.items.map(\.line) == [1, 3, 4])
+            #expect(reading.errors.first?.message == message)
+        }
+    }
+
+    @Test func theLastLineMayBeCut() throws {
+        let reading = try readManifest("\(Self.good)\n{\"icon\":\"htt")
+        #expect(reading.words == [Self.url, "unparsable-line"])
+    }
+
+    @Test func linesAreCountedPastThoseThatAreSkipped() throws {
+        let long = "{\"x\":\"\(String(repeating: "y", count: 600_000))\"}"
+        let limits = ManifestLimits(maximumEntrySize: 1000)
+        let reading = try readManifest(
+            [Self.good, long, "", "{", Self.good].joined(separator: "\n"), limits: limits)
+        #expect(reading.words == [Self.url, "too-large", "unparsable-line", Self.url])
+        #expect(reading.items.map(\.line) == [1, 2, 4, 5])
+    }
+}

@@ -1,0 +1,125 @@
+import Testing
+
+@testable import LarderKit
+
+@Suite struct JSONManifestTests {
+    private static let a = #"{"name":"a","icon":"https://a.example/a.png"}"#
+    private static let b = #"{"name":"b","icon":"https://a.example/b.png"}"#
+    private static let urls = ["https://a.example/a.png", "https://a.example/b.png"]
+
+    private func format(_ text: String) throws -> ManifestFormat? {
+        try readManifest(text).summary?.format
+    }
+
+    @Test(arguments: [
+        "[\(a),\(b)]", "{\"apps\":[\(a),\(b)]}", " [\r\n\(a) ,\r\n\(b)\r\n] \r\n",
+        "{\n\"x\":[{\"apps\":[1]}],\"apps\" :\n[\(a)\n,\(b)],\"y\":{}\n}\n",
+        "{\"apps\":1,\"apps\":[\(a),\(b)]}",
+    ])
+    func readsDocuments(text: String) throws {
+        let reading = try readManifest(text)
+        #expect(reading.summary?.format == .json)
+        #expect(reading.words == Self.urls)
+    }
+
+    @Test func readsEmptyArrays() throws {
+        #expect(try readManifest("[]").summary == ManifestSummary(format: .json, entries: 0))
+        #expect(
+            try readManifest("{\"apps\": [ ]}").summary
+                == ManifestSummary(format: .json, entries: 0))
+    }
+
+    @Test(arguments: [
+        "\(a)\n\(b)\n", "\(a)\r\n\r\n\(b)", "\n \(a) \n\(b)\n", "\(a)\n{\"apps\":[]}\n\(b)",
+    ])
+    func readsJSONLines(text: String) throws {
+        let reading = try readManifest(text)
+        #expect(reading.summary?.format == .jsonLines)
+        #expect(reading.words.filter { $0 != "skipped" } == Self.urls)
+        #expect(reading.items.first?.name == "a")
+    }
+
+    @Test func aLoneObjectIsALineIfItHasAnIcon() throws {
+        #expect(try readManifest(Self.a).words == ["https://a.example/a.png"])
+        #expect(try format("{\"icon\":null}") == .jsonLines)
+        let error = try manifestError("{\"hits\":[\(Self.a)]}")
+        #expect(error?.code == .notAManifest)
+        #expect(error?.description == "test: line 1: an object without an array 'apps'")
+        #expect(try manifestError("{}")?.code == .notAManifest)
+        #expect(
+            try manifestError("{\"apps\":{}}")?.reason == "'apps' is a dictionary, not an array")
+    }
+
+    @Test func anObjectOfSeveralLinesIsADocument() throws {
+        let text = "{\n\"icon\":\"https://a.example/a.png\"\n}\n"
+        #expect(try manifestError(text)?.code == .notAManifest)
+        #expect(try manifestError(text + text)?.code == .notAManifest)
+    }
+
+    @Test(arguments: [
+        ("[\(a),\n\(b),]", ManifestError.Place.line(2, column: 47), "unexpected ']'"),
+        ("[\(a)\n\(b)]", .line(2, column: 1), "unexpected '{' where ',' or ']'"),
+        ("[\(a)", .line(1, column: 47), "the file ends"),
+        ("[", .line(1, column: 2), "the file ends"),
+        ("{\"apps\":[\(a)]", .line(1, column: 56), "the file ends"),
+        ("{\"apps\":[\(a)],}", .line(1, column: 57), "unexpected '}'"),
+        ("{\"apps\":[]} x", .line(1, column: 13), "unexpected 'x'"),
+        ("{\"apps\":[]}\n\(a)", .line(2, column: 1), "unexpected '{'"),
+        ("[]\n[]", .line(2, column: 1), "unexpected '['"),
+        ("{\"apps\":[],\"apps\":[]}", .line(1, column: 19), "'apps' is there twice"),
+        ("[\r\n\"\u{7}\"]", .line(2, column: 2), "a control character"),
+        ("{\n \"x\": tru\n}", .line(2, column: 7), "unknown word"),
+        ("{\"x\":\n{\"a\":,}}", .line(2, column: 6), "unexpected ','"),
+        ("{", .line(1, column: 2), "the file ends"),
+        ("{\"a\":1}}", .line(1, column: 8), "unexpected '}'"),
+    ])
+    func refusesBrokenDocuments(
+        text: String, place: ManifestError.Place, reason: String
+    ) throws {
+        let error = try #require(try manifestError(text))
+        #expect(error.code == .malformed)
+        #expect(error.place == place, "\(error)")
+        #expect(error.reason.hasPrefix(reason), "\(error)")
+    }
+
+    @Test(arguments: [
+        ("{\"icon\":}\n", "column 9: unexpected '}' where a value is due"),
+        ("{\"name\":\"a\n", "column 11: the line ends within a string"),
+        ("{\n", "the line ends before its object does"),
+        ("{\"name\":\"a\",\n", "the line ends before its object does"),
+        ("{\"name\":\"a\"\n", "the line ends before its object does"),
+        ("{\"name\":\"a\"} x\n", "column 14: unexpected 'x' where the end of the line is due"),
+        ("{name}\n\n", "column 2: unexpected 'n' where a key in quotation marks is due"),
+    ])
+    func aBrokenFirstLineSpoilsNoOther(line: String, reason: String) throws {
+        let reading = try readManifest(line + Self.a + "\n" + Self.b)
+        #expect(reading.summary?.format == .jsonLines)
+        #expect(reading.words == ["unparsable-line"] + Self.urls)
+        #expect(reading.errors.first?.message == reason)
+        #expect(reading.items.first?.line == 1)
+        #expect(reading.items[1].line == line.count(where: { $0 == "\n" }) + 1)
+    }
+
+    /// Every boundary of the window falls on every byte once.
+    @Test func theWindowMayEndAnywhere() throws {
+        let text =
+            #"{"x":[1.5e3,-20,"é\n\u4e2d\\",true,null],"apps":[\#(Self.a),{"n":{"m":[[]]}},\#(Self.b)],"z":false}"#
+        let lines = "\(Self.a)\n{\"broken\":}\n\n\(Self.b)\n17\n"
+        let manyLines = (0..<20).map { "{\"name\":\"\(String(repeating: "n", count: $0))\"}\n" }
+            .joined()
+        for text in [text, lines, manyLines, "  \n" + text, "[\(Self.a),\(Self.b)]"] {
+            var expected: [String] = []
+            for capacity in [4096] + Array(1...120) {
+                let input = ByteInput(bytes: Array(text.utf8), name: "test")
+                var found: [String] = []
+                let window = ByteWindow(input, capacity: capacity)
+                _ = try JSONManifest(window, limits: .init()).read {
+                    found.append("\($0.line ?? 0) \($0.content)")
+                }
+                if expected.isEmpty { expected = found }
+                #expect(found == expected, "capacity \(capacity)")
+                #expect(found.count >= 2)
+            }
+        }
+    }
+}

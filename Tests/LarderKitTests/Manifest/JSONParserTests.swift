@@ -1,0 +1,140 @@
+import Testing
+
+@testable import LarderKit
+
+@Suite struct JSONParserTests {
+    private func parse(
+        _ bytes: [UInt8], isWhole: Bool = true, depth: Int = 64
+    ) throws -> ManifestValue {
+        try bytes.withUnsafeBufferPointer { bytes in
+            var parser = JSONParser(bytes, isWhole: isWhole, maximumDepth: depth)
+            let value = try parser.value()
+            try parser.finish()
+            return value
+        }
+    }
+
+    private func parse(_ text: String) throws -> ManifestValue { try parse(Array(text.utf8)) }
+
+    /// The place and the reason of the error; nil if there is none.
+    private func problem(_ bytes: [UInt8]) -> String? {
+        do {
+            _ = try parse(bytes)
+            return nil
+        } catch JSONParser.Failure.syntax(let offset, let reason) {
+            return "\(offset): \(reason)"
+        } catch {
+            return "\(error)"
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("0", .integer(0)), ("-0", .integer(0)), ("-12", .integer(-12)),
+            ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
+            ("9223372036854775808", .double(9_223_372_036_854_775_808)), ("0.5", .double(0.5)),
+            ("1e3", .double(1000)), ("1E+3", .double(1000)), ("-1.25e-2", .double(-0.0125)),
+            ("true", .bool(true)), ("false", .bool(false)), ("null", .null), ("[]", .array([])),
+            ("{}", .dictionary([])), (" [ 1 ,\t2\r\n] ", .array([.integer(1), .integer(2)])),
+            (
+                #"{"a":{"b":[null]},"a":""}"#,
+                .dictionary([
+                    .init(key: "a", value: .dictionary([.init(key: "b", value: .array([.null]))])),
+                    .init(key: "a", value: .string("")),
+                ])
+            ),
+        ] as [(String, ManifestValue)])
+    func readsValues(text: String, value: ManifestValue) throws {
+        #expect(try parse(text) == value)
+    }
+
+    @Test(arguments: [
+        (#""a\"\\\/\b\f\n\r\tz""#, "a\"\\/\u{8}\u{C}\n\r\tz"), (#""\u00e9\u4E2d""#, "é中"),
+        (#""\ud83c\udf4e""#, "🍎"), (#""中文 🍎 é""#, "中文 🍎 é"), (#""\u0000""#, "\0"),
+        (#""\ud83c""#, "\u{FFFD}"), (#""\udf4e\ud83cx""#, "\u{FFFD}\u{FFFD}x"),
+        (#""\ud83c\ud83c\udf4e""#, "\u{FFFD}🍎"),
+        (#""0123456789\\abcdefg\"""#, "0123456789\\abcdefg\""),
+        ("\"\u{7F}\"", "\u{7F}"),
+    ])
+    func readsStrings(text: String, value: String) throws {
+        #expect(try parse(text) == .string(value))
+    }
+
+    /// A special byte is found wherever it stands in a word of eight.
+    @Test func findsTheEndOfAStringAtEveryPlace() throws {
+        for length in 0..<40 {
+            for filler in ["a", "é", "中"] {
+                let text = String(repeating: filler, count: length)
+                #expect(try parse("\"\(text)\"") == .string(text))
+                #expect(try parse("\"\(text)\\n\(text)\"") == .string("\(text)\n\(text)"))
+                #expect(problem(Array("\"\(text)\u{1F}\(text)\"".utf8)) != nil)
+            }
+        }
+    }
+
+    @Test(arguments: [
+        ("[1,]", "3: unexpected ']' where a value is due"),
+        ("{\"a\":1,}", "7: unexpected '}' where a key in quotation marks is due"),
+        ("[1 2]", "3: unexpected '2' where ',' or ']' is due"),
+        ("{\"a\" 1}", "5: unexpected '1' where ':' is due"),
+        ("{a:1}", "1: unexpected 'a' where a key in quotation marks is due"),
+        ("{“a”:1}", "1: unexpected '“' where a key in quotation marks is due"),
+        ("[01]", "1: a number begins with a needless 0"),
+        ("[-]", "2: unexpected ']' where a digit is due"),
+        ("[1.]", "3: unexpected ']' where a digit behind the point is due"),
+        ("[1e]", "3: unexpected ']' where a digit of the exponent is due"),
+        ("[.5]", "1: unexpected '.' where a value is due"),
+        ("[+5]", "1: unexpected '+' where a value is due"),
+        ("[NaN]", "1: unexpected 'N' where a value is due"),
+        ("[nul]", "1: unknown word: only true, false and null are values"),
+        ("[1]/* c */", "3: unexpected '/' where nothing more is due"),
+        ("['a']", "1: unexpected ''' where a value is due"),
+        (#"["\x"]"#, "2: unknown escape in a string"),
+        (#"["\u12g4"]"#, #"2: \u without four hexadecimal digits"#),
+        (#"["\u123"]"#, #"2: \u without four hexadecimal digits"#),
+        ("[\"a\nb\"]", "3: the line ends within a string"),
+        ("[\"a\u{1}b\"]", "3: a control character within a string"),
+        ("[\u{1B}]", #"1: unexpected '\u{1B}' where a value is due"#),
+        ("[1", "unfinished"), ("[\"a", "unfinished"), ("[\"a\\", "unfinished"), ("", "unfinished"),
+        ("tru", "unfinished"), ("{\"a\"", "unfinished"),
+    ])
+    func refusesWhatIsNotJSON(text: String, reason: String) {
+        #expect(problem(Array(text.utf8)) == reason)
+    }
+
+    @Test(
+        arguments: [
+            [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
+            [0x22, 0xE4, 0xB8, 0x22], [0x22, 0x5C, 0x6E, 0xFF, 0x22],
+        ] as [[UInt8]])
+    func refusesInvalidUTF8(bytes: [UInt8]) {
+        #expect(problem(bytes) == "1: a string is not valid UTF-8")
+        #expect(problem([0xFF]) == "0: unexpected byte 0xFF where a value is due")
+    }
+
+    @Test func refusesInvalidUTF8AtEveryPlace() {
+        for place in 0..<24 {
+            var bytes = [UInt8](repeating: 0x61, count: 26)
+            (bytes[0], bytes[25], bytes[1 + place]) = (0x22, 0x22, 0xFF)
+            #expect(problem(bytes) == "1: a string is not valid UTF-8")
+        }
+    }
+
+    @Test func limitsDepth() throws {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            func nested(_ depth: Int) -> [UInt8] {
+                let text =
+                    String(repeating: open, count: depth) + "1"
+                    + String(repeating: close, count: depth)
+                return Array(text.utf8)
+            }
+            _ = try parse(nested(5), depth: 5)
+            #expect(throws: JSONParser.Failure.self) { try parse(nested(6), depth: 5) }
+        }
+    }
+
+    @Test func aNumberMayGoOnBehindTheBytes() throws {
+        #expect(try parse([0x31]) == .integer(1))
+        #expect(throws: JSONParser.Failure.self) { try parse([0x31], isWhole: false) }
+    }
+}

@@ -1,0 +1,38 @@
+import Testing
+
+@testable import LarderKit
+
+@Suite struct ManifestContentTests {
+    @Test(
+        arguments: [
+            ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "a PNG image"),
+            ([0xFF, 0xD8, 0xFF, 0xE0], "a JPEG image"),
+            (Array("GIF89a".utf8), "a GIF image"),
+            (Array("RIFF\u{0}\u{0}\u{0}\u{0}WEBPVP8 ".utf8), "a WebP image"),
+            ([0x1F, 0x8B, 0x08], "a gzip file"),
+            ([0x50, 0x4B, 0x03, 0x04], "a ZIP archive"),
+            (Array("%PDF-1.7".utf8), "a PDF document"),
+            (Array("<!DOCTYPE html><html>".utf8), "an HTML page"),
+            (Array("\n <HTML lang='en'>".utf8), "an HTML page"),
+            (Array("\u{0}\u{0}\u{0}\u{1}".utf8), "binary data"),
+            ([0xFF, 0xFE, 0x5B, 0x00], "UTF-16 text"),
+            (Array("--- yaml".utf8), "begins with '--- yaml'"),
+            (Array("\u{1B}]0;title\u{7}".utf8), #"begins with '\u{1B}]0;title\u{7}'"#),
+        ] as [([UInt8], String)])
+    func saysWhatTheFileIs(bytes: [UInt8], name: String) throws {
+        let error = try #require(try manifestError(.bytes(bytes, name: "test")))
+        #expect(error.code == .notAManifest)
+        #expect(error.reason.contains(name), "\(error)")
+    }
+
+    @Test(arguments: ["", " \n\r\n\t", "\u{FEFF}", "\u{FEFF}\n"])
+    func saysThatTheFileIsEmpty(text: String) throws {
+        #expect(try manifestError(text)?.code == .empty)
+    }
+
+    @Test func passesAByteOrderMark() throws {
+        let icon = "https://a.example/1.png"
+        #expect(try readManifest("\u{FEFF}[{\"icon\":\"\(icon)\"}]").words == [icon])
+        #expect(try readManifest("\u{FEFF}\r\n{\"icon\":\"\(icon)\"}\r\n").words == [icon])
+    }
+}

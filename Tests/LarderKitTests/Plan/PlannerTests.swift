@@ -1,0 +1,129 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@Suite struct PlannerTests {
+    @Test func foldsDuplicatesAndOrdersByPriorityThenManifestOrder() throws {
+        let entries = try plan(
+            #"""
+            [{"name": "a", "icon": "http://h/a"},
+             {"name": "b", "icon": "http://h/b", "priority": "low"},
+             {"name": "c", "icon": "http://h/c", "priority": 4},
+             {"name": "d", "icon": "http://h/d"},
+             {"name": "b again", "icon": "HTTP://H:80/b", "priority": "veryHigh"}]
+            """#
+        ).entries
+        #expect(entries.map(\.name) == ["b", "b again", "c", "a", "d"])
+        #expect(entries.map(\.isDuplicate) == [false, true, false, false, false])
+        // The folded URL is fetched with the highest priority that any of its entries has.
+        #expect(entries.map(\.priority) == [8, 8, 4, 0, 0])
+    }
+
+    @Test func countsWhatThereIsToDo() throws {
+        let summary = try plan(
+            #"""
+            [{"name": "a", "icon": "http://h/a"}, {"name": "a", "icon": "http://h/a"},
+             {"name": "none"}, {"name": "bad", "icon": "javascript:alert(1)"}]
+            """#
+        ).summary
+        var expected = PlanSummary()
+        expected.entries = 4
+        expected.urls = 1
+        expected.missing = 1
+        expected.skipped = 1
+        expected.failed = 1
+        #expect(summary == expected)
+    }
+
+    @Test func aKeyStandsForTheURLOfARotatingAddress() throws {
+        let entries = try plan(
+            #"""
+            [{"name": "a", "icon": "http://h/a?signature=1", "key": "icon-a"},
+             {"name": "a", "icon": "http://h/a?signature=2", "key": "icon-a"}]
+            """#
+        ).entries
+        #expect(entries.map(\.isDuplicate) == [false, true])
+    }
+
+    @Test func masksCredentialsInURLs() throws {
+        let entries = try plan(#"[{"name": "a", "icon": "http://user:secret@h/a"}]"#).entries
+        let url = try #require(entries.first?.url)
+        #expect(!url.contains("secret") && url.hasSuffix("@h/a"))
+    }
+
+    @Test func namesTheEntryAndTheReasonOfABadOne() throws {
+        let entries = try plan(
+            #"[{"name": "ok", "icon": "http://h/a"}, {"name": "bad", "icon": 7}]"#
+        ).entries
+        let bad = try #require(entries.first { $0.error != nil })
+        #expect(bad.position == 2)
+        #expect(bad.error?.code == "icon-not-a-string")
+        #expect(bad.text.hasPrefix("failed  test: entry 2"))
+    }
+
+    @Test func comparesWithTheCache() async throws {
+        let origin = try Origin()
+        origin.on("/fresh", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        origin.on("/stale", .ok(IconPainter.png(seed: 2)).header("Cache-Control", "max-age=0"))
+        try await withTemporaryDirectory { directory in
+            let manifest = """
+                [{"icon": "\(origin.url("/fresh"))"}, {"icon": "\(origin.url("/stale"))"},
+                 {"icon": "\(origin.url("/new"))"}]
+                """
+            let path = directory.path("cache")
+            _ = try await prefetch(
+                """
+                [{"icon": "\(origin.url("/fresh"))"}, {"icon": "\(origin.url("/stale"))"}]
+                """, into: path)
+            let (summary, entries) = try plan(manifest, cache: Cache.open(at: path))
+            #expect((summary.cached, summary.stale, summary.missing) == (1, 1, 1))
+            #expect(Set(entries.map(\.statusWord)) == ["cached", "stale", "missing"])
+        }
+    }
+
+    @Test func anObjectDeletedByHandIsMissing() async throws {
+        let origin = try Origin()
+        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        try await withTemporaryDirectory { directory in
+            let path = directory.path("cache")
+            let manifest = #"[{"icon": "\#(origin.url("/a"))"}]"#
+            _ = try await prefetch(manifest, into: path)
+            let cache = try Cache.open(at: path)
+            #expect(try plan(manifest, cache: cache).summary.cached == 1)
+            let object = try #require(try cache.resource(origin.url("/a"))).object
+            try FileManager.default.removeItem(atPath: cache.absolutePath(of: object.digest))
+            #expect(try plan(manifest, cache: cache).summary.missing == 1)
+        }
+    }
+
+    @Test func cachedBytesThatAnEntryRefusesAreMissing() async throws {
+        let origin = try Origin()
+        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        try await withTemporaryDirectory { directory in
+            let path = directory.path("cache")
+            let url = origin.url("/a")
+            _ = try await prefetch(#"[{"icon": "\#(url)"}]"#, into: path)
+            let cache = try Cache.open(at: path)
+            let object = try #require(try cache.resource(url)).object
+            let right = #"[{"icon": "\#(url)", "sha256": "\#(object.digest.hex)"}]"#
+            #expect(try plan(right, cache: cache).summary.cached == 1)
+            let other = String(repeating: "0", count: 64)
+            let wrong = #"[{"icon": "\#(url)"}, {"icon": "\#(url)", "sha256": "\#(other)"}]"#
+            #expect(try plan(wrong, cache: cache).summary.missing == 1)
+            let short = #"[{"icon": "\#(url)", "size": \#(object.size - 1)}]"#
+            #expect(try plan(short, cache: cache).summary.missing == 1)
+        }
+    }
+
+    private func plan(
+        _ manifest: String, cache: Cache? = nil
+    ) throws -> (summary: PlanSummary, entries: [PlannedEntry]) {
+        var entries: [PlannedEntry] = []
+        let summary = try Planner(cache: cache).plan([.bytes(Array(manifest.utf8), name: "test")]) {
+            entries.append($0)
+        }
+        return (summary, entries)
+    }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@Suite struct PrefetcherTests {
+    @Test func storesWhatTheOriginServes() async throws {
+        let origin = try Origin()
+        let icons = (0..<20).map { IconPainter.png(seed: $0) }
+        for (number, icon) in icons.enumerated() { origin.on("/\(number).png", .ok(icon)) }
+        try await withTemporaryDirectory { directory in
+            let urls = icons.indices.map { origin.url("/\($0).png") }
+            let (report, results) = try await prefetch(
+                manifest(urls), into: directory.path("cache"))
+            #expect(report.count(.fetched) == 20 && report.entries == 20)
+            #expect(report.receivedBytes == icons.reduce(0) { $0 + Int64($1.count) })
+            let cache = try Cache.open(at: directory.path("cache"))
+            for (url, icon) in zip(urls, icons) {
+                let resource = try #require(try cache.resource(url))
+                #expect(try cache.bytes(of: resource.object) == icon)
+                let result = try #require(results.first { $0.url == url })
+                #expect(result.digest == resource.object.digest)
+                #expect(result.bytes == Int64(icon.count))
+                #expect(result.attributes.mediaType == "image/png")
+                #expect(result.attributes.width == 48 && result.attributes.height == 48)
+            }
+            #expect(try cache.verify().isClean)
+            #expect(try cache.status().temporaries == 0)
+        }
+    }
+
+    @Test func reportsEveryEntryOnceAndAgreesWithItself() async throws {
+        let origin = try Origin()
+        origin.on("/a", .ok(IconPainter.png(seed: 1)))
+        origin.on("/page", .ok("<!DOCTYPE html><title>no icon</title>", type: "image/png"))
+        try await withTemporaryDirectory { directory in
+            let text = """
+                [{"icon": "\(origin.url("/a"))"}, {"icon": "\(origin.url("/a"))"}, {"name": "none"},
+                 {"icon": "\(origin.url("/page"))"}, {"icon": "\(origin.url("/gone"))"},
+                 {"icon": "ftp://h/x"}]
+                """
+            let (report, results) = try await prefetch(text, into: directory.path("cache"))
+            #expect(results.map(\.position).sorted() == [1, 2, 3, 4, 5, 6])
+            let byPosition = results.sorted { $0.position < $1.position }.map(\.outcome)
+            #expect(byPosition == [.fetched, .coalesced, .skipped, .failed, .failed, .failed])
+            #expect(
+                report.failures == ["not-an-image": 1, "http-404": 1, "unsupported-scheme": 1])
+            for outcome in EntryResult.Outcome.allCases {
+                #expect(report.count(outcome) == results.count { $0.outcome == outcome })
+            }
+            #expect(origin.count("/a") == 1)
+        }
+    }
+
+    @Test func entriesOfOneURLThatDemandDifferentBytes() async throws {
+        let origin = try Origin()
+        let icon = IconPainter.png(seed: 1)
+        origin.on("/a", .ok(icon))
+        try await withTemporaryDirectory { directory in
+            let text = """
+                [{"icon": "\(origin.url("/a"))", "size": \(icon.count)},
+                 {"icon": "\(origin.url("/a"))", "size": 7}]
+                """
+            let (report, results) = try await prefetch(text, into: directory.path("cache"))
+            let byPosition = results.sorted { $0.position < $1.position }.map(\.outcome)
+            #expect(byPosition == [.fetched, .failed])
+            #expect(report.failures == ["size-mismatch": 1])
+        }
+    }
+
+    @Test func bytesThatNoEntryAcceptsAreNotStored() async throws {
+        let origin = try Origin()
+        origin.on("/a", .ok(IconPainter.png(seed: 1)))
+        try await withTemporaryDirectory { directory in
+            let other = String(repeating: "a", count: 64)
+            let text = #"[{"icon": "\#(origin.url("/a"))", "sha256": "\#(other)"}]"#
+            let (report, _) = try await prefetch(text, into: directory.path("cache"))
+            #expect(report.failures == ["integrity-mismatch": 1])
+            #expect(try Cache.open(at: directory.path("cache")).status().totals.objects == 0)
+        }
+    }
+
+    @Test func aStaleEntryCostsAConditionalRequestAndKeepsItsValidator() async throws {
+        let origin = try Origin()
+        let icon = IconPainter.png(seed: 1)
+        origin.on("/a") { request in
+            // The 304 does not repeat the ETag: it must not get lost.
+            request.header("If-None-Match") == #""v1""#
+                ? .notModified.header("Cache-Control", "max-age=0")
+                : .ok(icon).header("ETag", #""v1""#).header("Cache-Control", "max-age=0")
+        }
+        try await withTemporaryDirectory { directory in
+            let text = manifest([origin.url("/a")])
+            let cache = directory.path("cache")
+            #expect(try await prefetch(text, into: cache).report.count(.fetched) == 1)
+            for _ in 0..<2 {
+                let (report, _) = try await prefetch(text, into: cache)
+                #expect(report.count(.revalidated) == 1 && report.receivedBytes == 0)
+            }
+            #expect(origin.count("/a") == 3)
+        }
+    }
+
+    @Test func aLargeBodyGoesThroughAFile() async throws {
+        let origin = try Origin()
+        let icon = IconPainter.bmp(seed: 1, size: 1024)
+        #expect(icon.count > 3_000_000)
+        origin.on("/large", .ok(icon))
+        try await withTemporaryDirectory { directory in
+            let (report, _) = try await prefetch(
+                manifest([origin.url("/large")]), into: directory.path("cache"))
+            #expect(report.count(.fetched) == 1)
+            let cache = try Cache.open(at: directory.path("cache"))
+            let object = try #require(try cache.resource(origin.url("/large"))).object
+            #expect(try cache.bytes(of: object) == icon)
+        }
+    }
+
+    @Test func whatWasAcceptedAsAnyContentIsNoIconForARunThatWantsIcons() async throws {
+        let origin = try Origin()
+        origin.on("/a", .ok("just text").header("Cache-Control", "max-age=60"))
+        try await withTemporaryDirectory { directory in
+            let text = manifest([origin.url("/a")])
+            let cache = directory.path("cache")
+            let any = try await prefetch(text, into: cache) { $0.acceptsAnyContent = true }
+            #expect(any.report.count(.fetched) == 1)
+            let again = try await prefetch(text, into: cache) { $0.acceptsAnyContent = true }
+            #expect(again.report.count(.cached) == 1)
+            #expect(try await prefetch(text, into: cache).report.failures == ["not-an-image": 1])
+        }
+    }
+
+    @Test func cancellingLetsWhatIsInFlightFinishAndReportsTheRest() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        for number in 0..<10 {
+            origin.on("/\(number)", .ok(IconPainter.png(seed: number)).heldBy(gate))
+        }
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            configuration.maximumConcurrent = 2
+            configuration.grace = .seconds(60)
+            let prefetcher = Prefetcher(configuration)
+            async let finished = collect(
+                prefetcher, manifest((0..<10).map { origin.url("/\($0)") }))
+            try await origin.waitForRequests(2)
+            prefetcher.cancel()
+            gate.open()
+            let (report, results) = try await finished
+            guard case .interrupted? = report.stop else {
+                Issue.record("not reported as interrupted")
+                return
+            }
+            #expect(results.count == 10)
+            // Two were at the origin; the queue may have taken its bounded lead, and no more.
+            #expect((2...4).contains(report.count(.fetched)))
+            #expect(report.count(.fetched) + report.count(.unfinished) == 10)
+            #expect(try Cache.open(at: directory.path("cache")).verify().isClean)
+        }
+    }
+
+    @Test func lettingGoOfTheEventsEndsTheRun() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.on("/a", .ok(IconPainter.png(seed: 1)).heldBy(gate))
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            configuration.grace = .zero
+            let events = Prefetcher(configuration).prefetch(
+                [.bytes(Array(manifest([origin.url("/a")]).utf8), name: "test")])
+            for try await event in events {
+                if case .planned = event { break }
+            }
+            // A second run over the same cache is not in the way of the abandoned one.
+            gate.open()
+            let (report, _) = try await prefetch(
+                manifest([origin.url("/a")]), into: directory.path("cache"))
+            #expect(report.count(.failed) == 0)
+        }
+    }
+
+    @Test func aManifestThatIsNoneThrows() async throws {
+        try await withTemporaryDirectory { directory in
+            _ = await #expect(throws: ManifestError.self) {
+                try await prefetch("no manifest", into: directory.path("cache"))
+            }
+        }
+    }
+}

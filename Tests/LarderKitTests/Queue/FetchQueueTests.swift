@@ -1,0 +1,161 @@
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@Suite struct FetchQueueTests {
+    @Test func asksForHighPrioritiesFirstWhateverTheManifestOrder() async throws {
+        let origin = try Origin()
+        origin.onAny { request in .ok(IconPainter.png(seed: request.path.hashValue)) }
+        try await withTemporaryDirectory { directory in
+            let priorities = [0, -8, 8, 4, -4, 100, 0, -100, 4, 8]
+            let entries = priorities.enumerated().map { number, priority in
+                #"{"icon": "\#(origin.url("/\(number)"))", "priority": \#(priority)}"#
+            }
+            _ = try await prefetch(
+                "[" + entries.joined(separator: ",") + "]", into: directory.path("cache")
+            ) { $0.maximumConcurrent = 1 }
+            // Stable: manifest order among equals.
+            let expected = priorities.enumerated()
+                .sorted { ($1.element, $0.offset) < ($0.element, $1.offset) }
+                .map { "/\($0.offset)" }
+            #expect(origin.requests.map(\.path) == expected)
+        }
+    }
+
+    @Test func keepsToTheLimitsOfTheRunAndOfEachHost() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.onAny { request in
+            .ok(IconPainter.png(seed: request.target.hashValue)).heldBy(gate)
+        }
+        try await withTemporaryDirectory { directory in
+            let urls = (0..<40).map {
+                origin.url("/\($0)", host: $0 % 2 == 0 ? "127.0.0.1" : "localhost")
+            }
+            async let finished = prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumConcurrent = 7
+                $0.maximumPerHost = 4
+            }
+            // The replies are held until as many requests as may be are there.
+            try await origin.waitForRequests(7)
+            gate.open()
+            #expect(try await finished.report.count(.fetched) == 40)
+            #expect(origin.mostConcurrentRequests == 7)
+            #expect(origin.mostConcurrentConnections <= 7)
+            for host in ["127.0.0.1", "localhost"] {
+                #expect((3...4).contains(origin.mostConcurrentRequests(host: host)))
+                #expect(origin.mostConcurrentConnections(host: host) <= 4)
+            }
+        }
+    }
+
+    @Test func aHostThatDoesNotAnswerHoldsUpNobody() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.onAny { request in
+            let reply = Reply.ok(IconPainter.png(seed: request.target.hashValue))
+            return request.path.hasPrefix("/slow") ? reply.heldBy(gate) : reply
+        }
+        try await withTemporaryDirectory { directory in
+            // The slow host leads the manifest with more entries than the window holds.
+            let slow = (0..<50).map { origin.url("/slow\($0)") }
+            let fast = (0..<50).map { origin.url("/fast\($0)", host: "localhost") }
+            async let finished = prefetch(manifest(slow + fast), into: directory.path("cache")) {
+                $0.maximumConcurrent = 4
+                $0.maximumPerHost = 2
+            }
+            // All of the fast host's, while two of the slow one's are held.
+            try await origin.waitForRequests(52)
+            #expect(origin.requests.count { $0.path.hasPrefix("/slow") } == 2)
+            gate.open()
+            #expect(try await finished.report.count(.fetched) == 100)
+        }
+    }
+
+    @Test func sharesItsConnectionsAmongHostsEvenWhereOneCouldTakeAll() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.onAny { request in
+            let reply = Reply.ok(IconPainter.png(seed: request.target.hashValue))
+            return request.path.hasPrefix("/slow") ? reply.heldBy(gate) : reply
+        }
+        try await withTemporaryDirectory { directory in
+            let slow = (0..<50).map { origin.url("/slow\($0)") }
+            let fast = (0..<50).map { origin.url("/fast\($0)", host: "localhost") }
+            async let finished = prefetch(manifest(slow + fast), into: directory.path("cache")) {
+                $0.maximumConcurrent = 4
+                $0.maximumPerHost = 100
+            }
+            try await origin.waitForRequests(6)
+            #expect(origin.requests.contains { $0.path.hasPrefix("/fast") })
+            gate.open()
+            #expect(try await finished.report.count(.fetched) == 100)
+        }
+    }
+
+    @Test func triesAgainWhereAFailureMayPass() async throws {
+        let origin = try Origin()
+        origin.on("/busy") { request in
+            request.attempt < 3 ? .status(503) : .ok(IconPainter.png(seed: 1))
+        }
+        origin.on("/gone", .status(404))
+        origin.on("/never", .status(501))
+        origin.on("/broken", .status(500))
+        origin.on("/cut") { request in
+            let reply = Reply.ok(IconPainter.png(seed: 2))
+            return request.attempt < 2 ? reply.cut(after: 100) : reply
+        }
+        try await withTemporaryDirectory { directory in
+            let paths = ["/busy", "/gone", "/never", "/broken", "/cut"]
+            let (report, results) = try await prefetch(
+                manifest(paths.map { origin.url($0) }), into: directory.path("cache")
+            ) { $0.attempts = 3 }
+            #expect(report.failures == ["http-404": 1, "http-501": 1, "http-500": 1])
+            #expect(paths.map { origin.count($0) } == [3, 1, 1, 3, 2])
+            let attempts = results.sorted { $0.position < $1.position }.map(\.attempts)
+            #expect(attempts == [3, 1, 1, 3, 2])
+        }
+    }
+
+    @Test func followsRedirectsToTheirEndAndLoopsToTheirs() async throws {
+        let origin = try Origin()
+        origin.on("/start", .redirect(to: "/middle", status: 301))
+        origin.on("/middle", .redirect(to: origin.url("/end", host: "localhost"), status: 307))
+        origin.on("/end", .ok(IconPainter.png(seed: 1)))
+        origin.on("/loop", .redirect(to: "/loop"))
+        origin.on("/out", .redirect(to: "file:///etc/passwd"))
+        try await withTemporaryDirectory { directory in
+            let (report, results) = try await prefetch(
+                manifest(["/start", "/loop", "/out"].map { origin.url($0) }),
+                into: directory.path("cache"))
+            #expect(report.count(.fetched) == 1)
+            #expect(report.failures == ["too-many-redirects": 1, "redirect-refused": 1])
+            #expect(origin.count("/loop") == 11)
+            // The resource is known by the URL that the manifest names.
+            let fetched = try #require(results.first { $0.outcome == .fetched })
+            #expect(fetched.url == origin.url("/start"))
+        }
+    }
+
+    @Test func redirectsKeepToTheLimitOfTheHostTheyLeadTo() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.onAny { request in
+            if request.path.hasPrefix("/from") {
+                return .redirect(to: origin.url("/to\(request.path)", host: "localhost"))
+            }
+            return .ok(IconPainter.png(seed: request.target.hashValue)).heldBy(gate)
+        }
+        try await withTemporaryDirectory { directory in
+            let urls = (0..<12).map { origin.url("/from\($0)") }
+            async let finished = prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumPerHost = 2
+            }
+            // All have been sent on before the first of the targets answers.
+            try await origin.waitForRequests(14)
+            gate.open()
+            #expect(try await finished.report.count(.fetched) == 12)
+            #expect(origin.mostConcurrentRequests(host: "localhost") == 2)
+        }
+    }
+}

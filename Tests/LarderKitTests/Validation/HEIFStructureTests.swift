@@ -1,0 +1,116 @@
+import LarderKit
+import LarderTestSupport
+import Testing
+
+struct HEIFStructureTests: ImageTests {
+    @Test func theSizeAndTheFormatAreRead() throws {
+        let info = ImageInfo(mediaType: .avif, width: 30, height: 20)
+        #expect(try inspect(HEIFFile().bytes) == info)
+        let heic = HEIFFile(brands: ["heic", "mif1"], coding: "hvc1")
+        #expect(try inspect(heic.bytes).mediaType == .heic)
+    }
+
+    @Test func theItemsDecideWhereTheBrandsDoNot() throws {
+        #expect(try inspect(HEIFFile(brands: ["mif1", "miaf"]).bytes).mediaType == .avif)
+        let other = HEIFFile(brands: ["mif1"], coding: "avc1")
+        #expect(fault(other.bytes)?.code == .notAnImage)
+        #expect(fault(other.bytes)?.message == "a HEIF file coded as 'avc1', not an image")
+    }
+
+    @Test func aBrandMayBeAmongTheCompatibleOnes() throws {
+        #expect(try inspect(HEIFFile(brands: ["xxxx", "yyyy", "avif"]).bytes).mediaType == .avif)
+    }
+
+    @Test func aTurnedPictureIsMeasuredAsShown() throws {
+        let info = try inspect(HEIFFile(turn: 1).bytes)
+        #expect(info.width == 20 && info.height == 30)
+        #expect(try inspect(HEIFFile(turn: 2).bytes).width == 30)
+    }
+
+    @Test func longAndOpenEndedBoxes() {
+        var file = HEIFFile()
+        file.data = Bytes.big(1, 4) + Array("mdat".utf8) + Bytes.big(16 + 8, 8) + [UInt8](1...8)
+        #expect(fault(file.bytes) == nil)
+        file.data = Bytes.big(0, 4) + Array("mdat".utf8) + [UInt8](1...16)
+        #expect(fault(file.bytes) == nil)
+    }
+
+    @Test func bytesBeyondTheBoxes() {
+        #expect(fault(HEIFFile().bytes + [1, 2, 3])?.code == .truncated)
+        #expect(fault(HEIFFile().bytes + Bytes.big(3, 4) + Bytes.big(0, 4))?.code == .damaged)
+    }
+
+    @Test func aPictureBeyondTheEnd() {
+        let end = HEIFFile().bytes.count
+        #expect(fault(HEIFFile(extent: (end - 8, 8)).bytes) == nil)
+        #expect(fault(HEIFFile(extent: (end - 8, 9)).bytes)?.code == .truncated)
+        #expect(fault(HEIFFile(extent: (0, 100_000)).bytes)?.code == .truncated)
+        #expect(fault(HEIFFile(extent: (0xFFFF_FFFF, 1)).bytes)?.code == .truncated)
+        #expect(fault(HEIFFile(extent: (0xFFFF_FFFF, 0xFFFF_FFFF)).bytes)?.code == .truncated)
+    }
+
+    @Test func brokenRules() {
+        expectDamage(HEIFFile(meta: false, data: HEIFFile.box("moov", [])), "no meta box")
+        expectDamage(HEIFFile(primary: 2), "where its picture is")
+        expectDamage(HEIFFile(size: nil), "how large")
+        expectDamage(HEIFFile(size: (0, 20)), "how large")
+        expectDamage(HEIFFile(coding: "Exif"), "no coded picture")
+    }
+
+    @Test func filmsAreNotPictures() {
+        let film = HEIFFile(brands: ["isom", "mp42"])
+        #expect(fault(film.bytes)?.message == "an MP4 or QuickTime file, not an image")
+    }
+
+    private func expectDamage(
+        _ file: HEIFFile, _ word: String, at place: SourceLocation = #_sourceLocation
+    ) {
+        expectDamage(file.bytes, word, at: place)
+    }
+}
+
+/// A file with one item, as little as a reader needs.
+private struct HEIFFile {
+    var brands = ["avif", "mif1"]
+    var coding = "av01"
+    var size: (width: Int, height: Int)? = (30, 20)
+    var turn: UInt8 = 0
+    var primary = 1
+    var extent: (offset: Int, length: Int) = (40, 8)
+    var meta = true
+    var data = HEIFFile.box("mdat", [UInt8](1...8))
+
+    var bytes: [UInt8] {
+        let types = brands.map { Array($0.utf8) }
+        let type = Self.box("ftyp", types[0] + Bytes.big(0, 4) + types.dropFirst().flatMap { $0 })
+        return type + (meta ? metaBox : []) + data
+    }
+
+    private var metaBox: [UInt8] {
+        let item = Self.box(
+            "infe", Bytes.big(2 << 24, 4) + Bytes.big(1, 2) + Bytes.big(0, 2) + Array(coding.utf8))
+        let location =
+            Bytes.big(0x4400, 2) + Bytes.big(1, 2) + Bytes.big(1, 2) + Bytes.big(0, 2)
+            + Bytes.big(1, 2)
+            + Bytes.big(extent.offset, 4) + Bytes.big(extent.length, 4)
+        let measured = size.map {
+            Self.box("ispe", Bytes.big(0, 4) + Bytes.big($0.width, 4) + Bytes.big($0.height, 4))
+        }
+        // The second property belongs to no item: its size must not be taken.
+        let properties =
+            (measured ?? Self.box("free", []))
+            + Self.box("ispe", Bytes.big(0, 4) + Bytes.big(999, 4) + Bytes.big(999, 4))
+            + Self.box("irot", [turn])
+        let association = Bytes.big(0, 4) + Bytes.big(2, 4) + [0, 9, 1, 2] + [0, 1, 2, 0x81, 3]
+        return Self.box(
+            "meta",
+            Bytes.big(0, 4) + Self.box("pitm", Bytes.big(0, 4) + Bytes.big(primary, 2))
+                + Self.box("iinf", Bytes.big(0, 4) + Bytes.big(1, 2) + item)
+                + Self.box("iloc", Bytes.big(0, 4) + location)
+                + Self.box("iprp", Self.box("ipco", properties) + Self.box("ipma", association)))
+    }
+
+    static func box(_ type: String, _ content: [UInt8]) -> [UInt8] {
+        Bytes.big(content.count + 8, 4) + Array(type.utf8) + content
+    }
+}
