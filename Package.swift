@@ -5,10 +5,12 @@ let package = Package(
     name: "larder",
     platforms: [.macOS(.v15), .iOS(.v16)],
     products: [
+        .executable(name: "larder", targets: ["larder"]),
         .library(name: "LarderCache", targets: ["LarderCache"]),
         .library(name: "LarderKit", targets: ["LarderKit"]),
     ],
     dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
@@ -45,6 +47,16 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ]),
+        .executableTarget(
+            name: "larder",
+            dependencies: [
+                "LarderCache", "LarderKit",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Sources/CLI"),
+
+        // Writes the benchmark's manifests.
+        .executableTarget(name: "icon-manifests", path: "Benchmarks/IconManifests"),
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(name: "LarderTestSupport", path: "Tests/LarderTestSupport"),

@@ -1,0 +1,20 @@
+import ArgumentParser
+import LarderKit
+
+struct ListCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the cached URLs.",
+        discussion: "Each line holds digest, size in bytes, media type and URL, parted by tabs.")
+
+    @OptionGroup var cache: CacheOptions
+
+    @Flag(help: "Print one JSON line for each.")
+    var json = false
+
+    func run() async throws {
+        try await ExitStatus.of {
+            try cache.open()?.forEachResource { print(json ? $0.json : $0.text) }
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import ArgumentParser
+import LarderCache
+import LarderKit
+import LarderTransfer
+
+/// Finds what the cache has for a URL in any spelling, or for a manifest's key.
+struct Lookup {
+    private let options: CacheOptions
+    private let url: String
+
+    init(_ options: CacheOptions, _ url: String) {
+        self.options = options
+        self.url = url
+    }
+
+    /// The resource; a complaint and status 2 where there is none.
+    func found() throws -> (Cache, Resource) {
+        if let cache = try options.open() {
+            let canonical = (try? HTTPURL(url))?.string
+            if let canonical, let resource = try cache.resource(canonical) {
+                return (cache, resource)
+            }
+            if let resource = try cache.resource(url) { return (cache, resource) }
+        }
+        Console.complain("\(url.sanitizedForTerminal): not cached")
+        throw ExitCode(ExitStatus.someFailed.rawValue)
+    }
+}

@@ -1,0 +1,80 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderKit
+
+/// The exit statuses, the same for every command.
+enum ExitStatus: Int32 {
+    case done = 0
+    case couldNotRun = 1
+    case someFailed = 2
+    case badManifest = 65
+    case missingInput = 66
+    case storage = 74
+    case locked = 75
+    case interrupted = 130
+    case terminated = 143
+
+    /// The status that an error which stops a command ends it with.
+    init(_ error: any Error) {
+        switch error {
+        case let error as CacheError:
+            self.init(error.code)
+        case let error as ManifestError:
+            switch error.code {
+            case .missing, .unreadable: self = .missingInput
+            default: self = .badManifest
+            }
+        default: self = .couldNotRun
+        }
+    }
+
+    init(_ code: CacheError.Code) {
+        switch code {
+        case .storage: self = .storage
+        case .locked: self = .locked
+        case .corrupt: self = .someFailed
+        case .unusable, .missing, .index: self = .couldNotRun
+        }
+    }
+
+    /// The status of a run that reported.
+    init(_ report: Report, signal: Int32?) {
+        switch report.stop {
+        case .interrupted: self = signal == SIGTERM ? .terminated : .interrupted
+        case .cache(let error): self.init(error.code)
+        case nil: self = report.count(.failed) > 0 ? .someFailed : .done
+        }
+    }
+
+    /// Ends the command with this status.
+    func exit() throws {
+        if self != .done { throw ExitCode(rawValue) }
+    }
+
+    /// Runs a command's body; an error that stops it becomes one line and a status.
+    static func of(_ body: () async throws -> Void) async throws {
+        do {
+            let status = try await ended(body)
+            try Console.flush()
+            if let status { throw status }
+        } catch let exit as ExitCode {
+            throw exit
+        } catch let usage as ValidationError {
+            throw usage
+        } catch {
+            Console.complain("\(error)")
+            throw ExitCode(ExitStatus(error).rawValue)
+        }
+    }
+
+    /// The status that the body has ended with, if it has.
+    private static func ended(_ body: () async throws -> Void) async throws -> ExitCode? {
+        do {
+            try await body()
+            return nil
+        } catch let exit as ExitCode {
+            return exit
+        }
+    }
+}

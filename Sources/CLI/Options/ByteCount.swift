@@ -1,0 +1,27 @@
+import ArgumentParser
+
+/// A size on the command line: `500`, `500kB`, `500MB` (10^6) or `500MiB` (2^20).
+struct ByteCount: ExpressibleByArgument {
+    let bytes: Int64
+
+    var defaultValueDescription: String {
+        bytes >= 1 << 20 && bytes % (1 << 20) == 0 ? "\(bytes >> 20)MiB" : "\(bytes)"
+    }
+
+    init(_ bytes: Int64) { self.bytes = bytes }
+
+    init?(argument: String) {
+        let units: [String: Int64] = [
+            "": 1, "B": 1,
+            "kB": 1_000, "KB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000,
+            "TB": 1_000_000_000_000,
+            "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40,
+        ]
+        let digits = argument.prefix { $0.isASCII && $0.isNumber }
+        guard let count = Int64(digits), let unit = units[String(argument.dropFirst(digits.count))]
+        else { return nil }
+        let (bytes, isTooLarge) = count.multipliedReportingOverflow(by: unit)
+        guard !isTooLarge else { return nil }
+        self.bytes = bytes
+    }
+}
