@@ -91,6 +91,12 @@ let package = Package(
             name: "LarderCacheTests", dependencies: ["LarderCache", "LarderTestSupport"]),
         .testTarget(
             name: "LarderKitTests", dependencies: ["LarderKit", "LarderTestSupport"]),
+        .testTarget(
+            name: "CLITests",
+            dependencies: [
+                "larder", "LarderCache", "LarderKit", "LarderTransfer", "LarderTestSupport",
+                "LarderTestTLS",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -19,9 +19,10 @@ public struct StoredObject: Sendable {
     /// The path of the object's file beneath the cache root.
     public var path: String { CacheLayout.path(digest) }
 
-    static let columns = "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at"
+    /// The columns that ``init(row:startingAt:)`` reads, of `objects o`.
+    package static let columns = "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at"
 
-    init(row: Row, startingAt first: Int = 0) {
+    package init(row: Row, startingAt first: Int = 0) {
         // The schema's CHECK keeps every digest at 32 bytes.
         digest = Digest(blob: row[first])
         size = row[first + 1]

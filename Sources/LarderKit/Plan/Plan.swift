@@ -15,6 +15,7 @@ final class Plan: Sendable {
     let summary: PlanSummary
     /// Scheme, host and port of every URL to be fetched; a fetch names one by its place here.
     let origins: [String]
+    private let hasIndex: Bool
     /// Read without transactions: it has this one user, and GRDB's own would make SQLite compile
     /// every statement anew.
     private let database: DatabaseQueue
@@ -30,6 +31,7 @@ final class Plan: Sendable {
         acceptsAnyContent: Bool, at path: String?, isCancelled: () -> Bool = { false }
     ) throws {
         self.manifests = manifests.map(\.name)
+        hasIndex = cache?.indexPath != nil
         database = try PlanSchema.open(at: path, cache: cache)
         var builder = PlanBuilder()
         (summary, origins) = try database.writeWithoutTransaction { db in
@@ -48,10 +50,15 @@ final class Plan: Sendable {
                     summary: &builder.summary)
                 return .commit
             }
-            // The last connection to leave an index folds its log into it, and this one cannot.
-            if cache?.indexPath != nil { try db.execute(sql: "DETACH DATABASE cache") }
             return (builder.summary, builder.origins)
         }
+    }
+
+    /// Lets go of the cache's index, once the settled entries are reported: the last connection to
+    /// leave an index folds its log into it, and this one cannot.
+    func detachIndex() throws {
+        guard hasIndex else { return }
+        try database.writeWithoutTransaction { try $0.execute(sql: "DETACH DATABASE cache") }
     }
 
     /// The next URLs of an origin that are to be fetched, by rank, after `rank`.
@@ -106,19 +113,18 @@ final class Plan: Sendable {
         }
     }
 
-    /// Every entry in the order of the manifests, a page of rows at a time.
-    func forEachEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(where: "1", body)
-    }
-
-    /// Every entry that needs nothing from the network: cached, skipped or unusable.
+    /// Every entry that needs nothing from the network: cached, skipped or unusable. In the order
+    /// of the manifests, a page of rows at a time; before ``detachIndex()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(where: "(e.fetch IS NULL OR f.status = 2)", body)
+        try forEachEntry(
+            hasIndex ? Self.selectEntryWithObject : Self.selectEntry,
+            where: "(e.fetch IS NULL OR f.status = 2)", body)
     }
 
     /// Every entry whose URL was to be fetched and has not been reported.
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(where: "e.fetch IN (SELECT fetch FROM pending)", body)
+        try forEachEntry(
+            Self.selectEntry, where: "e.fetch IN (SELECT fetch FROM pending)", body)
     }
 
     /// The order in which the URLs are fetched, entries of a URL together.
@@ -148,15 +154,14 @@ final class Plan: Sendable {
     }
 
     private func forEachEntry(
-        where condition: String, _ body: ([PlannedEntry]) throws -> Void
+        _ select: String, where condition: String, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
         var last: Int64 = 0
         while true {
             // A page is read whole before it is handed out: the database is free meanwhile.
             let page = try database.unsafeRead { db in
                 let statement = try db.cachedStatement(
-                    sql: Self.selectEntry
-                        + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512")
+                    sql: select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512")
                 return try Row.fetchAll(statement, arguments: [last]).map(entry)
             }
             guard let end = page.last?.id else { return }
@@ -171,6 +176,13 @@ final class Plan: Sendable {
         FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
         """
 
+    private static let selectEntryWithObject = """
+        SELECT e.id, e.manifest, e.position, e.name, e.fetch, e.digest, e.size, e.code, e.message,
+            e.is_duplicate, f.key, f.url, f.priority, f.status, \(StoredObject.columns)
+        FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
+            LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
+        """
+
     private func entry(_ row: Row) -> PlannedEntry {
         let code: String? = row[7]
         let message: String? = row[8]
@@ -182,6 +194,7 @@ final class Plan: Sendable {
             error: message.map {
                 EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: $0)
             },
+            object: row.count > 14 && row[14] != nil ? StoredObject(row: row, startingAt: 14) : nil,
             id: row[0], fetch: row[4],
             expectation: Expectation(
                 digest: (row[5] as Data?).flatMap { Digest(bytes: $0) }, size: row[6]))

@@ -19,6 +19,8 @@ public struct PlannedEntry: Sendable {
     /// Why there is nothing to do for the entry: it is skipped, or has failed.
     public let error: EntryProblem?
 
+    /// What the cache has for the URL, as far as the plan looked it up.
+    let object: StoredObject?
     let id: Int64
     let fetch: Int64?
     let expectation: Expectation

@@ -30,6 +30,7 @@ public struct Planner: Sendable {
                 acceptsAnyContent: acceptsAnyContent, at: nil)
             try plan.forEachEntryByRank { try $0.forEach(body) }
             try plan.forEachSettledEntry { try $0.forEach(body) }
+            try plan.detachIndex()
             return plan.summary
         }
     }

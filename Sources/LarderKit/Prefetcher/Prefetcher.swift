@@ -79,6 +79,7 @@ public final class Prefetcher: Sendable {
         channel.send([.planned(plan.summary)])
         let reporter = Reporter(plan: plan, channel: channel)
         try reporter.reportSettled()
+        try plan.detachIndex()
 
         // Queue → Transfer → Store → Index
         let loop = try TransferLoop(configuration: transferConfiguration)

@@ -7,8 +7,6 @@ struct FetchResult: Sendable {
         let digest: Digest
         let size: Int64
         let attributes: ObjectAttributes
-        /// Body bytes that came over the network.
-        let received: Int64
         /// The origin answered that nothing has changed.
         let isRevalidation: Bool
     }

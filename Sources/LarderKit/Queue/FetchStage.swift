@@ -117,10 +117,8 @@ final class FetchStage: Sendable {
     ) throws -> (Deposit.Content, FetchResult.Success, [Expectation]) {
         guard let body else {
             guard let object = fetch.known?.object else { throw FetchFailure(status: 304) }
-            let attributes = ObjectAttributes(
-                mediaType: object.mediaType, width: object.width, height: object.height)
             let success = FetchResult.Success(
-                digest: object.digest, size: object.size, attributes: attributes, received: 0,
+                digest: object.digest, size: object.size, attributes: object.attributes,
                 isRevalidation: true)
             return (.unchanged(object.digest), success, [])
         }
@@ -136,8 +134,7 @@ final class FetchStage: Sendable {
         let attributes = try inspect(body)
         let staged = try store.stage(body, digest: digest, attributes: attributes)
         let success = FetchResult.Success(
-            digest: digest, size: body.count, attributes: attributes, received: body.count,
-            isRevalidation: false)
+            digest: digest, size: body.count, attributes: attributes, isRevalidation: false)
         return (.staged(staged), success, expectations)
     }
 

@@ -33,7 +33,11 @@ final class Reporter: Sendable {
                         result.problem = .init(code: error.code, message: error.message)
                         return result
                     }
-                    return EntryResult(entry, .cached)
+                    var result = EntryResult(entry, .cached)
+                    result.digest = entry.object?.digest
+                    result.bytes = entry.object?.size
+                    result.attributes = entry.object?.attributes ?? ObjectAttributes()
+                    return result
                 })
         }
     }

@@ -1,0 +1,104 @@
+import LarderTestSupport
+import LarderTestTLS
+import Testing
+
+/// Servers that cannot be reached or trusted, beside one that can.
+@Suite struct ConnectionErrorTests {
+    @Test func aNameThatDoesNotResolve() async throws {
+        // RFC 6761, section 6.4: no resolver knows it.
+        try await expectFailure(of: "http://larder.invalid/a.png", "name-not-resolved")
+    }
+
+    @Test func aRefusedConnection() async throws {
+        let port = try Origin.refusedPort()
+        try await expectFailure(of: "http://127.0.0.1:\(port)/a.png", "connection-refused")
+    }
+
+    @Test func aServerThatNeverAccepts() async throws {
+        let hole = try BlackHole()
+        try await expectFailure(
+            of: "http://127.0.0.1:\(hole.port)/a.png", "connect-timeout",
+            options: ["--connect-timeout", "1s"])
+    }
+
+    @Test func aServerThatStalls() async throws {
+        let slow = try Origin(replies: ["/a": .ok(Icons.png).stalling(after: 10)])
+        try await expectFailure(of: slow.url("/a"), "stalled", options: ["--stall-timeout", "1s"])
+    }
+
+    @Test func aTransferThatTakesTooLong() async throws {
+        let slow = try Origin(replies: ["/a": .ok(Icons.png).trickled(1, every: 0.01)])
+        try await expectFailure(of: slow.url("/a"), "timeout", options: ["--timeout", "1s"])
+    }
+
+    /// Each certificate, but for the last with the authority that issued it.
+    @Test(arguments: [.selfSigned, .wrongName, .expired] as [TestCertificates.Kind])
+    func aCertificateThatDoesNotVerify(_ kind: TestCertificates.Kind) async throws {
+        let origin = try Origin(replies: ["/a": Icons.reply(1)])
+        let front = try TLSFront(originPort: origin.port, certificate: kind)
+        try await expectFailure(
+            of: front.url("/a"), "certificate",
+            options: ["--ca-cert", TestCertificates.authorityPath])
+        #expect(origin.count() == 0)
+    }
+
+    @Test func aCertificateOfAnUnknownAuthority() async throws {
+        let origin = try Origin(replies: ["/a": Icons.reply(1)])
+        let front = try TLSFront(originPort: origin.port)
+        try await expectFailure(of: front.url("/a"), "certificate")
+        #expect(origin.count() == 0)
+    }
+
+    @Test func itsAuthorityMakesItTrusted() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a", Icons.reply(1))
+            let front = try TLSFront(originPort: larder.origin.port)
+            let run = try larder.prefetch(
+                try larder.manifest(front.url("/a")),
+                options: ["--ca-cert", TestCertificates.authorityPath])
+            #expect(run.outcomes == ["fetched"], "\(run.finished)")
+            #expect(try larder.cat(front.url("/a")) == Icons.icon(1))
+        }
+    }
+
+    @Test func aRedirectFromHTTPSToHTTPIsRefused() async throws {
+        let origin = try Origin(replies: ["/b": Icons.reply(1)])
+        origin.on("/a", .redirect(to: origin.url("/b")))
+        let front = try TLSFront(originPort: origin.port)
+        try await expectFailure(
+            of: front.url("/a"), "redirect-refused",
+            options: ["--ca-cert", TestCertificates.authorityPath])
+        #expect(origin.count("/b") == 0)
+    }
+
+    @Test(arguments: [
+        "127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "0177.0.0.1",
+        "[::ffff:127.0.0.1]",
+    ])
+    func aPrivateAddressIsRefusedWithoutTheFlag(_ host: String) async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a", host: host)
+            larder.origin.on("/a", Icons.reply(1))
+            let finished = try larder.run("prefetch", try larder.manifest(url))
+            #expect(finished.status == 2)
+            #expect(finished.standardError.contains("address-refused: "), "\(finished)")
+            #expect(finished.standardError.contains("--allow-private-network"))
+            #expect(larder.origin.connectionsOpened == 0)
+        }
+    }
+
+    private func expectFailure(
+        of url: String, _ code: String, options: [String] = []
+    ) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(url, larder.origin.serveIcons(1)[0])
+            let run = try larder.prefetch(manifest, options: ["--attempts", "1"] + options)
+            #expect(run.status == 2)
+            #expect(run.outcomes == ["failed", "fetched"], "\(run.finished)")
+            #expect(try run.line(1).error?.code == code, "\(run.finished)")
+            #expect(
+                run.finished.standardError.contains("entry 1 App 1: \(url) \(code): "),
+                "\(run.finished)")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Disks that are full, read-only or somebody else's.
+@Suite struct DiskTests {
+    private static let mountIsImpossible: Comment = "mounting takes root on Linux"
+
+    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
+    func aFullDiskStopsTheRunAndLosesNothing() async throws {
+        try await withFixture { larder in
+            let disk = try Mount.memory(at: larder.cache, size: "1500k")
+            defer { disk.remove() }
+            let small = try larder.manifest(urls: larder.origin.serveIcons(5), name: "small.json")
+            #expect(try larder.prefetch(small).status == 0)
+
+            // 48 kB each, 2.4 MB in all.
+            let bitmap = IconPainter.bmp(seed: 1, size: 128)
+            larder.origin.onAny { .ok(bitmap + Array($0.path.utf8), type: "image/bmp") }
+            let urls = (100..<150).map { larder.origin.url("/\($0)") }
+            let large = try larder.manifest(urls: urls, name: "large.json")
+            let full = try larder.prefetch(large)
+            #expect(full.status == 74, "\(full.finished)")
+            #expect(full.summary.error?.code == "storage")
+            #expect(full.summary.error?.message.contains("No space left on device") == true)
+            #expect(full.summary.interrupted == false)
+            #expect(full.summary.unfinished > 0)
+            #expect(full.summary.failed == 0)
+            let stored = full.lines.filter { $0.outcome == "fetched" }.compactMap(\.url)
+
+            try disk.remount("size=20m")
+            #expect(try larder.verify() == 0)
+            larder.origin.resetLog()
+            let next = try larder.prefetch(small, large)
+            #expect(next.status == 0, "\(next.finished)")
+            #expect(next.summary.cached == 5 + stored.count)
+            #expect(next.summary.fetched == 50 - stored.count)
+            let asked = Set(larder.origin.requests.map { larder.origin.url($0.path) })
+            #expect(asked.isDisjoint(with: stored))
+            #expect(try larder.verify() == 0)
+            #expect(try larder.temporaries().isEmpty)
+        }
+    }
+
+    /// No room even for an empty cache.
+    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
+    func aDiskThatIsFullFromTheStart() async throws {
+        try await withFixture { larder in
+            let disk = try Mount.memory(at: larder.cache, size: "4k")
+            defer { disk.remove() }
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(5))
+            let finished = try larder.run("prefetch", manifest, "--allow-private-network")
+            #expect(finished.status == 74, "\(finished)")
+            #expect(finished.standardError.contains(larder.cache), "\(finished)")
+            try disk.remount("size=20m")
+            #expect(try larder.prefetch(manifest).summary.fetched == 5)
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
+    func aReportOnAFullDiskStopsTheRun() async throws {
+        try await withFixture { larder in
+            let disk = try Mount.memory(at: larder.directory.path("reports"), size: "4k")
+            defer { disk.remove() }
+            let urls = larder.origin.serveIcons(100)
+            let manifest = try larder.manifest(urls: urls)
+            let report = larder.directory.path("reports/report.jsonl")
+            let finished = try larder.run(
+                "prefetch", manifest, "--report", report, "--allow-private-network")
+            #expect(finished.status == 74, "\(finished)")
+            #expect(finished.standardError.contains(report), "\(finished)")
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
+    func aReadOnlyMediumIsReadAndNotWritten() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let medium = try Mount.readOnly(larder.cache, at: larder.directory.path("medium"))
+            defer { medium.remove() }
+            func run(_ arguments: String...) throws -> Finished {
+                try larder.binary.run(arguments + ["--cache", medium.path])
+            }
+            let prefetch = try run("prefetch", manifest, "--allow-private-network")
+            #expect(prefetch.status == 74, "\(prefetch)")
+            #expect(prefetch.standardError.contains("Read-only file system"), "\(prefetch)")
+            #expect(prefetch.standardError.contains(medium.path), "\(prefetch)")
+            #expect(larder.origin.count() == 3)
+
+            #expect(Array(try run("cat", urls[1]).standardOutputBytes) == Icons.icon(1))
+            #expect(try run("list").standardOutput.split(separator: "\n").count == 3)
+            #expect(try run("status").standardOutput.contains("resources  3, 3 fresh"))
+            #expect(try run("verify").status == 0)
+            let plan = try run("plan", manifest).standardOutput
+            #expect(plan.hasSuffix("cached 3, stale 0, missing 0\n"), "\(plan)")
+        }
+    }
+
+    @Test(.enabled(if: Nobody.isPossible, "it takes setpriv, or not being root"))
+    func aDirectoryWithoutPermissionIsNotUsed() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            // Whoever reads needs the way there, and no more.
+            chmod(larder.directory.path, 0o755)
+            chmod(larder.cache, 0o555)
+            let prefetch = try Nobody.run(
+                larder.binary, ["prefetch", manifest, "--cache", larder.cache])
+            #expect(prefetch.status == 1, "\(prefetch)")
+            #expect(
+                prefetch.standardError
+                    == "larder: \(larder.cache): write: Permission denied\n")
+            let cat = try Nobody.run(larder.binary, ["cat", urls[0], "--cache", larder.cache])
+            #expect(Array(cat.standardOutputBytes) == Icons.icon(0), "\(cat)")
+            let fresh = larder.cache + "/below"
+            let create = try Nobody.run(larder.binary, ["prefetch", manifest, "--cache", fresh])
+            #expect(create.status == 1, "\(create)")
+            #expect(create.standardError.contains("\(fresh): "), "\(create)")
+            #expect(create.standardError.contains("Permission denied"), "\(create)")
+            chmod(larder.cache, 0o000)
+            let list = try Nobody.run(larder.binary, ["list", "--cache", larder.cache])
+            #expect(list.status == 1, "\(list)")
+            #expect(list.standardError.contains("Permission denied"), "\(list)")
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import LarderTestSupport
+
+/// An entry as a test writes it into a manifest.
+typealias ManifestEntry = [String: any Sendable]
+
+/// An origin, a directory whose cache is not there yet, and the binary between them.
+struct CLIFixture: Sendable {
+    let origin: Origin
+    let directory: TemporaryDirectory
+    let binary: LarderBinary
+
+    init(_ directory: TemporaryDirectory) throws {
+        self.directory = directory
+        origin = try Origin()
+        binary = try LarderBinary()
+    }
+
+    /// Where the cache is, or will be.
+    var cache: String { directory.path("cache") }
+
+    // MARK: Files
+
+    /// Writes a file and returns its path.
+    func write(_ bytes: some Sequence<UInt8>, to name: String) throws -> String {
+        let path = directory.path(name)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    /// Writes entries as a manifest in JSON and returns its path.
+    func manifest(_ entries: [ManifestEntry], name: String = "apps.json") throws -> String {
+        try write(JSONSerialization.data(withJSONObject: entries), to: name)
+    }
+
+    /// Writes a manifest of URLs, each entry named by its place, and returns its path.
+    func manifest(_ urls: String..., name: String = "apps.json") throws -> String {
+        try manifest(urls: urls, name: name)
+    }
+
+    /// The same for any number of URLs.
+    func manifest(urls: [String], name: String = "apps.json") throws -> String {
+        try manifest(
+            urls.enumerated().map { ["name": "App \($0 + 1)", "icon": $1] }, name: name)
+    }
+
+    // MARK: Commands
+
+    /// Runs a command on the cache.
+    func run(
+        _ arguments: String..., standardInput: Data? = nil, environment: [String: String] = [:]
+    ) throws -> Finished {
+        try binary.run(
+            arguments + ["--cache", cache], standardInput: standardInput, environment: environment)
+    }
+
+    /// Prefetches, loopback addresses allowed, and reads summary and report.
+    func prefetch(
+        _ manifests: String..., options: [String] = [], standardInput: Data? = nil
+    ) throws -> PrefetchRun {
+        let report = directory.path("report.jsonl")
+        let finished = try binary.run(
+            prefetchArguments(manifests, report: report) + options, standardInput: standardInput)
+        return try PrefetchRun(finished, report: report)
+    }
+
+    /// Starts the same, with the report in the file `report`. Replies may be held as long as a busy
+    /// machine keeps the test from opening the gate.
+    func startPrefetch(
+        _ manifest: String, report: String, options: [String] = []
+    ) throws -> RunningProcess {
+        let patience = ["--stall-timeout", "1h", "--timeout", "1h"]
+        return try binary.start(
+            prefetchArguments([manifest], report: report) + patience + options)
+    }
+
+    func prefetchArguments(_ manifests: [String], report: String) -> [String] {
+        ["prefetch"] + manifests + ["--allow-private-network", "--json"]
+            + ["--report", report, "--cache", cache]
+    }
+
+    /// What `status --json` counts.
+    func status() throws -> CacheCounts {
+        try CacheCounts(run("status", "--json"))
+    }
+
+    /// The bytes that `cat` prints; nil where it does not end with status 0.
+    func cat(_ url: String) throws -> [UInt8]? {
+        let finished = try run("cat", url)
+        return finished.status == 0 ? Array(finished.standardOutputBytes) : nil
+    }
+
+    /// The exit status of `verify`.
+    func verify() throws -> Int32 { try run("verify").status }
+}
+
+/// Runs `body` with a fixture of its own, and removes everything afterwards.
+func withFixture(_ body: (CLIFixture) async throws -> Void) async throws {
+    try await withTemporaryDirectory { directory in
+        try await body(CLIFixture(directory))
+    }
+}

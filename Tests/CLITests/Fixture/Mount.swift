@@ -1,0 +1,55 @@
+import Foundation
+import LarderTestSupport
+
+/// A file system that a test mounts, where it may: as root, on Linux.
+struct Mount: Sendable {
+    let path: String
+
+    struct Failure: Error {
+        let finished: Finished
+    }
+
+    /// A file system in memory with room for `size` (such as `2m`).
+    static func memory(at path: String, size: String) throws -> Mount {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try mount(["-t", "tmpfs", "-o", "size=\(size)", "tmpfs", path])
+        return Mount(path: path)
+    }
+
+    /// What is at `source`, to be read only.
+    static func readOnly(_ source: String, at path: String) throws -> Mount {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        try mount(["--bind", source, path])
+        let mount = Mount(path: path)
+        do { try mount.remount("ro,bind") } catch {
+            mount.remove()
+            throw error
+        }
+        return mount
+    }
+
+    /// Mounts it again with other options.
+    func remount(_ options: String) throws {
+        try Self.mount(["-o", "remount,\(options)", path])
+    }
+
+    func remove() { _ = try? RunningProcess("/bin/umount", ["-l", path]).wait() }
+
+    /// Whether this machine lets the tests mount.
+    static let isPossible: Bool = {
+        #if os(Linux)
+            guard geteuid() == 0 else { return false }
+            return
+                (try? withTemporaryDirectory { directory in
+                    try memory(at: directory.path("probe"), size: "64k").remove()
+                }) != nil
+        #else
+            return false
+        #endif
+    }()
+
+    private static func mount(_ arguments: [String]) throws {
+        let finished = try RunningProcess("/bin/mount", arguments).wait()
+        guard finished.status == 0 else { throw Failure(finished: finished) }
+    }
+}

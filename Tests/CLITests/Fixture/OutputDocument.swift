@@ -1,0 +1,54 @@
+import Foundation
+import Testing
+
+/// The tables of `docs/output.md`.
+struct OutputDocument {
+    /// A table: its column heads, and its rows by their first cell, in order.
+    struct Table {
+        let columns: [String]
+        let rows: [(first: String, cells: [String])]
+
+        /// The first column, in the document's order.
+        var words: [String] { rows.map(\.first) }
+
+        /// A row's cell.
+        func cell(_ first: String, _ column: String) -> String? {
+            guard let index = columns.firstIndex(of: column) else { return nil }
+            return rows.first { $0.first == first }?.cells[index]
+        }
+    }
+
+    /// By the heading above, then by the head of the first column.
+    private var tables: [String: [String: Table]] = [:]
+
+    init() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../../docs/output.md").standardizedFileURL
+        var heading = ""
+        var lines: [[String]] = []
+        for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
+            if line.hasPrefix("|") {
+                let cells = line.split(separator: "|", omittingEmptySubsequences: false)
+                lines.append(cells.dropFirst().dropLast().map { Self.text(String($0)) })
+                continue
+            }
+            if let head = lines.first {
+                // Behind the head comes the line that makes it one.
+                let rows = lines.dropFirst(2).map { (first: $0[0], cells: $0) }
+                tables[heading, default: [:]][head[0]] = Table(columns: head, rows: rows)
+                lines = []
+            }
+            if line.hasPrefix("#") {
+                heading = line.drop { $0 == "#" || $0 == " " }.filter { $0 != "`" }
+            }
+        }
+    }
+
+    func table(_ heading: String, _ column: String = "key") throws -> Table {
+        try #require(tables[heading]?[column], "no table '\(column)' below '\(heading)'")
+    }
+
+    private static func text(_ cell: String) -> String {
+        cell.trimmingCharacters(in: .whitespaces).filter { $0 != "`" }
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// What a prefetch did and said, as `--json` and `--report` tell it.
+struct PrefetchRun {
+    /// Why an entry, or a run, failed.
+    struct Problem: Decodable, Equatable {
+        let code: String
+        let message: String
+    }
+
+    /// The object of `--json`.
+    struct Summary: Decodable, Equatable {
+        let entries: Int
+        let fetched: Int
+        let revalidated: Int
+        let cached: Int
+        let coalesced: Int
+        let skipped: Int
+        let failed: Int
+        let unfinished: Int
+        let failures: [String: Int]
+        let receivedBytes: Int
+        let seconds: Double
+        let interrupted: Bool
+        let error: Problem?
+    }
+
+    /// A line of `--report`.
+    struct Line: Decodable, Equatable {
+        var manifest: String
+        let position: Int
+        let name: String
+        let url: String?
+        let outcome: String
+        let digest: String?
+        let bytes: Int?
+        let mediaType: String?
+        let width: Int?
+        let height: Int?
+        let attempts: Int
+        var seconds: Double
+        var error: Problem?
+    }
+
+    let finished: Finished
+    let summary: Summary
+    let lines: [Line]
+
+    var status: Int32 { finished.status }
+
+    /// Reads both, and checks that they agree, whatever the test is about.
+    init(_ finished: Finished, report: String) throws {
+        self.finished = finished
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        summary = try #require(
+            try? decoder.decode(Summary.self, from: finished.standardOutputBytes), "\(finished)")
+        lines = try Data(contentsOf: URL(fileURLWithPath: report))
+            .split(separator: UInt8(ascii: "\n")).map { try decoder.decode(Line.self, from: $0) }
+        checkAgreement()
+    }
+
+    /// The line of an entry of the only manifest.
+    func line(_ position: Int) throws -> Line {
+        try #require(lines.first { $0.position == position }, "\(finished)")
+    }
+
+    /// The outcomes in the order of the entries.
+    var outcomes: [String] { lines.sorted { $0.position < $1.position }.map(\.outcome) }
+
+    private func checkAgreement() {
+        let counts = Dictionary(grouping: lines, by: \.outcome).mapValues(\.count)
+        let stated = [
+            "fetched": summary.fetched, "revalidated": summary.revalidated,
+            "cached": summary.cached, "coalesced": summary.coalesced,
+            "skipped": summary.skipped, "failed": summary.failed,
+            "unfinished": summary.unfinished,
+        ]
+        #expect(counts == stated.filter { $0.value > 0 }, "lines and summary disagree")
+        #expect(lines.count == summary.entries)
+        #expect(stated.values.reduce(0, +) == summary.entries)
+        let failures = lines.filter { $0.outcome == "failed" }.compactMap(\.error?.code)
+        #expect(Dictionary(failures.map { ($0, 1) }, uniquingKeysWith: +) == summary.failures)
+        let places = Set(lines.map { "\($0.manifest) \($0.position)" })
+        #expect(places.count == lines.count, "an entry has two lines")
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// The first interrupt finishes what is in flight and reports; the second leaves at once.
+@Suite struct InterruptTests {
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+    func theFirstFinishesWhatIsInFlight(_ signal: Int32, _ status: Int32) async throws {
+        try await withFixture { larder in
+            let origin = larder.origin
+            let gate = try Gate()
+            let urls = (0..<300).map { origin.url("/\($0)") }
+            // Six are in flight at the signal; all the others would take some seconds.
+            origin.onAny { request in
+                let number = Int(request.path.dropFirst()) ?? 0
+                return number < 6
+                    ? Icons.reply(number).heldBy(gate) : Icons.reply(number).delayed(0.1)
+            }
+            let manifest = try larder.manifest(urls: urls)
+            let report = larder.directory.path("report.jsonl")
+            let process = try larder.startPrefetch(manifest, report: report)
+            try await origin.waitForRequests(6)
+            process.kill(signal)
+            gate.open()
+            let run = try PrefetchRun(process.wait(), report: report)
+            #expect(run.status == status, "\(run.finished)")
+            #expect(run.summary.interrupted)
+            #expect(run.summary.error == nil)
+            #expect(run.finished.standardError.contains("finishing what is in flight"))
+            #expect(origin.count() < 100, "it went on")
+            #expect(run.summary.fetched >= 6)
+            #expect(run.summary.failed == 0)
+            #expect(run.summary.unfinished == 300 - run.summary.fetched)
+            let stored = Set(run.lines.filter { $0.outcome == "fetched" }.compactMap(\.url))
+            #expect(stored.isSuperset(of: urls.prefix(6)))
+            #expect(try larder.verify() == 0)
+            #expect(try larder.temporaries().isEmpty)
+
+            origin.resetLog()
+            let next = try larder.prefetch(manifest)
+            #expect(next.status == 0)
+            #expect(next.summary.cached == stored.count)
+            #expect(next.summary.fetched == 300 - stored.count)
+            #expect(stored.isDisjoint(with: origin.requests.map { origin.url($0.path) }))
+        }
+    }
+
+    /// What does not finish in a moment is given up.
+    @Test func whatDoesNotFinishIsUnfinished() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let urls = (0..<20).map { larder.origin.url("/\($0)") }
+            let report = larder.directory.path("report.jsonl")
+            let process = try larder.startPrefetch(
+                try larder.manifest(urls: urls), report: report)
+            try await larder.origin.waitForRequests(6)
+            process.kill(SIGINT)
+            let run = try PrefetchRun(process.wait(), report: report)
+            #expect(run.status == 130)
+            #expect(run.summary.unfinished == 20)
+            #expect(larder.origin.count() == 6)
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    /// Whoever waits for another attempt does not keep the run.
+    @Test func whatWaitsForAnotherAttemptIsUnfinished() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a", .status(503))
+            let report = larder.directory.path("report.jsonl")
+            let process = try larder.startPrefetch(
+                try larder.manifest(larder.origin.url("/a")), report: report,
+                options: ["--attempts", "100"])
+            try await larder.origin.waitForRequests(4)
+            process.kill(SIGINT)
+            let run = try PrefetchRun(process.wait(), report: report)
+            #expect(run.status == 130)
+            #expect(run.outcomes == ["unfinished"])
+        }
+    }
+
+    @Test func theSecondLeavesAtOnce() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            let urls = larder.origin.serveIcons(3)
+            _ = try larder.prefetch(try larder.manifest(urls: urls))
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let waiting = try larder.manifest(urls: (10..<30).map { larder.origin.url("/\($0)") })
+            let errors = try ErrorPipe(at: larder.directory.path("errors"))
+            let process = try errors.start(
+                larder.binary,
+                larder.prefetchArguments(
+                    [waiting], report: larder.directory.path("report.jsonl")))
+            try await larder.origin.waitForRequests(3 + 6)
+            process.kill(SIGINT)
+            #expect(errors.wait(for: "again to leave at once"))
+            process.kill(SIGINT)
+            let finished = try process.wait()
+            #expect(finished.status == 130)
+            // It did not stay to report.
+            #expect(finished.standardOutput.isEmpty, "\(finished)")
+            #expect(try larder.verify() == 0)
+            #expect(try larder.status().objects == 3)
+        }
+    }
+}

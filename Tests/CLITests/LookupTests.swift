@@ -1,0 +1,174 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `list`, `path`, `cat` and `status` on full, empty and absent caches.
+@Suite struct LookupTests {
+    @Test func anAbsentCacheReadsAsEmptyAndStaysAbsent() async throws {
+        try await withFixture { larder in
+            try expectEmpty(larder)
+            #expect(!larder.hasCache)
+        }
+    }
+
+    @Test func anEmptyDirectoryReadsAsEmptyAndStaysSo() async throws {
+        try await withFixture { larder in
+            try FileManager.default.createDirectory(
+                atPath: larder.cache, withIntermediateDirectories: false)
+            try expectEmpty(larder)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: larder.cache).isEmpty)
+        }
+    }
+
+    @Test func aNewCacheReadsAsEmpty() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.write("[]".utf8, to: "apps.json"))
+            try expectEmpty(larder)
+        }
+    }
+
+    @Test func listNamesEveryURL() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            _ = try larder.prefetch(try larder.manifest(urls: urls))
+            let finished = try larder.run("list")
+            #expect(finished.status == 0)
+            let expected = urls.enumerated().map { number, url in
+                let icon = Icons.icon(number)
+                return "sha256:\(ReferenceSHA256.hex(icon))\t\(icon.count)\timage/svg+xml\t\(url)\n"
+            }
+            #expect(finished.standardOutput == expected.joined())
+            #expect(finished.standardError.isEmpty)
+        }
+    }
+
+    @Test func pathNamesAFileWithTheBytes() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            _ = try larder.prefetch(try larder.manifest(url))
+            let hex = ReferenceSHA256.hex(Icons.icon(0))
+            let path = try larder.objectPath(url)
+            #expect(path == "\(larder.cache)/objects/sha256/\(hex.prefix(2))/\(hex)")
+            #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data(Icons.icon(0)))
+        }
+    }
+
+    @Test func anySpellingOfAURLFindsIt() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/icons/a.svg", Icons.reply(1))
+            _ = try larder.prefetch(try larder.manifest(larder.origin.url("/icons/a.svg")))
+            for spelling in [
+                larder.origin.url("/icons/./b/../a.svg#top"),
+                larder.origin.url("/icons/a.svg").replacingOccurrences(of: "http", with: "HTTP"),
+                " \(larder.origin.url("/icons/a.svg"))",
+            ] {
+                #expect(try larder.cat(spelling) == Icons.icon(1), "\(spelling)")
+            }
+        }
+    }
+
+    @Test func statusCounts() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "max-age=0"))
+            larder.origin.on("/b", Icons.reply(1))
+            larder.origin.on("/c", Icons.reply(2))
+            _ = try larder.prefetch(
+                try larder.manifest(urls: ["/a", "/b", "/c"].map { larder.origin.url($0) }))
+            let status = try larder.status()
+            #expect(status.objects == 2)
+            #expect(status.bytes == Icons.icon(1).count + Icons.icon(2).count)
+            #expect(status.resources == 3 && status.fresh == 2 && status.stale == 1)
+            #expect(status.temporaries == 0)
+            let text = try larder.run("status").standardOutput
+            #expect(text.contains("resources  3, 2 fresh, 1 stale"), "\(text)")
+            #expect(text.contains(larder.cache))
+        }
+    }
+
+    enum Damage: CaseIterable { case flip, truncate, extend, remove, link }
+
+    /// A corrupt object is never served.
+    @Test(arguments: Damage.allCases) func catPrintsNothingOfADamagedObject(
+        _ damage: Damage
+    ) async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            let manifest = try larder.manifest(url)
+            _ = try larder.prefetch(manifest)
+            let path = try larder.objectPath(url)
+            var bytes = Icons.icon(0)
+            switch damage {
+            case .flip:
+                bytes[5] ^= 1
+                try larder.overwrite(path, with: bytes)
+            case .truncate: try larder.overwrite(path, with: bytes.dropLast())
+            case .extend: try larder.overwrite(path, with: bytes + [0])
+            case .remove: try FileManager.default.removeItem(atPath: path)
+            case .link:
+                let elsewhere = try larder.write(bytes, to: "elsewhere")
+                try FileManager.default.removeItem(atPath: path)
+                try FileManager.default.createSymbolicLink(
+                    atPath: path, withDestinationPath: elsewhere)
+            }
+            let finished = try larder.run("cat", url)
+            #expect(finished.status == 2, "\(finished)")
+            #expect(finished.standardOutputBytes.isEmpty)
+            #expect(finished.standardError.contains(ReferenceSHA256.hex(Icons.icon(0))))
+        }
+    }
+
+    /// Whoever reads no more ends a long list, and nobody complains.
+    @Test func aListThatIsCutOffEndsQuietly() async throws {
+        try await withFixture { larder in
+            larder.origin.onAny { _ in Icons.reply(1) }
+            // More than a pipe holds (64 KiB).
+            let tail = String(repeating: "x", count: 200)
+            let urls = (0..<500).map { larder.origin.url("/\($0)/\(tail)") }
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let pipeline = #""$0" list --cache "$1" | head -n 1"#
+            let finished = try RunningProcess(
+                "/bin/sh", ["-c", pipeline, larder.binary.path, larder.cache]
+            ).wait()
+            #expect(finished.status == 0)
+            #expect(finished.standardOutput.filter { $0 == "\n" }.count == 1)
+            #expect(finished.standardError.isEmpty, "\(finished)")
+        }
+    }
+
+    #if os(Linux)
+        /// Output that is lost is no success.
+        @Test(arguments: ["list", "status", "verify", "plan", "cat", "prefetch"])
+        func aFullOutputIsAFailure(_ command: String) async throws {
+            try await withFixture { larder in
+                let url = larder.origin.serveIcons(1)[0]
+                let manifest = try larder.manifest(url)
+                _ = try larder.prefetch(manifest)
+                let subject = ["plan": [manifest], "prefetch": [manifest], "cat": [url]][command]
+                let finished = try RunningProcess(
+                    "/bin/sh",
+                    ["-c", #"exec "$0" "$@" >/dev/full"#, larder.binary.path, command]
+                        + (subject ?? []) + ["--cache", larder.cache]
+                ).wait()
+                #expect(finished.status == 74, "\(finished)")
+                #expect(
+                    finished.standardError
+                        == "larder: standard output: write: No space left on device\n")
+            }
+        }
+    #endif
+
+    private func expectEmpty(_ larder: CLIFixture) throws {
+        let list = try larder.run("list")
+        #expect(list.status == 0 && list.standardOutput.isEmpty, "\(list)")
+        let status = try larder.status()
+        #expect(status.objects == 0 && status.resources == 0 && status.bytes == 0)
+        let verify = try larder.run("verify")
+        #expect(verify.status == 0 && verify.standardOutput.hasSuffix("\nclean\n"), "\(verify)")
+        for command in ["cat", "path"] {
+            let finished = try larder.run(command, "http://127.0.0.1/a")
+            #expect(finished.status == 2)
+            #expect(finished.standardOutput.isEmpty)
+            #expect(finished.standardError == "larder: http://127.0.0.1/a: not cached\n")
+        }
+    }
+}

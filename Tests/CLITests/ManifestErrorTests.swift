@@ -1,0 +1,97 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Files that are no manifests: nothing is asked for, and the message says which file and why.
+@Suite struct ManifestErrorTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let bytes: [UInt8]
+        let reason: String
+
+        init(_ name: String, _ text: String, _ reason: String) {
+            self.init(name, Array(text.utf8), reason)
+        }
+
+        init(_ name: String, _ bytes: [UInt8], _ reason: String) {
+            testDescription = name
+            self.bytes = bytes
+            self.reason = reason
+        }
+    }
+
+    static let cases = [
+        Case("an empty file", "", "the file is empty"),
+        Case("a blank file", " \n\t\n", "nothing but white space"),
+        Case("a truncated XML plist", truncated(ManifestFiles.xmlPlist), ": line "),
+        Case("a truncated binary plist", truncated(ManifestFiles.binaryPlist), "cut off"),
+        Case("a billion laughs", ManifestFiles.billionLaughs, "entit"),
+        Case("an external entity", ManifestFiles.externalEntity, "entit"),
+        Case(
+            "JSON with a trailing comma", #"{"apps": [{"name": "A", "icon": "http://a/"},]}"#,
+            "line 1, column 46: unexpected ']'"),
+        Case("truncated JSON", #"[{"name": "A", "icon": "http://a/"}"#, "line 1"),
+        Case("an image", Icons.png, "this is a PNG image, not a manifest"),
+        Case("an HTML page", "<!DOCTYPE html><html></html>", "this is an HTML page"),
+        Case("plain text", "Calculator\nNotes\n", "neither a property list nor JSON"),
+        Case("a dictionary without apps", #"{"items": []}"#, "apps"),
+    ]
+
+    @Test(arguments: cases) func isRefused(_ broken: Case) async throws {
+        try await withFixture { larder in
+            let good = try larder.manifest(larder.origin.serveIcons(1)[0])
+            let path = try larder.write(broken.bytes, to: "broken")
+            let finished = try larder.run("prefetch", good, path, "--allow-private-network")
+            #expect(finished.status == 65, "\(finished)")
+            #expect(finished.standardError.hasPrefix("larder: \(path): "), "\(finished)")
+            #expect(finished.standardError.contains(broken.reason), "\(finished)")
+            #expect(finished.standardOutput.isEmpty)
+            // All manifests are read before the first request.
+            #expect(larder.origin.connectionsOpened == 0)
+            // Five entities of ten references each, nested, would take minutes and gigabytes.
+            #expect(finished.duration < .seconds(20))
+        }
+    }
+
+    @Test(arguments: cases) func isRefusedByPlan(_ broken: Case) async throws {
+        try await withFixture { larder in
+            let path = try larder.write(broken.bytes, to: "broken")
+            let finished = try larder.run("plan", path)
+            #expect(finished.status == 65, "\(finished)")
+            #expect(finished.standardError.contains(broken.reason), "\(finished)")
+        }
+    }
+
+    @Test func standardInputIsNamedByADash() async throws {
+        try await withFixture { larder in
+            let finished = try larder.run("prefetch", "-", standardInput: Data("nonsense".utf8))
+            #expect(finished.status == 65)
+            #expect(finished.standardError.hasPrefix("larder: -: "), "\(finished)")
+        }
+    }
+
+    @Test(arguments: ["prefetch", "plan"]) func aMissingFileHasAStatusOfItsOwn(
+        _ command: String
+    ) async throws {
+        try await withFixture { larder in
+            let path = larder.directory.path("missing.plist")
+            let finished = try larder.run(command, path)
+            #expect(finished.status == 66, "\(finished)")
+            #expect(
+                finished.standardError
+                    == "larder: \(path): cannot open: No such file or directory\n")
+        }
+    }
+
+    @Test func aDirectoryIsAMissingInput() async throws {
+        try await withFixture { larder in
+            let finished = try larder.run("prefetch", larder.directory.path)
+            #expect(finished.status == 66, "\(finished)")
+            #expect(finished.standardError.contains("Is a directory"), "\(finished)")
+        }
+    }
+
+    private static func truncated(_ bytes: [UInt8]) -> [UInt8] {
+        Array(bytes.prefix(bytes.count * 2 / 3))
+    }
+}

@@ -1,0 +1,209 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+import LarderTransfer
+import Testing
+
+@testable import LarderKit
+
+/// `docs/output.md` against real output, in both directions.
+@Suite struct OutputContractTests {
+    private let document: OutputDocument
+
+    init() throws { document = try OutputDocument() }
+
+    // MARK: Keys
+
+    @Test func prefetch() async throws {
+        try await withFixture { larder in
+            let (manifest, report) = (try mixed(larder), larder.directory.path("report.jsonl"))
+            var summaries: [[String: JSONValue]] = []
+            var lines: [[String: JSONValue]] = []
+            func prefetch(_ manifest: String) throws {
+                let arguments = larder.prefetchArguments([manifest], report: report)
+                let finished = try larder.binary.run(arguments)
+                summaries += try JSONValue.lines(finished.standardOutputBytes)
+                lines += try JSONValue.lines(Data(contentsOf: URL(fileURLWithPath: report)))
+            }
+            try prefetch(manifest)
+            try prefetch(manifest)
+            // A file where a directory is due: the cache cannot go on.
+            let url = larder.origin.url("/unlucky")
+            let icon = (1000...).lazy.map { Icons.icon($0) }.first {
+                !FileManager.default.fileExists(atPath: fanOut(of: $0, larder))
+            }
+            let unlucky = try #require(icon)
+            larder.origin.on("/unlucky", .ok(unlucky))
+            try Data().write(to: URL(fileURLWithPath: fanOut(of: unlucky, larder)))
+            try prefetch(try larder.manifest(url, name: "unlucky.json"))
+
+            try compare(summaries, with: "prefetch --json")
+            try compare(lines, with: "prefetch --report")
+            try compare((summaries + lines).compactMap { $0["error"]?.object }, with: "Errors")
+            let codes = try documentedCodes()
+            for summary in summaries {
+                #expect(codes.isSuperset(of: summary["failures"]?.object?.keys.map(\.self) ?? []))
+            }
+            let outcomes = Set(lines.compactMap { $0["outcome"]?.string })
+            #expect(outcomes == Set(try document.table("Outcomes", "outcome").words))
+        }
+    }
+
+    @Test func plan() async throws {
+        try await withFixture { larder in
+            let manifest = try mixed(larder)
+            _ = try larder.prefetch(manifest)
+            // Not there before: missing.
+            let more = try larder.manifest(larder.origin.url("/more"), name: "more.json")
+            var lines = try JSONValue.lines(
+                larder.run("plan", manifest, more, "--json").standardOutputBytes)
+            let last = lines.removeLast()
+            try compare(lines, with: "plan --json")
+            try compare([last], with: "Last line of plan --json")
+            try compare(lines.compactMap { $0["error"]?.object }, with: "Errors")
+            let statuses = Set(lines.compactMap { $0["status"]?.string })
+            #expect(statuses == Set(try document.table("plan --json", "status").words))
+        }
+    }
+
+    @Test func status() async throws {
+        try await withFixture { larder in
+            let empty = try larder.run("status", "--json").standardOutputBytes
+            _ = try larder.prefetch(try mixed(larder))
+            let full = try larder.run("status", "--format", "json").standardOutputBytes
+            try compare(JSONValue.lines(empty) + JSONValue.lines(full), with: "status --json")
+        }
+    }
+
+    @Test func verify() async throws {
+        try await withFixture { larder in
+            let absent = try larder.run("verify", "--json").standardOutputBytes
+            _ = try larder.prefetch(try mixed(larder))
+            let url = larder.origin.url("/png")
+            try larder.overwrite(try larder.objectPath(url), with: [1])
+            let corrupt = try larder.run("verify", "--json").standardOutputBytes
+            let reports = try JSONValue.lines(absent) + JSONValue.lines(corrupt)
+            try compare(reports, with: "verify --json")
+            let findings = reports.flatMap { $0["findings"]?.array ?? [] }.compactMap(\.object)
+            try compare(findings, with: "Findings")
+            #expect(findings.map { $0["urls"] } == [.array([.string(url)])])
+            #expect(
+                try document.table("verify --json", "kind").words
+                    == VerifyReport.Finding.Kind.allCases.map(\.rawValue))
+            // "The first four" are the ones that the page calls so.
+            #expect(
+                VerifyReport.Finding.Kind.allCases.map(\.isCorruption)
+                    == [true, true, true, true, false, false, false])
+        }
+    }
+
+    @Test func list() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try mixed(larder), options: ["--any-content"])
+            let lines = try JSONValue.lines(larder.run("list", "--json").standardOutputBytes)
+            try compare(lines, with: "list --json")
+        }
+    }
+
+    // MARK: Words
+
+    @Test func words() throws {
+        #expect(
+            try document.table("Outcomes", "outcome").words
+                == EntryResult.Outcome.allCases.map(\.rawValue))
+        let entries = try document.table("Codes of entries that cannot be used", "code").words
+        #expect(Set(entries) == Set(EntryError.Code.allCases.map(\.rawValue)).union(["no-icon"]))
+        let transfers = try document.table("Codes of transfers that failed", "code").words
+        let bodies = try document.table("Codes of bodies that are refused", "code").words
+        let expected =
+            TransferError.Code.allCases.map(\.rawValue) + ImageFault.Code.allCases.map(\.rawValue)
+            + FetchFailure.Reason.allCases.map(\.rawValue) + ["http-<status>", "evicted"]
+        #expect(Set(transfers + bodies) == Set(expected))
+        let caches = try document.table("Codes of caches", "code").words
+        #expect(Set(caches) == Set(CacheError.Code.allCases.map(\.rawValue)))
+    }
+
+    /// What the page marks as tried again is what is tried again.
+    @Test func transientCodes() throws {
+        let table = try document.table("Codes of transfers that failed", "code")
+        for code in TransferError.Code.allCases {
+            let failure = FetchFailure(TransferError(code: code, message: ""))
+            let isMarked = table.cell(code.rawValue, "meaning")?.hasPrefix("+ ") == true
+            #expect(failure.isTransient == isMarked, "\(code.rawValue)")
+        }
+        let statuses = (400...599).filter { FetchFailure(status: $0).isTransient }
+        #expect(
+            statuses
+                == [408, 425, 429] + (500...599).filter { ![501, 505, 511].contains($0) })
+    }
+
+    @Test func exitStatuses() throws {
+        let help = try LarderBinary().run(["--help"]).standardOutput
+        let paragraph = try #require(help.range(of: "Exit status:")).upperBound
+        let end = help.range(of: "\n\n", range: paragraph..<help.endIndex)?.lowerBound
+        let stated = help[paragraph..<(end ?? help.endIndex)]
+            .split { !$0.isNumber }.map(String.init)
+        #expect(try document.table("Exit status", "status").words == stated)
+    }
+
+    // MARK: -
+
+    /// Writes a manifest with every outcome that one can have without an interrupt, but for
+    /// `cached` and `revalidated`, which come with its second prefetch.
+    private func mixed(_ larder: CLIFixture) throws -> String {
+        let origin = larder.origin
+        origin.on("/png", .ok(Icons.png, type: "image/png"))
+        origin.on("/svg", .ok(#"<svg xmlns="http://www.w3.org/2000/svg"/>"#))
+        origin.on("/text", .ok("text"))
+        origin.on("/stale") { request in
+            request.header("If-None-Match") == nil
+                ? Icons.reply(1).header("ETag", "\"1\"").header("Cache-Control", "no-cache")
+                : .notModified
+        }
+        return try larder.manifest([
+            ["name": "PNG", "icon": origin.url("/png")], ["icon": origin.url("/png")],
+            ["icon": origin.url("/svg"), "priority": "high", "key": "svg"],
+            ["icon": origin.url("/stale")], ["icon": origin.url("/text")],
+            ["icon": origin.url("/missing")], ["name": "None"], ["icon": "file:///"],
+        ])
+    }
+
+    private func fanOut(of bytes: [UInt8], _ larder: CLIFixture) -> String {
+        "\(larder.cache)/objects/sha256/\(ReferenceSHA256.hex(bytes).prefix(2))"
+    }
+
+    private func documentedCodes() throws -> Set<String> {
+        let headings = [
+            "Codes of entries that cannot be used", "Codes of transfers that failed",
+            "Codes of bodies that are refused",
+        ]
+        let words = try headings.flatMap { try document.table($0, "code").words }
+        return Set(words + (100...599).map { "http-\($0)" })
+    }
+
+    /// Every key of every object is in the table, and every one of the table in every object; the
+    /// types are the table's; a value is null somewhere exactly where the table says so.
+    private func compare(
+        _ objects: [[String: JSONValue]], with heading: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        let table = try document.table(heading)
+        #expect(table.columns == ["key", "type", "unit", "null", "meaning"])
+        #expect(!objects.isEmpty, sourceLocation: location)
+        for object in objects {
+            #expect(Set(object.keys) == Set(table.words), sourceLocation: location)
+        }
+        for key in table.words {
+            let values = objects.compactMap { $0[key] }
+            let type = table.cell(key, "type") ?? ""
+            #expect(
+                values.allSatisfy { $0 == .null || $0.isOf(type) },
+                "\(key) is no \(type): \(values)", sourceLocation: location)
+            #expect(
+                values.contains { $0 != .null }, "\(key) is always null", sourceLocation: location)
+            #expect(
+                values.contains(.null) == (table.cell(key, "null") != "never"),
+                "\(key): null is not as documented", sourceLocation: location)
+        }
+    }
+}

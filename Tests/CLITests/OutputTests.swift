@@ -1,0 +1,142 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Where text goes, and that text from outside never steers a terminal.
+@Suite struct OutputTests {
+    @Test func quietPrintsNothingWhereAllIsWell() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            for _ in 1...2 {
+                let finished = try larder.run(
+                    "prefetch", manifest, "--quiet", "--allow-private-network")
+                #expect(finished.status == 0)
+                #expect(finished.standardOutput.isEmpty && finished.standardError.isEmpty)
+            }
+            let verify = try larder.run("verify", "--quiet")
+            #expect(verify.status == 0)
+            #expect(verify.standardOutput.isEmpty && verify.standardError.isEmpty)
+        }
+    }
+
+    @Test func quietStillNamesFailures() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.url("/missing"))
+            let finished = try larder.run(
+                "prefetch", manifest, "--quiet", "--allow-private-network")
+            #expect(finished.status == 2)
+            #expect(finished.standardOutput.isEmpty)
+            #expect(finished.standardError.contains("http-404"))
+        }
+    }
+
+    @Test func theSummaryCountsEverything() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            let manifest = try larder.manifest([
+                ["icon": urls[0]], ["icon": urls[0]], ["icon": urls[1]], ["name": "None"],
+                ["icon": larder.origin.url("/x")], ["icon": larder.origin.url("/y")],
+                ["icon": "ftp://a/"],
+            ])
+            let finished = try larder.run("prefetch", manifest, "--allow-private-network")
+            #expect(finished.status == 2)
+            let lines = finished.standardOutput.split(separator: "\n").map(String.init)
+            let counts =
+                "fetched 2, revalidated 0, already cached 0, coalesced 1, failed 3, skipped 1"
+            #expect(lines.first == "7 entries: \(counts)")
+            #expect(
+                lines.dropFirst().prefix(2) == [
+                    "  failed, http-404: 2", "  failed, unsupported-scheme: 1",
+                ])
+            #expect(lines.last?.contains(" received in ") == true)
+            #expect(finished.standardError.split(separator: "\n").count == 3)
+        }
+    }
+
+    /// A mask that a person cannot read around.
+    @Test func credentialsAreMasked() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a") { request in
+                // "user:secret" in base64 (RFC 7617).
+                request.header("Authorization") == "Basic dXNlcjpzZWNyZXQ="
+                    ? Icons.reply(1) : .status(401)
+            }
+            let url = { (path: String) in
+                "http://user:secret@127.0.0.1:\(larder.origin.port)\(path)"
+            }
+            let manifest = try larder.manifest(url("/a"), url("/missing"))
+            let run = try larder.prefetch(manifest)
+            #expect(run.outcomes == ["fetched", "failed"])
+            let report = try String(
+                contentsOfFile: larder.directory.path("report.jsonl"), encoding: .utf8)
+            let outputs = [
+                report, "\(run.finished)", "\(try larder.run("plan", manifest))",
+                "\(try larder.run("list"))", "\(try larder.run("list", "--json"))",
+            ]
+            for output in outputs {
+                #expect(!output.contains("secret"), "\(output)")
+                #expect(output.contains("***@127.0.0.1"), "\(output)")
+            }
+            // Who knows them finds it.
+            #expect(try larder.cat(url("/a")) == Icons.icon(1))
+        }
+    }
+
+    @Test func hostileTextIsNeverPrintedRaw() async throws {
+        try await withFixture { larder in
+            let evil = "\u{1B}]0;owned\u{7}\u{9B}31m\u{8}\r\u{7F}\u{202E}"
+            let origin = larder.origin
+            origin.on("/a", Icons.reply(1))
+            origin.on("/redirect", .redirect(to: "\u{1B}[2J:\u{7}"))
+            origin.on("/raw", .raw("\u{1B}[2Jno HTTP\u{7}\r\n\r\n"))
+            let manifest = try larder.manifest(
+                [
+                    ["name": evil, "icon": origin.url("/a"), "key": "key\(evil)"],
+                    ["name": evil, "icon": origin.url("/missing\(evil)")],
+                    ["name": evil, "icon": origin.url("/redirect")],
+                    ["name": evil, "icon": origin.url("/raw")],
+                    ["name": evil, "icon": "\(evil):x"],
+                    ["name": evil, "icon": "evil:\(evil)"],
+                    ["name": evil, "icon": "http://\(evil)/"],
+                    ["name": evil, "icon": 7, "priority": evil],
+                    ["name": evil],
+                    ["name": evil, "icon": origin.url("/a"), "priority": evil],
+                    ["name": evil, "icon": origin.url("/a"), "integrity": "sha256-\(evil)"],
+                ], name: "evil\u{1B}[31m\n.json")
+            let garbage = try larder.write(Array(evil.utf8), to: "garbage\u{1B}[31m")
+            let report = larder.directory.path("report.jsonl")
+            let network = ["--allow-private-network", "--attempts", "1"]
+            let commands = [
+                ["prefetch", manifest] + network,
+                ["prefetch", manifest, "--json", "--report", report] + network,
+                ["plan", manifest], ["plan", manifest, "--json"],
+                ["plan", garbage], ["plan", "missing\u{1B}[31m"],
+                ["list"], ["list", "--json"], ["cat", evil], ["path", evil], ["status"],
+            ]
+            for command in commands {
+                let finished = try larder.binary.run(command + ["--cache", larder.cache])
+                #expect(isHarmless(finished.standardOutput), "\(command): \(finished)")
+                #expect(isHarmless(finished.standardError), "\(command): \(finished)")
+            }
+            #expect(try larder.status().resources == 1)
+            #expect(isHarmless(try String(contentsOfFile: report, encoding: .utf8)))
+            // A cache of such a name says where it is, and a file that it is none.
+            for cache in [larder.directory.path("evil\u{1B}[32m"), manifest] {
+                let status = try larder.binary.run(["status", "--cache", cache])
+                #expect(isHarmless(status.standardOutput), "\(status)")
+                #expect(isHarmless(status.standardError), "\(status)")
+            }
+        }
+    }
+
+    /// Whether the text holds nothing that a terminal would obey but line ends and tabs.
+    private func isHarmless(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control: scalar == "\n" || scalar == "\t"
+            case .format: false
+            default: true
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `plan`: what a prefetch would do, without the network and without a trace.
+@Suite struct PlanTests {
+    @Test func itTouchesNothing() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            let finished = try larder.run("plan", manifest)
+            #expect(finished.status == 0)
+            #expect(finished.standardOutput.hasSuffix("3 URLs: cached 0, stale 0, missing 3\n"))
+            #expect(finished.standardError.isEmpty)
+            #expect(!larder.hasCache)
+            #expect(larder.origin.connectionsOpened == 0)
+        }
+    }
+
+    @Test func itComparesWithTheCache() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            larder.origin.on("/1", Icons.reply(1).header("Cache-Control", "max-age=0"))
+            _ = try larder.prefetch(try larder.manifest(urls[0], urls[1], urls[2]))
+            try FileManager.default.removeItem(atPath: larder.objectPath(urls[2]))
+            larder.origin.resetLog()
+            let manifest = try larder.manifest([
+                ["icon": urls[0]], ["icon": urls[1]], ["icon": urls[2]], ["icon": urls[3]],
+                ["name": "None"], ["icon": "file:///"], ["icon": urls[0]],
+            ])
+            let finished = try larder.run("plan", manifest, "--json")
+            #expect(finished.status == 2)
+            let statuses = try lines(finished).reduce(into: [:]) { $0[$1.position] = $1.status }
+            #expect(
+                statuses == [
+                    1: "cached", 2: "stale", 3: "missing", 4: "missing", 5: "skipped",
+                    6: "failed", 7: "cached",
+                ])
+            #expect(
+                finished.standardOutput.hasSuffix(
+                    #"{"entries":7,"urls":4,"cached":1,"stale":1,"missing":2,"skipped":1,"failed":1}"#
+                        + "\n"), "\(finished)")
+            #expect(larder.origin.count() == 0)
+        }
+    }
+
+    @Test func quietLeavesTheCounts() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            let finished = try larder.run("plan", manifest, "--quiet")
+            #expect(
+                finished.standardOutput
+                    == "3 entries, 3 URLs: cached 0, stale 0, missing 3\n")
+        }
+    }
+
+    private struct Line: Decodable {
+        let position: Int
+        let status: String
+    }
+
+    private func lines(_ finished: Finished) throws -> [Line] {
+        try finished.standardOutputBytes.split(separator: UInt8(ascii: "\n")).dropLast()
+            .map { try JSONDecoder().decode(Line.self, from: $0) }
+    }
+}

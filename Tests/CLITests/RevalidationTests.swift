@@ -1,0 +1,77 @@
+import LarderTestSupport
+import Testing
+
+/// Stale entries: their origin is asked whether they changed.
+@Suite struct RevalidationTests {
+    @Test func anUnchangedEntryIsRevalidated() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            let modified = "Sun, 06 Nov 1994 08:49:37 GMT"
+            larder.origin.on("/a") { request in
+                request.header("If-None-Match") == "\"1\""
+                    ? .notModified
+                    : Icons.reply(1).header("ETag", "\"1\"").header("Last-Modified", modified)
+                        .header("Cache-Control", "max-age=0")
+            }
+            let manifest = try larder.manifest(url)
+            _ = try larder.prefetch(manifest)
+            // Twice: what the 304 did not repeat must not be lost.
+            for attempt in 2...3 {
+                #expect(try larder.run("plan", manifest).standardOutput.hasPrefix("stale "))
+                let run = try larder.prefetch(manifest)
+                #expect(run.status == 0)
+                #expect(run.outcomes == ["revalidated"])
+                #expect(run.summary.receivedBytes == 0)
+                #expect(try run.line(1).digest == "sha256:" + ReferenceSHA256.hex(Icons.icon(1)))
+                #expect(larder.origin.count() == attempt)
+                let request = try #require(larder.origin.requests.last)
+                #expect(request.header("If-None-Match") == "\"1\"")
+                #expect(request.header("If-Modified-Since") == modified)
+            }
+            #expect(try larder.cat(url) == Icons.icon(1))
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    @Test func a304ThatSaysSoMakesItFreshAgain() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a") { request in
+                request.header("If-None-Match") == nil
+                    ? Icons.reply(1).header("ETag", "\"1\"").header("Cache-Control", "max-age=0")
+                    : .notModified.header("Cache-Control", "max-age=3600")
+            }
+            let manifest = try larder.manifest(larder.origin.url("/a"))
+            let outcomes = try (1...3).map { _ in try larder.prefetch(manifest).outcomes }
+            #expect(outcomes == [["fetched"], ["revalidated"], ["cached"]])
+        }
+    }
+
+    @Test func aChangedEntryIsFetched() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            larder.origin.on("/a") { request in
+                Icons.reply(request.attempt).header("ETag", "\"\(request.attempt)\"")
+                    .header("Cache-Control", "no-cache")
+            }
+            let manifest = try larder.manifest(url)
+            _ = try larder.prefetch(manifest)
+            #expect(try larder.prefetch(manifest).outcomes == ["fetched"])
+            #expect(try larder.cat(url) == Icons.icon(2))
+        }
+    }
+
+    /// An answer that fails leaves what was there.
+    @Test func aFailedRevalidationLosesNothing() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "max-age=0"))
+            let manifest = try larder.manifest(url)
+            _ = try larder.prefetch(manifest)
+            larder.origin.on("/a", .status(410))
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 2)
+            #expect(run.outcomes == ["failed"])
+            #expect(try larder.cat(url) == Icons.icon(1))
+        }
+    }
+}
