@@ -102,9 +102,11 @@ import Testing
         try await withClient { client in
             let recorder = try client.start(origin.url("/held")).recorder
             try await origin.waitForRequests(1)
-            let sockets = (0..<1024).filter { Self.peerPort(of: Int32($0)) == origin.port }
+            // Beside other tests, a descriptor's number may be high.
+            let descriptors = 0..<min(getdtablesize(), 65_536)
+            let sockets = descriptors.filter { Self.peerPort(of: $0) == origin.port }
             #expect(!sockets.isEmpty)
-            for socket in sockets { #expect(fcntl(Int32(socket), F_GETFD) & FD_CLOEXEC != 0) }
+            for socket in sockets { #expect(fcntl(socket, F_GETFD) & FD_CLOEXEC != 0) }
             gate.open()
             await recorder.reached(.end)
         }
