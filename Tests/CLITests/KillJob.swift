@@ -3,8 +3,8 @@ import LarderTestSupport
 
 /// What is prefetched in every round: small icons of two hosts, which name their files alike.
 struct KillJob {
-    /// Longer than a batch waits for more.
-    private static let pause = 1.05
+    /// Longer than a batch waits for more, and its commit and the report of it take.
+    private static let pause = 1.35
 
     let origin: Origin
     /// What the origin serves for each URL.

@@ -51,7 +51,9 @@ struct KillScene {
             let unkept = stored.subtracting(left.rows)
             guard unkept.isEmpty else { throw KillFailure("reported and not kept: \(unkept)") }
             try finish(beside: left.rows)
-            return tally(left, round, isLate: isLate)
+            var tally = tally(left, round, isLate: isLate)
+            tally.reported = !isLate && !stored.isSubset(of: round.cached) ? 1 : 0
+            return tally
         } catch {
             throw KillFailure(
                 "\(round.cached.count) of \(entries) URLs cached before, killed \(round.moment): "
@@ -72,8 +74,8 @@ struct KillScene {
         if entries < Store.batchLimit, Bool.random(using: &random) {
             wave = requests / 2
             seconds += Store.batchInterval
-            // The first body starts the batch's clock.
-            commits = [.requests(1, thenSeconds: Store.batchInterval)]
+            // The first body starts the batch's clock. Its report follows within 0.2 s.
+            commits = [0, 0.2].map { .requests(1, thenSeconds: Store.batchInterval + $0) }
         }
         let moment = KillMoment.random(
             requests: requests, seconds: seconds, commits: commits, spread: pace.end, using: &random

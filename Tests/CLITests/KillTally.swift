@@ -13,6 +13,8 @@ struct KillTally: CustomStringConvertible {
     var afterCommits = 0
     /// Objects had their names and no rows yet.
     var insideCommits = 0
+    /// Its report had already called some stored.
+    var reported = 0
     /// Its cache was not even made.
     var withoutCache = 0
     /// Rounds that broke a promise; they are counted nowhere else.
@@ -25,6 +27,7 @@ struct KillTally: CustomStringConvertible {
         \(rounds) kills: \(beforeCommits) before the first commit (\(withoutCache) before there was \
         a cache), \(betweenCommits) between commits, \(afterCommits) after the last, \(late) too \
         late; \(insideCommits) of them inside a commit, its objects renamed and not yet recorded; \
+        \(reported) had reported some as stored; \
         rows committed by the killed: \(rows.map { "\($0.lowerBound) to \($0.upperBound)" } ?? "none")
         """
     }
@@ -36,6 +39,7 @@ struct KillTally: CustomStringConvertible {
         sum.betweenCommits += more.betweenCommits
         sum.afterCommits += more.afterCommits
         sum.insideCommits += more.insideCommits
+        sum.reported += more.reported
         sum.withoutCache += more.withoutCache
         sum.rows = [sum.rows, more.rows].compactMap { $0 }.reduce(nil) { bounds, range in
             let bounds = bounds ?? range

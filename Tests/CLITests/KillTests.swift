@@ -8,7 +8,7 @@ import Testing
 @Suite(.serialized) struct KillTests {
     /// The jobs that are killed side by side. The large one fills a batch on its way; the small
     /// ones, which cost less, are made to commit by their origin's pauses.
-    private static let entries = [540, 60, 60, 60]
+    private static let entries = [540, 40, 40, 40]
 
     /// Which job a round is about: one of twenty has the large one.
     private static func job(of round: Int) -> Int { round % 20 == 0 ? 0 : 1 + round % 3 }

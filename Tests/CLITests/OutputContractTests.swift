@@ -44,6 +44,13 @@ import Testing
             for summary in summaries {
                 #expect(codes.isSuperset(of: summary["failures"]?.object?.keys.map(\.self) ?? []))
             }
+            for line in lines {
+                let outcome = try #require(line["outcome"]?.string)
+                let hasObject = ["fetched", "revalidated", "cached", "coalesced"].contains(outcome)
+                #expect((line["digest"] != .null) == hasObject, "\(line)")
+                #expect((line["bytes"] != .null) == hasObject, "\(line)")
+                #expect((line["error"] != .null) == ["failed", "skipped"].contains(outcome))
+            }
             let outcomes = Set(lines.compactMap { $0["outcome"]?.string })
             #expect(outcomes == Set(try document.table("Outcomes", "outcome").words))
         }

@@ -17,6 +17,13 @@ import Testing
             let second = try larder.prefetch(manifest)
             #expect(second.status == 0)
             #expect(second.summary.cached == 20)
+            // The report names the same objects, and says that nothing was asked.
+            for line in first.lines {
+                let cached = try second.line(line.position)
+                #expect(cached.digest == line.digest && cached.bytes == line.bytes)
+                #expect(cached.mediaType == line.mediaType && cached.width == line.width)
+                #expect(cached.attempts == 0)
+            }
             #expect(second.summary.receivedBytes == 0)
             #expect(larder.origin.count() == 0)
             #expect(larder.origin.connectionsOpened == connections)

@@ -78,6 +78,22 @@ import Testing
         }
     }
 
+    /// The last one to leave folds the log into the index, which is one file from then on.
+    @Test func closedCacheCanBeCopied() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
+            try expect(Self.contents, in: cache)
+            cache.close()
+            #expect(
+                Tree.names(directory.path("cache")).filter { $0.hasPrefix("index") }
+                    == ["index.sqlite"])
+            #expect(throws: CacheError.self) { try cache.resource("key") }
+            try FileManager.default.copyItem(
+                atPath: directory.path("cache"), toPath: directory.path("copy"))
+            try expect(Self.contents, in: try Cache.open(at: directory.path("copy")))
+        }
+    }
+
     @Test func nothingIsWrittenBesideTheRoot() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
