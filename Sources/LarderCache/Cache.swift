@@ -38,8 +38,8 @@ public final class Cache: Sendable {
     /// The root's absolute path.
     public var path: String { directory.path }
 
-    /// The path of the index's file, to be joined with by SQL; nil where there is none.
-    public var indexPath: String? { index == nil ? nil : directory.indexPath }
+    /// The index as a URI for SQLite, to be joined with; nil where there is none.
+    package var indexURI: String? { index?.uri }
 
     /// Whether the medium allows the index to be read only without locks.
     public var isReadOnly: Bool { !directory.isWritable }

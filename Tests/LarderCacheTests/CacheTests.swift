@@ -36,7 +36,7 @@ import Testing
         try withTemporaryDirectory { directory in
             let cache = try Cache.open(at: directory.path)
             #expect(try cache.resource("key") == nil)
-            #expect(cache.indexPath == nil)
+            #expect(cache.indexURI == nil)
             #expect(try cache.status().totals == IndexTotals())
             #expect(try cache.verify().isClean)
             try expect([:], in: cache)

@@ -8,10 +8,13 @@ import GRDB
 final class CacheIndex: Sendable {
     private let database: any DatabaseWriter
     private let path: String
+    /// The index's file for another connection of this process that only reads.
+    let uri: String
 
     /// Opens the index of `directory`, and brings its schema up to date.
     init(of directory: CacheDirectory) throws(CacheError) {
         path = directory.indexPath
+        uri = Self.uri(path, mode: "mode=ro")
         // One process at a time, because two that migrate a new file at once both make its tables.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
@@ -43,22 +46,25 @@ final class CacheIndex: Sendable {
     /// Opens an index whose directory cannot be written; `nil` where there is none.
     init?(readOnly directory: CacheDirectory) throws(CacheError) {
         path = directory.indexPath
+        // `immutable`: no locks and no shared memory, neither of which a read-only medium has.
+        // But beside a log it would pass over commits: somebody else is writing, or was killed.
+        let log = try directory.root.status(of: CacheLayout.index + "-wal")
+        uri = Self.uri(path, mode: log.map { $0.st_size > 0 } ?? false ? "mode=ro" : "immutable=1")
         guard try directory.root.status(of: CacheLayout.index) != nil else { return nil }
         do {
             var configuration = Configuration()
             configuration.readonly = true
-            // `immutable`: no locks and no shared memory, neither of which a read-only medium has.
-            // But beside a log it would pass over commits: somebody else is writing, or was killed.
-            let log = try directory.root.status(of: CacheLayout.index + "-wal")
-            let mode = log.map { $0.st_size > 0 } ?? false ? "mode=ro" : "immutable=1"
-            let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
-            let queue = try DatabaseQueue(
-                path: "file:\(escaped)?\(mode)", configuration: configuration)
+            let queue = try DatabaseQueue(path: uri, configuration: configuration)
             _ = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") }
             database = queue
         } catch {
             throw CacheError(index: path, error)
         }
+    }
+
+    private static func uri(_ path: String, mode: String) -> String {
+        let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+        return "file:\(escaped)?\(mode)"
     }
 
     /// The resource of a key, and the object it points at.

@@ -31,7 +31,7 @@ final class Plan: Sendable {
         acceptsAnyContent: Bool, at path: String?, isCancelled: () -> Bool = { false }
     ) throws {
         self.manifests = manifests.map(\.name)
-        hasIndex = cache?.indexPath != nil
+        hasIndex = cache?.indexURI != nil
         database = try PlanSchema.open(at: path, cache: cache)
         var builder = PlanBuilder()
         (summary, origins) = try database.writeWithoutTransaction { db in

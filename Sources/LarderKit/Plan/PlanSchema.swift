@@ -17,12 +17,8 @@ enum PlanSchema {
         }
         let queue = try DatabaseQueue(path: path ?? "", configuration: configuration)
         try queue.writeWithoutTransaction { db in
-            if let cache, let index = cache.indexPath {
-                let escaped = index.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed)
-                let mode = cache.isReadOnly ? "immutable=1" : "mode=ro"
-                try db.execute(
-                    sql: "ATTACH DATABASE ? AS cache",
-                    arguments: ["file:\(escaped ?? index)?\(mode)"])
+            if let index = cache?.indexURI {
+                try db.execute(sql: "ATTACH DATABASE ? AS cache", arguments: [index])
             }
             try db.execute(sql: tables)
         }
@@ -64,7 +60,7 @@ enum PlanSchema {
     static func classify(
         _ db: Database, cache: Cache?, acceptsAnyContent: Bool, summary: inout PlanSummary
     ) throws {
-        if let cache, cache.indexPath != nil {
+        if let cache, cache.indexURI != nil {
             let update = try db.makeStatement(sql: "UPDATE fetches SET status = ? WHERE id = ?")
             let now = Date().timeIntervalSince1970
             let known = try Row.fetchCursor(

@@ -33,6 +33,7 @@ final class FetchQueue: @unchecked Sendable {
     private let feeder = DispatchQueue(label: "larder.feeder")
     private let idle = DispatchSemaphore(value: 0)
     private let pageSize: Int
+    private let perHost: Int
 
     private var cursors: [HostCursor] = []
     private var cursorNumbers: [String: Int] = [:]
@@ -56,6 +57,10 @@ final class FetchQueue: @unchecked Sendable {
         self.report = report
         operations.maxConcurrentOperationCount = limits.concurrent
         pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
+        // Where there are several origins, one that does not answer must not hold every place.
+        perHost =
+            plan.origins.count > 1
+            ? min(limits.perHost, max(1, limits.concurrent - 1)) : limits.perHost
         let planned = Set(try plan.pendingOrigins())
         for (number, origin) in plan.origins.enumerated() {
             cursors.append(
@@ -170,7 +175,7 @@ final class FetchQueue: @unchecked Sendable {
     /// Puts an origin that can start a fetch in its place among the others.
     private func announce(_ number: Int) {
         versions[number] += 1
-        guard cursors[number].inFlight < limits.perHost else { return }
+        guard cursors[number].inFlight < perHost else { return }
         do {
             guard let head = try cursors[number].head(from: plan) else { return }
             let planned =

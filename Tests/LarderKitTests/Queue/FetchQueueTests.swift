@@ -72,7 +72,8 @@ import Testing
         }
     }
 
-    @Test func sharesItsConnectionsAmongHostsEvenWhereOneCouldTakeAll() async throws {
+    @Test(arguments: [2, 4, 6])
+    func aHostThatCouldTakeEveryPlaceLeavesOne(concurrent: Int) async throws {
         let origin = try Origin()
         let gate = try Gate()
         origin.onAny { request in
@@ -83,11 +84,12 @@ import Testing
             let slow = (0..<50).map { origin.url("/slow\($0)") }
             let fast = (0..<50).map { origin.url("/fast\($0)", host: "localhost") }
             async let finished = prefetch(manifest(slow + fast), into: directory.path("cache")) {
-                $0.maximumConcurrent = 4
+                $0.maximumConcurrent = concurrent
                 $0.maximumPerHost = 100
             }
-            try await origin.waitForRequests(6)
-            #expect(origin.requests.contains { $0.path.hasPrefix("/fast") })
+            // All of the fast host's, while the slow one's are held.
+            try await origin.waitForRequests(50 + concurrent - 1)
+            #expect(origin.requests.count { $0.path.hasPrefix("/fast") } == 50)
             gate.open()
             #expect(try await finished.report.count(.fetched) == 100)
         }
