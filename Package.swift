@@ -88,7 +88,11 @@ let package = Package(
             name: "LarderTransferTests",
             dependencies: ["LarderTransfer", "LarderTestSupport", "LarderTestTLS"]),
         .testTarget(
-            name: "LarderCacheTests", dependencies: ["LarderCache", "LarderTestSupport"]),
+            name: "LarderCacheTests",
+            dependencies: [
+                "LarderCache", "LarderTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "LarderKitTests", dependencies: ["LarderKit", "LarderTestSupport"]),
         .testTarget(

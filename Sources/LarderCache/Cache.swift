@@ -9,9 +9,13 @@ public final class Cache: Sendable {
     private let directory: CacheDirectory
     private let index: CacheIndex?
 
-    private init(directory: CacheDirectory, index: CacheIndex?) {
+    /// Whether it can only be read: its medium, its permissions or a full disk allow no more.
+    public let isReadOnly: Bool
+
+    private init(directory: CacheDirectory, index: CacheIndex?, isReadOnly: Bool = false) {
         self.directory = directory
         self.index = index
+        self.isReadOnly = isReadOnly
     }
 
     /// Opens the cache at `path` for reading and writing; makes it first where there is none.
@@ -22,17 +26,26 @@ public final class Cache: Sendable {
         return Cache(directory: directory, index: try CacheIndex(of: directory))
     }
 
-    /// Opens the cache at `path` for reading. A directory without an index reads as empty; one on
-    /// a medium that cannot be written is read without locks.
+    /// Opens the cache at `path` for reading. A directory without an index reads as empty; one
+    /// that cannot be written, or whose disk is full, is read without a trace.
     ///
     /// - Throws: ``CacheError``, `.missing` where there is no such directory.
     public static func open(at path: String) throws(CacheError) -> Cache {
         let directory = try CacheDirectory(path: path, create: false)
         guard directory.isWritable else {
-            return Cache(directory: directory, index: try CacheIndex(readOnly: directory))
+            return Cache(
+                directory: directory, index: try CacheIndex(readOnly: directory), isReadOnly: true)
         }
-        let isThere = try directory.root.status(of: CacheLayout.index) != nil
-        return Cache(directory: directory, index: isThere ? try CacheIndex(of: directory) : nil)
+        guard try directory.root.status(of: CacheLayout.index) != nil else {
+            return Cache(directory: directory, index: nil)
+        }
+        do {
+            return Cache(directory: directory, index: try CacheIndex(of: directory))
+        } catch  where error.code == .storage {
+            // SQLite wants room for a log even to read; a cache is not to be lost for that.
+            guard let index = try? CacheIndex(readOnly: directory) else { throw error }
+            return Cache(directory: directory, index: index, isReadOnly: true)
+        }
     }
 
     /// The root's absolute path.
@@ -41,14 +54,11 @@ public final class Cache: Sendable {
     /// The index as a URI for SQLite, to be joined with; nil where there is none.
     package var indexURI: String? { index?.uri }
 
-    /// Whether the medium allows the index to be read only without locks.
-    public var isReadOnly: Bool { !directory.isWritable }
-
     /// Starts a run that stores, with a directory of its own beneath `tmp/`.
     ///
     /// - Throws: ``CacheError`` `.unusable` where the cache cannot be written.
     public func store() throws(CacheError) -> Store {
-        guard let index, directory.isWritable else {
+        guard let index, !isReadOnly else {
             throw CacheError(.unusable, subject: path, message: "the cache is read-only")
         }
         return try Store(directory: directory, index: index)

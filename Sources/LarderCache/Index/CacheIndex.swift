@@ -8,12 +8,16 @@ import GRDB
 final class CacheIndex: Sendable {
     private let database: any DatabaseWriter
     private let path: String
+    private let directory: CacheDirectory
+    /// The file that was opened; nil where it cannot be written anyway.
+    private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
     let uri: String
 
     /// Opens the index of `directory`, and brings its schema up to date.
     init(of directory: CacheDirectory) throws(CacheError) {
         path = directory.indexPath
+        self.directory = directory
         uri = Self.uri(path, mode: "mode=ro")
         // One process at a time, because two that migrate a new file at once both make its tables.
         let lock = try directory.openingLock()
@@ -29,12 +33,9 @@ final class CacheIndex: Sendable {
                 try $0.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
             }
             let migrator = IndexSchema.migrator
-            guard try !pool.read(migrator.hasBeenSuperseded) else {
-                throw CacheError(
-                    .index, subject: path,
-                    message: "was written by a newer version of larder; use that version")
-            }
+            try Self.refuseNewerVersion(pool, path)
             if try !pool.read(migrator.hasCompletedMigrations) { try migrator.migrate(pool) }
+            inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             database = pool
         } catch let error as CacheError {
             throw error
@@ -46,6 +47,8 @@ final class CacheIndex: Sendable {
     /// Opens an index whose directory cannot be written; `nil` where there is none.
     init?(readOnly directory: CacheDirectory) throws(CacheError) {
         path = directory.indexPath
+        self.directory = directory
+        inode = nil
         // `immutable`: no locks and no shared memory, neither of which a read-only medium has.
         // But beside a log it would pass over commits: somebody else is writing, or was killed.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
@@ -55,11 +58,24 @@ final class CacheIndex: Sendable {
             var configuration = Configuration()
             configuration.readonly = true
             let queue = try DatabaseQueue(path: uri, configuration: configuration)
-            _ = try queue.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM sqlite_schema") }
+            // One that a killed process left without tables reads as none.
+            guard try !queue.read(IndexSchema.migrator.appliedIdentifiers).isEmpty else {
+                return nil
+            }
+            try Self.refuseNewerVersion(queue, path)
             database = queue
+        } catch let error as CacheError {
+            throw error
         } catch {
             throw CacheError(index: path, error)
         }
+    }
+
+    private static func refuseNewerVersion(_ database: any DatabaseReader, _ path: String) throws {
+        guard try database.read(IndexSchema.migrator.hasBeenSuperseded) else { return }
+        throw CacheError(
+            .index, subject: path,
+            message: "was written by a newer version of larder; use that version")
     }
 
     private static func uri(_ path: String, mode: String) -> String {
@@ -162,8 +178,15 @@ final class CacheIndex: Sendable {
     }
 
     /// Writes a batch in one transaction: returns when it is durable.
+    ///
+    /// - Throws: ``CacheError``, also where the index was deleted meanwhile: what is written to it
+    ///   then is nowhere.
     func write(_ body: (Database) throws -> Void) throws(CacheError) {
         do { try database.write(body) } catch { throw CacheError(index: path, error) }
+        guard try directory.root.status(of: CacheLayout.index)?.st_ino == inode else {
+            throw CacheError(
+                .index, subject: path, message: "was deleted or replaced while it was in use")
+        }
     }
 
     /// Leaves the database: SQLite folds the log into it unless another process is there. Everything

@@ -60,6 +60,9 @@ import Testing
                 #expect(error?.code == .index)
                 #expect(error?.message.contains("newer version") == true)
             }
+            let cache = try CacheDirectory(path: directory.path, create: false)
+            let error = #expect(throws: CacheError.self) { _ = try CacheIndex(readOnly: cache) }
+            #expect(error?.message.contains("newer version") == true)
         }
     }
 
@@ -153,6 +156,28 @@ import Testing
         }
     }
 
+    /// What is committed to a deleted file is nowhere, and must not be called stored.
+    @Test(arguments: [true, false]) func deletedIndexIsNoticed(isReplaced: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            let batches = CommittedBatches(of: store)
+            try store.put(noise(100, seed: 1), at: "a")
+            store.flush()
+            for name in CacheLayout.indexFiles { unlink(directory.path(name)) }
+            if isReplaced { _ = try Cache.create(at: directory.path) }
+            try store.put(noise(100, seed: 2), at: "b")
+            store.flush()
+            _ = try batches.outcomes[0].result.get()
+            let error = #expect(throws: CacheError.self) { try batches.outcomes[1].result.get() }
+            #expect(error?.code == .index)
+            cache.close()
+            let again = try Cache.open(at: directory.path)
+            #expect(try again.resource("b") == nil)
+            #expect(try again.verify().isClean)
+        }
+    }
+
     // MARK: Where nothing can be written
 
     @Test func isReadWithoutATrace() throws {
@@ -183,6 +208,17 @@ import Testing
                 }
                 #expect(try #require(try CacheIndex(readOnly: reader)).totals().objects == id)
             }
+        }
+    }
+
+    /// A process that was killed early leaves a file without tables.
+    @Test func unfinishedIndexReadsAsNone() throws {
+        try withTemporaryDirectory { directory in
+            try Tree.put([], at: directory.path("index.sqlite"))
+            let cache = try CacheDirectory(path: directory.path, create: false)
+            let index = try CacheIndex(readOnly: cache)
+            #expect(index == nil)
+            #expect(try Cache.open(at: directory.path).status().totals.objects == 0)
         }
     }
 
