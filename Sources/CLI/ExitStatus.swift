@@ -40,10 +40,12 @@ enum ExitStatus: Int32 {
 
     /// The status of a run that reported.
     init(_ report: Report, signal: Int32?) {
-        switch report.stop {
-        case .interrupted: self = signal == SIGTERM ? .terminated : .interrupted
-        case .cache(let error): self.init(error.code)
-        case nil: self = report.count(.failed) > 0 ? .someFailed : .done
+        if report.isInterrupted {
+            self = signal == SIGTERM ? .terminated : .interrupted
+        } else if let failure = report.failure {
+            self.init(failure.code)
+        } else {
+            self = report.count(.failed) > 0 ? .someFailed : .done
         }
     }
 

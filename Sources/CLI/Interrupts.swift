@@ -11,7 +11,7 @@ final class Interrupts: Sendable {
     var signal: Int32? { first.withLock { $0 } }
 
     /// Calls `ask` on the first signal, from a queue of its own.
-    func watch(_ ask: @escaping @Sendable () -> Void) {
+    func watch(_ ask: @escaping @Sendable (_ signal: Int32) -> Void) {
         let queue = DispatchQueue(label: "larder.interrupts")
         for number in [SIGINT, SIGTERM] {
             // The source sees the signal only where its default action is gone.
@@ -23,8 +23,7 @@ final class Interrupts: Sendable {
                     return first == nil
                 }
                 guard isFirst else { _exit(128 + number) }
-                Console.complain("finishing what is in flight; again to leave at once")
-                ask()
+                ask(number)
             }
             source.resume()
             sources.withLock { $0.append(source) }

@@ -22,7 +22,7 @@ struct Lookup {
             }
             if let resource = try cache.resource(url) { return (cache, resource) }
         }
-        Console.complain("\(url.sanitizedForTerminal): not cached")
+        Console.complain("\(url.maskingCredentials.sanitizedForTerminal): not cached")
         throw ExitCode(ExitStatus.someFailed.rawValue)
     }
 }

@@ -1,5 +1,7 @@
 import ArgumentParser
+import Foundation
 import LarderKit
+import Synchronization
 
 struct PrefetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,12 +35,19 @@ struct PrefetchCommand: AsyncParsableCommand {
 
             let prefetcher = Prefetcher(configuration)
             let interrupts = Interrupts()
-            interrupts.watch { prefetcher.cancel() }
+            let isFetching = Atomic(false)
+            interrupts.watch { signal in
+                // While manifests are read nothing is in flight, and a pipe may stay silent.
+                guard isFetching.load(ordering: .acquiring) else { _exit(128 + signal) }
+                Console.complain("finishing what is in flight; again to leave at once")
+                prefetcher.cancel()
+            }
             let file = try report.map(ReportFile.init)
             let line = ProgressLine(isQuiet: quiet)
             for try await event in prefetcher.prefetch(manifest.sources) {
                 switch event {
                 case .planned(let summary):
+                    isFetching.store(true, ordering: .releasing)
                     line.show("0/\(summary.missing + summary.stale)")
                 case .entry(let result):
                     try file?.add(result)
@@ -53,6 +62,7 @@ struct PrefetchCommand: AsyncParsableCommand {
                     try file?.flush()
                     line.clear()
                     if json { print(report.json) } else if !quiet { print(report.text) }
+                    if quiet, let failure = report.failure { Console.complain("\(failure)") }
                     try ExitStatus(report, signal: interrupts.signal).exit()
                 }
             }

@@ -87,11 +87,14 @@ struct EntryDecoder {
         case .relativeWithoutBase:
             EntryError(
                 code: .relativeURL,
-                message: "icon \(text.quoted()) has no scheme, and there is no base URL")
+                message:
+                    "icon \(text.maskingUserinfo.quoted()) has no scheme, and there is no base URL")
         case .malformed(let problem):
             EntryError(
                 code: .unparsableURL,
-                message: "icon \(text.quoted()) is not a URL: \(problem.sanitizedForTerminal)")
+                message:
+                    "icon \(text.maskingUserinfo.quoted()) is not a URL: \(problem.sanitizedForTerminal)"
+            )
         }
     }
 

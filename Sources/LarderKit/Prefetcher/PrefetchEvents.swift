@@ -50,7 +50,10 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 }
                 if batch.isEmpty { isFinished = true }
             }
-            return batch.removeFirst()
+            let event = batch.removeFirst()
+            // Whoever leaves at the last event has not abandoned the run.
+            if case .finished = event { isFinished = true }
+            return event
         }
     }
 }

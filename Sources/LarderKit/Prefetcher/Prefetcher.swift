@@ -73,7 +73,7 @@ public final class Prefetcher: Sendable {
                 at: store.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled })
         } catch is CancellationError {
             var report = Report()
-            report.stop = .interrupted
+            report.isInterrupted = true
             return report
         }
         channel.send([.planned(plan.summary)])
@@ -94,17 +94,16 @@ public final class Prefetcher: Sendable {
         // Weak, since the queue owns the store: the store's run directory goes with the run.
         store.onCommit { [weak queue] in queue?.committed($0) }
         let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
-        var stop = try fetch(with: queue)
+        let failure = try fetch(with: queue)
         ticker.stop()
 
         // Report
-        if stop == nil, isCancelled { stop = .interrupted }
         return try reporter.finish(
-            stop: stop, receivedBytes: stage.receivedBytes,
+            failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
             seconds: (ContinuousClock.now - start) / .seconds(1))
     }
 
-    private func fetch(with queue: FetchQueue) throws -> Report.Stop? {
+    private func fetch(with queue: FetchQueue) throws -> CacheError? {
         let isCancelled = control.withLock { control in
             control.queue = queue
             return control.isCancelled
@@ -115,7 +114,7 @@ public final class Prefetcher: Sendable {
             try queue.run()
             return nil
         } catch let error as CacheError {
-            return .cache(error)
+            return error
         }
     }
 

@@ -49,6 +49,8 @@ struct Fetch: Sendable {
         var next = self
         next.url = target
         next.redirects += 1
+        // Validators belong to the URL that they came from: another's 304 would vouch for it.
+        next.known = nil
         return .success(next)
     }
 

@@ -9,6 +9,8 @@ public struct FetchFailure: Error, Sendable, Equatable {
     public let message: String
     /// Whether another attempt may succeed.
     public let isTransient: Bool
+    /// Whether the origin did not answer at all.
+    let isSilence: Bool
 
     /// The reasons that neither the transfer nor the image check names.
     enum Reason: String, CaseIterable {
@@ -24,10 +26,11 @@ public struct FetchFailure: Error, Sendable, Equatable {
         self.init(code: reason.rawValue, message: message, isTransient: false)
     }
 
-    init(code: String, message: String, isTransient: Bool) {
+    init(code: String, message: String, isTransient: Bool, isSilence: Bool = false) {
         self.code = code
         self.message = message
         self.isTransient = isTransient
+        self.isSilence = isSilence
     }
 
     /// A status other than the ones that carry an icon. 5xx answers may pass, but for those that
@@ -47,7 +50,16 @@ public struct FetchFailure: Error, Sendable, Equatable {
                 true
             default: false
             }
-        self.init(code: error.code.rawValue, message: error.message, isTransient: isTransient)
+        let isSilence =
+            switch error.code {
+            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
+                .timeout:
+                true
+            default: false
+            }
+        self.init(
+            code: error.code.rawValue, message: error.message, isTransient: isTransient,
+            isSilence: isSilence)
     }
 
     init(_ fault: ImageFault) {

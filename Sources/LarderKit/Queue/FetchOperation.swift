@@ -20,6 +20,11 @@ final class FetchOperation: Operation, @unchecked Sendable {
         case failed(FetchFailure)
         /// The cache itself failed: the run cannot go on.
         case broken(CacheError)
+
+        /// Whether the origin did not answer at all.
+        var isSilence: Bool {
+            if case .failed(let failure) = self { failure.isSilence } else { false }
+        }
     }
 
     let fetch: Fetch

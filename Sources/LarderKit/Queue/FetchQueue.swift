@@ -7,8 +7,9 @@ import LarderTransfer
 ///
 /// Only what could start now becomes an operation: the window holds twice the maximum
 /// concurrency, and no more of one origin than may be asked of it at once. Next is the URL with
-/// the highest priority; among equals the origin with the fewest requests in flight, so that one at
-/// the head of the manifest never starves the others; then manifest order.
+/// the highest priority; among equals an origin that answers before one that last did not, then the
+/// one with the fewest requests in flight, so that one at the head of the manifest never starves
+/// the others; then manifest order.
 final class FetchQueue: @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
@@ -57,10 +58,11 @@ final class FetchQueue: @unchecked Sendable {
         self.report = report
         operations.maxConcurrentOperationCount = limits.concurrent
         pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
-        // Where there are several origins, one that does not answer must not hold every place.
+        // Where there are several origins, one that does not answer must not hold every place. A
+        // single place cannot be shared: it goes by priority alone.
         perHost =
-            plan.origins.count > 1
-            ? min(limits.perHost, max(1, limits.concurrent - 1)) : limits.perHost
+            plan.origins.count > 1 && limits.concurrent > 1
+            ? min(limits.perHost, limits.concurrent - 1) : limits.perHost
         let planned = Set(try plan.pendingOrigins())
         for (number, origin) in plan.origins.enumerated() {
             cursors.append(
@@ -146,7 +148,10 @@ final class FetchQueue: @unchecked Sendable {
             return fetch
         case .planned(let planned):
             let known = planned.status == .stale ? try cache.resource(planned.key) : nil
-            return Fetch(planned, url: try HTTPURL(planned.url), known: known)
+            // A key's URL may have changed, and the validators are the old one's.
+            return Fetch(
+                planned, url: try HTTPURL(planned.url),
+                known: known?.url == planned.url ? known : nil)
         }
     }
 
@@ -166,6 +171,7 @@ final class FetchQueue: @unchecked Sendable {
                 onEnd: { [self] operation, outcome in
                     feeder.async { [self] in
                         running -= 1
+                        cursors[operation.cursor].isSilent = outcome.isSilence
                         settle(operation.fetch, outcome)
                         feed()
                     }
@@ -186,6 +192,7 @@ final class FetchQueue: @unchecked Sendable {
             ready.insert(
                 ReadyHost(
                     cursor: number, version: versions[number], priority: planned.priority,
+                    isSilent: cursors[number].isSilent,
                     inFlight: cursors[number].inFlight, rank: planned.rank))
         } catch {
             breakOff(error)
@@ -262,11 +269,13 @@ private struct ReadyHost: Comparable {
     /// Out of date where the cursor has a newer one.
     let version: Int
     let priority: Int
+    let isSilent: Bool
     let inFlight: Int
     let rank: Int64
 
     static func < (left: ReadyHost, right: ReadyHost) -> Bool {
         if left.priority != right.priority { return left.priority > right.priority }
+        if left.isSilent != right.isSilent { return right.isSilent }
         if left.inFlight != right.inFlight { return left.inFlight < right.inFlight }
         return left.rank < right.rank
     }

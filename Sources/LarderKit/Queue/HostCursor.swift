@@ -5,7 +5,10 @@ struct HostCursor {
     let origin: Int
     /// Operations between their place in the queue and the end of their transfer.
     var inFlight = 0
-    /// Fetches that begin again: attempts, and redirects that lead here. They go first.
+    /// Whether the last request got no answer at all.
+    var isSilent = false
+    /// Fetches that begin again: attempts, and redirects that lead here. By priority, then rank;
+    /// among planned ones of their own priority they go first.
     private var returned: [Fetch] = []
     private var page: ArraySlice<PlannedFetch> = []
     private var lastRank: Int64 = 0
@@ -28,17 +31,26 @@ struct HostCursor {
 
     /// The next fetch, left where it is; nil where none waits.
     mutating func head(from plan: Plan) throws -> Head? {
-        if let fetch = returned.first { return .returned(fetch) }
         if page.isEmpty, !isExhausted {
             page = try plan.fetches(ofOrigin: origin, after: lastRank, limit: pageSize)[...]
             if let last = page.last { lastRank = last.rank } else { isExhausted = true }
         }
+        if let fetch = returned.first, isReturnedFirst { return .returned(fetch) }
         return page.first.map(Head.planned)
     }
 
     mutating func removeHead() {
-        if returned.isEmpty { page.removeFirst() } else { returned.removeFirst() }
+        if isReturnedFirst { returned.removeFirst() } else { page.removeFirst() }
     }
 
-    mutating func put(back fetch: Fetch) { returned.append(fetch) }
+    mutating func put(back fetch: Fetch) {
+        let order = { (fetch: Fetch) in (-fetch.planned.priority, fetch.planned.rank) }
+        let place = returned.firstIndex { order(fetch) < order($0) } ?? returned.endIndex
+        returned.insert(fetch, at: place)
+    }
+
+    private var isReturnedFirst: Bool {
+        guard let fetch = returned.first else { return false }
+        return page.first.map { fetch.planned.priority >= $0.priority } ?? true
+    }
 }

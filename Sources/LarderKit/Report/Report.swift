@@ -2,14 +2,6 @@ import LarderCache
 
 /// What a run did: counted, never estimated, and in agreement with the results of its entries.
 public struct Report: Sendable {
-    /// Why a run ended before its end.
-    public enum Stop: Sendable {
-        /// ``Prefetcher/cancel()`` was called.
-        case interrupted
-        /// The cache failed: the disk is full or failing, or the directory is not usable.
-        case cache(CacheError)
-    }
-
     /// Elements in all manifests; the sum of all outcomes.
     public internal(set) var entries = 0
     /// How many entries had each outcome.
@@ -20,8 +12,10 @@ public struct Report: Sendable {
     public internal(set) var receivedBytes: Int64 = 0
     /// The run's duration in seconds.
     public internal(set) var seconds: Double = 0
-    /// Why the run ended before its end; nil where it did not.
-    public internal(set) var stop: Stop?
+    /// Whether ``Prefetcher/cancel()`` was called before the end.
+    public internal(set) var isInterrupted = false
+    /// Why the cache could not go on: the disk is full or failing, or the directory is not usable.
+    public internal(set) var failure: CacheError?
 
     /// How many entries had an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }

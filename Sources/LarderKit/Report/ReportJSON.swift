@@ -44,15 +44,12 @@ extension Report {
         object.set("failures", reasons)
         object.set("received_bytes", receivedBytes)
         object.set("seconds", seconds)
-        var error: JSONObject?
-        switch stop {
-        case .interrupted: object.set("interrupted", true)
-        case .cache(let failure):
-            object.set("interrupted", false)
-            error = JSONObject()
-            error?.set("code", failure.code.rawValue)
-            error?.set("message", failure.description.sanitizedForTerminal)
-        case nil: object.set("interrupted", false)
+        object.set("interrupted", isInterrupted)
+        let error = failure.map { failure in
+            var error = JSONObject()
+            error.set("code", failure.code.rawValue)
+            error.set("message", failure.description.sanitizedForTerminal)
+            return error
         }
         object.set("error", error)
         return object.text
@@ -152,7 +149,7 @@ extension Resource {
     public var json: String {
         var item = JSONObject()
         item.set("url", url.maskingCredentials.sanitizedForTerminal)
-        item.set("key", key == url ? nil : key.sanitizedForTerminal)
+        item.set("key", key == url ? nil : key.maskingCredentials.sanitizedForTerminal)
         item.set("digest", object.digest.description)
         item.set("bytes", object.size)
         item.set("media_type", object.mediaType)

@@ -16,12 +16,10 @@ extension Report {
         }
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
-        switch stop {
-        case .interrupted: lines.append("interrupted: what was finished is kept")
-        case .cache(let error):
+        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        if let failure {
             lines.append(
-                "stopped: \(error.description.sanitizedForTerminal); what was stored is kept")
-        case nil: break
+                "stopped: \(failure.description.sanitizedForTerminal); what was stored is kept")
         }
         return lines.joined(separator: "\n")
     }

@@ -64,7 +64,7 @@ final class Reporter: Sendable {
 
     /// Reports what is left, and hands over the whole.
     func finish(
-        stop: Report.Stop?, receivedBytes: Int64, seconds: Double
+        failure: CacheError?, isInterrupted: Bool, receivedBytes: Int64, seconds: Double
     ) throws -> Report {
         if let failure = state.withLock({ $0.failure }) { throw failure }
         try plan.forEachUnfinishedEntry { page in
@@ -73,7 +73,8 @@ final class Reporter: Sendable {
         return state.withLock { state in
             state.report.receivedBytes = receivedBytes
             state.report.seconds = seconds
-            state.report.stop = stop
+            state.report.failure = failure
+            state.report.isInterrupted = isInterrupted
             return state.report
         }
     }

@@ -95,6 +95,58 @@ import Testing
         }
     }
 
+    @Test func aRedirectedLowPriorityWaitsForTheTargetsHighOnes() async throws {
+        let origin = try Origin()
+        origin.onAny { request in
+            request.path.hasPrefix("/from")
+                ? .redirect(
+                    to:
+                        "http://127.0.0.1:\(request.header("Host")?.split(separator: ":").last ?? "")/low\(request.path.dropFirst(5))"
+                )
+                : .ok(IconPainter.png(seed: request.target.hashValue))
+        }
+        try await withTemporaryDirectory { directory in
+            let low = (0..<10).map {
+                #"{"icon": "\#(origin.url("/from\($0)", host: "localhost"))", "priority": -8}"#
+            }
+            let high = (0..<20).map {
+                #"{"icon": "\#(origin.url("/high\($0)"))", "priority": 8}"#
+            }
+            _ = try await prefetch(
+                "[" + (low + high).joined(separator: ",") + "]", into: directory.path("cache")
+            ) { $0.maximumPerHost = 1 }
+            let targets = origin.requests.map(\.path).filter { !$0.hasPrefix("/from") }
+            #expect(targets.count == 30)
+            #expect(targets.prefix(20).allSatisfy { $0.hasPrefix("/high") })
+        }
+    }
+
+    @Test func hostsThatDoNotAnswerComeAfterThoseThatMay() async throws {
+        let origin = try Origin()
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
+        let refusing = try Origin.refusedPort()
+        try await withTemporaryDirectory { directory in
+            // Twenty origins that refuse, with several URLs each, ahead of one that serves.
+            let dead = (2..<22).flatMap { host in
+                (0..<10).map { "http://127.0.0.\(host):\(refusing)/\($0)" }
+            }
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            configuration.maximumConcurrent = 1
+            configuration.attempts = 1
+            var failedBeforeTheLast = 0
+            let text = manifest(dead + (0..<10).map { origin.url("/\($0)") })
+            for try await event in Prefetcher(configuration).prefetch(
+                [.bytes(Array(text.utf8), name: "test")])
+            {
+                guard case .entry(let result) = event, result.outcome == .failed else { continue }
+                if origin.count() < 10 { failedBeforeTheLast += 1 }
+            }
+            // Each had its turn, a few had theirs ahead in the window, and the rest came last.
+            #expect(failedBeforeTheLast < 60)
+        }
+    }
+
     @Test func triesAgainWhereAFailureMayPass() async throws {
         let origin = try Origin()
         origin.on("/busy") { request in
