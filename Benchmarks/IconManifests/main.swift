@@ -15,14 +15,16 @@ let baseURL = arguments[2]
 let output = URL(fileURLWithPath: arguments[3], isDirectory: true)
 let limit = arguments.count > 3 ? Int(arguments[4]) ?? .max : .max
 
-/// The PNGs, links left out, in an order that is the same on every machine.
+/// The PNGs, links to them included, in an order that is the same on every machine.
 func icons() -> [String] {
     var found: [String] = []
     let files = FileManager.default.enumerator(atPath: directory)
     while let path = files?.nextObject() as? String {
-        guard path.hasSuffix(".png") else { continue }
-        let attributes = try? FileManager.default.attributesOfItem(atPath: "\(directory)/\(path)")
-        if attributes?[.type] as? FileAttributeType == .typeRegular { found.append(path) }
+        // Follows links: false for those that lead nowhere.
+        guard path.hasSuffix(".png"),
+            FileManager.default.fileExists(atPath: "\(directory)/\(path)")
+        else { continue }
+        found.append(path)
     }
     return Array(found.sorted().prefix(limit))
 }

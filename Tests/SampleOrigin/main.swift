@@ -17,7 +17,8 @@ func serve(_ options: Options) throws {
         throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: icons])
     }
     let origin = try Origin(port: options.port)
-    origin.serve(directory: icons, at: "/icons")
+    // A day: what was fetched today is fresh whatever the age of the checkout.
+    origin.serve(directory: icons, at: "/icons", maxAge: 86_400)
     say("listening on \(origin.baseURL)")
     if let file = options.readyFile {
         try Data("\(origin.baseURL)\n".utf8).write(to: URL(fileURLWithPath: file), options: .atomic)

@@ -60,9 +60,16 @@ public final class Origin: Sendable {
     }
 
     /// Answers requests below `prefix` (such as `/icons`) with the files in a directory.
-    public func serve(directory: String, at prefix: String) {
+    ///
+    /// - Parameter maxAge: how long they may be used without asking again, in seconds; nil, the
+    ///   default, says nothing about it.
+    public func serve(directory: String, at prefix: String, maxAge: Int? = nil) {
         let files = StaticFiles(directory: directory, prefix: prefix)
-        server.routes.add { files.reply(to: $0) }
+        server.routes.add { request in
+            let reply = files.reply(to: request)
+            guard let maxAge else { return reply }
+            return reply?.header("Cache-Control", "max-age=\(maxAge)")
+        }
     }
 
     // MARK: What was asked
@@ -101,9 +108,10 @@ public final class Origin: Sendable {
 
     /// Returns once at least `count` requests have arrived, in all or for one path.
     ///
-    /// - Throws: ``Timeout`` after `timeout` seconds (default 30).
+    /// - Throws: ``Timeout`` after `timeout` seconds (default 300: other tests may keep every thread
+    ///   of the process busy for long, and none of them is a reason to fail).
     public func waitForRequests(
-        _ count: Int, to path: String? = nil, timeout: Double = 30
+        _ count: Int, to path: String? = nil, timeout: Double = 300
     ) async throws {
         guard await server.log.wait(for: count, to: path, seconds: timeout) else {
             throw Timeout(wanted: count, path: path, arrived: self.count(path))
