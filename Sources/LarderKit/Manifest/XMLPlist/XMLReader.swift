@@ -142,6 +142,7 @@ final class XMLReader {
 
         static let read: xmlInputReadCallback = { context, buffer, length in
             guard let context, let buffer, length > 0 else { return 0 }
+            // Unretained because the reader that calls is freed before its input.
             let input = Unmanaged<Input>.fromOpaque(context).takeUnretainedValue()
             do {
                 let count = Int(length)
