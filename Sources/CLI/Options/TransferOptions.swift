@@ -9,7 +9,10 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Requests in flight to one scheme, host and port.", valueName: "n"))
+            """
+            Requests in flight to one scheme, host and port; where several of them wait, at most \
+            one less than --max-concurrent.
+            """, valueName: "n"))
     var maxPerHost = 6
 
     @Option(

@@ -8,7 +8,8 @@ public struct PrefetchConfiguration: Sendable {
     public var baseURL: HTTPURL?
     /// Transfers under way at once. Default: 16.
     public var maximumConcurrent = 16
-    /// Requests in flight to one scheme, host and port. Default: 6.
+    /// Requests in flight to one scheme, host and port. Default: 6. Where several of them wait, at
+    /// most one less than ``maximumConcurrent``, so that none holds every place.
     public var maximumPerHost = 6
     /// Attempts for each URL, the first included, where a failure may pass. Default: 5.
     public var attempts = 5
