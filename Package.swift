@@ -44,6 +44,7 @@ let package = Package(
             name: "LarderKit",
             dependencies: [
                 "CXML2", "LarderCache", "LarderTransfer",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ]),
@@ -94,7 +95,10 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
-            name: "LarderKitTests", dependencies: ["LarderKit", "LarderTestSupport"]),
+            name: "LarderKitTests",
+            dependencies: [
+                "LarderKit", "LarderTestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+            ]),
         .testTarget(
             name: "CLITests",
             dependencies: [

@@ -22,9 +22,12 @@ enum ExitStatus: Int32 {
             self.init(error.code)
         case let error as ManifestError:
             switch error.code {
+            case .unreadable where [EMFILE, ENFILE].contains(error.errorNumber):
+                self = .couldNotRun
             case .missing, .unreadable: self = .missingInput
             default: self = .badManifest
             }
+        case is MissingInput: self = .missingInput
         default: self = .couldNotRun
         }
     }
@@ -34,18 +37,21 @@ enum ExitStatus: Int32 {
         case .storage: self = .storage
         case .locked: self = .locked
         case .corrupt: self = .someFailed
-        case .unusable, .missing, .index: self = .couldNotRun
+        case .unusable, .missing, .index, .damaged: self = .couldNotRun
         }
     }
 
     /// The status of a run that reported.
-    init(_ report: Report, signal: Int32?) {
+    ///
+    /// - Parameter allowance: how many failed entries are none.
+    init(_ report: Report, _ interrupts: Interrupts, allowance: FailureAllowance) {
         if report.isInterrupted {
-            self = signal == SIGTERM ? .terminated : .interrupted
+            self = interrupts.status
         } else if let failure = report.failure {
             self.init(failure.code)
         } else {
-            self = report.count(.failed) > 0 ? .someFailed : .done
+            let isDone = allowance.covers(report.count(.failed), of: report.entries)
+            self = isDone ? .done : .someFailed
         }
     }
 

@@ -2,31 +2,64 @@
 import Foundation
 import Synchronization
 
-/// The first interrupt or termination asks a run to end; the second leaves at once.
+/// The first interrupt or termination asks a run to end, once it can be asked; before that, and the
+/// second time, it leaves at once.
 final class Interrupts: Sendable {
-    private let first = Mutex<Int32?>(nil)
+    private struct State {
+        var signal: Int32?
+        /// Asks the run to end; nil where nothing would be lost by leaving.
+        var ask: (@Sendable () -> Void)?
+    }
+
+    private let isQuiet: Bool
+    private let state = Mutex(State())
     private let sources = Mutex<[any DispatchSourceSignal]>([])
 
     /// The signal that came first; nil if none did.
-    var signal: Int32? { first.withLock { $0 } }
+    var signal: Int32? { state.withLock { $0.signal } }
 
-    /// Calls `ask` on the first signal, from a queue of its own.
-    func watch(_ ask: @escaping @Sendable (_ signal: Int32) -> Void) {
+    /// Watches from now on, from a queue of its own.
+    init(isQuiet: Bool) {
+        self.isQuiet = isQuiet
         let queue = DispatchQueue(label: "larder.interrupts")
         for number in [SIGINT, SIGTERM] {
             // The source sees the signal only where its default action is gone.
             Foundation.signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { [self] in
-                let isFirst = first.withLock { first in
-                    defer { first = first ?? number }
-                    return first == nil
-                }
-                guard isFirst else { _exit(128 + number) }
-                ask(number)
-            }
+            source.setEventHandler { [self] in handle(number) }
             source.resume()
             sources.withLock { $0.append(source) }
         }
+    }
+
+    /// The status of a run that a signal has ended.
+    var status: ExitStatus { signal == SIGTERM ? .terminated : .interrupted }
+
+    /// From now on the first signal asks, and says so unless the run is quiet.
+    func ask(_ message: String, _ ask: @escaping @Sendable () -> Void = {}) {
+        state.withLock { [isQuiet] state in
+            state.ask = {
+                if !isQuiet { Console.complain("\(message); again to leave at once") }
+                ask()
+            }
+        }
+    }
+
+    /// Whether the run is to end. Once it has looked here, the first signal does no more than that.
+    var isAsked: Bool {
+        let (isAskable, isAsked) = state.withLock { ($0.ask != nil, $0.signal != nil) }
+        if !isAskable { ask("ending what is begun") }
+        return isAsked
+    }
+
+    private func handle(_ number: Int32) {
+        let (isFirst, ask) = state.withLock { state in
+            let isFirst = state.signal == nil
+            state.signal = state.signal ?? number
+            return (isFirst, isFirst ? state.ask : nil)
+        }
+        if let ask { return ask() }
+        if isFirst { Console.complain("interrupted") }
+        _exit(128 + number)
     }
 }

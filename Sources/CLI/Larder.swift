@@ -5,19 +5,23 @@ import LarderKit
 struct Larder: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
-        abstract: "Fills an offline icon cache ahead of time, and proves it intact.",
+        abstract:
+            "Fills an offline icon cache ahead of time, and proves it intact, and keeps it within bounds.",
         discussion: """
             The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache
             directory. Results go to standard output, progress and messages to standard error.
 
+            Sizes read as 500kB, 500MB (10^6) or 500MiB (2^20), durations as 90s, 15m, 12h or 30d.
+
             Exit status: 0 everything asked for is done; 1 it could not run; 2 some entries failed,
-            or corruption was found; 64 wrong usage; 65 a manifest is not readable as one; 66 an
-            input file is missing; 74 the disk is full or failing; 75 another process holds the
-            lock; 130, 143 interrupted.
+            corruption was found, or a limit was out of reach; 64 wrong usage; 65 a manifest is not
+            readable as one; 66 an input is missing; 74 the disk is full or failing; 75 another
+            process holds the lock; 130, 143 interrupted.
             """,
         version: LarderVersion.current,
         subcommands: [
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
-            ListCommand.self, PathCommand.self, CatCommand.self,
+            ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
+            PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
         ])
 }

@@ -6,32 +6,101 @@ import Foundation
 /// Confined to its root, relocatable, disposable (deleting any of it costs downloads, never
 /// correctness), and shared by any number of processes at once.
 public final class Cache: Sendable {
-    private let directory: CacheDirectory
-    private let index: CacheIndex?
+    let directory: CacheDirectory
+    let index: CacheIndex?
+    /// Why there is no index although there should be; nil where it can be read.
+    let damage: CacheError?
+    /// Why it can only be read although its directory can be written.
+    private let obstacle: CacheError?
 
     /// Whether it can only be read: its medium, its permissions or a full disk allow no more.
     public let isReadOnly: Bool
 
-    private init(directory: CacheDirectory, index: CacheIndex?, isReadOnly: Bool = false) {
+    /// How the index was rebuilt when it was opened; nil where it was sound.
+    public let recovery: RecoveryReport?
+
+    private init(
+        directory: CacheDirectory, index: CacheIndex?, isReadOnly: Bool = false,
+        damage: CacheError? = nil, obstacle: CacheError? = nil, recovery: RecoveryReport? = nil
+    ) {
         self.directory = directory
         self.index = index
+        self.damage = damage
+        self.obstacle = obstacle
         self.isReadOnly = isReadOnly
+        self.recovery = recovery
     }
 
-    /// Opens the cache at `path` for reading and writing; makes it first where there is none.
+    /// Opens the cache at `path` for reading and writing; makes it first where there is none, and
+    /// rebuilds its index where that is damaged or gone.
     ///
+    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
     /// - Throws: ``CacheError``, also where the directory cannot be written.
-    public static func create(at path: String) throws(CacheError) -> Cache {
-        let directory = try CacheDirectory(path: path, create: true)
-        return Cache(directory: directory, index: try CacheIndex(of: directory))
+    public static func create(
+        at path: String, wait: LockWait = .none
+    ) throws(CacheError) -> Cache {
+        let directory = try CacheDirectory(path: path, create: true, wait: wait)
+        var recovery = try IndexRecovery.runIfDue(in: directory)
+        let index: CacheIndex
+        do {
+            index = try CacheIndex(of: directory)
+        } catch  where error.code == .damaged {
+            IndexRecovery.markDamage(in: directory)
+            recovery = try IndexRecovery.runIfDue(in: directory) ?? recovery
+            index = try CacheIndex(of: directory)
+        }
+        return Cache(directory: directory, index: index, recovery: recovery)
     }
 
-    /// Opens the cache at `path` for reading. A directory without an index reads as empty; one
+    /// Rebuilds the index of the cache at `path`, on request: from itself where it is sound, else from
+    /// its last snapshot, and from the objects in any case, each of which is read.
+    ///
+    /// - Parameters:
+    ///   - wait: for all other processes that use the cache. Default: not at all.
+    ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was; the
+    ///     report says so. Default: never.
+    /// - Throws: ``CacheError``, `.missing` where there is no cache, `.locked` where another process uses it.
+    public static func reindex(
+        at path: String, wait: LockWait = .none,
+        isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) throws(CacheError) -> RecoveryReport {
+        // Not to make a cache of whatever directory was named.
+        let found = try CacheDirectory(path: path, create: false, lock: .none)
+        guard try found.root.status(of: CacheLayout.objects) != nil else {
+            throw CacheError(.missing, subject: path, message: "there is no cache here")
+        }
+        let directory = try CacheDirectory(path: path, create: true, lock: .exclusive, wait: wait)
+        return try IndexRecovery(directory).rebuild(isCancelled: isCancelled)
+    }
+
+    /// Has the index rebuilt by whoever opens the cache for writing next: it was found to be damaged.
+    ///
+    /// - Returns: the damage, or what is wrong with the disk instead.
+    package func noteDamage(_ error: CacheError) -> CacheError {
+        let error = judged(error)
+        if error.isDamage { IndexRecovery.markDamage(in: directory) }
+        return error
+    }
+
+    /// A damage, unless the disk fails: pages that it did not take are dropped, and read as others.
+    func judged(_ damage: CacheError) -> CacheError {
+        guard damage.isDamage, fsync(directory.root.raw) != 0 else { return damage }
+        return CacheError("fsync", subject: path, errno: errno)
+    }
+
+    /// Opens the cache at `path` for reading. A directory without index and objects reads as empty; one
     /// that cannot be written, or whose disk is full, is read without a trace.
     ///
-    /// - Throws: ``CacheError``, `.missing` where there is no such directory.
-    public static func open(at path: String) throws(CacheError) -> Cache {
-        let directory = try CacheDirectory(path: path, create: false)
+    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
+    /// - Throws: ``CacheError``, `.missing` where there is no such directory, `.damaged` where the index cannot
+    ///   be read, or is gone and objects are left.
+    public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
+        let directory = try CacheDirectory(path: path, create: false, wait: wait)
+        guard try !IndexRecovery.isIndexGone(from: directory, waiting: directory.isWritable) else {
+            throw CacheError(
+                .damaged, subject: directory.indexPath,
+                message: "is gone, and objects are left; larder reindex rebuilds it")
+        }
         guard directory.isWritable else {
             return Cache(
                 directory: directory, index: try CacheIndex(readOnly: directory), isReadOnly: true)
@@ -44,7 +113,23 @@ public final class Cache: Sendable {
         } catch  where error.code == .storage {
             // SQLite wants room for a log even to read; a cache is not to be lost for that.
             guard let index = try? CacheIndex(readOnly: directory) else { throw error }
-            return Cache(directory: directory, index: index, isReadOnly: true)
+            return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
+        }
+    }
+
+    /// Opens the cache at `path` to be verified: the same as ``open(at:wait:)``, but for an index that is
+    /// damaged, which is then a finding.
+    ///
+    /// - Throws: ``CacheError``, `.missing` where there is no such directory.
+    public static func openDamaged(
+        at path: String, wait: LockWait = .none
+    ) throws(CacheError) -> Cache {
+        do {
+            return try open(at: path, wait: wait)
+        } catch  where error.isDamage {
+            let directory = try CacheDirectory(path: path, create: false, wait: wait)
+            return Cache(
+                directory: directory, index: nil, isReadOnly: !directory.isWritable, damage: error)
         }
     }
 
@@ -58,10 +143,17 @@ public final class Cache: Sendable {
     ///
     /// - Throws: ``CacheError`` `.unusable` where the cache cannot be written.
     public func store() throws(CacheError) -> Store {
+        return try Store(directory: directory, index: try requireWritable())
+    }
+
+    /// The index of a cache that can be written.
+    @discardableResult
+    func requireWritable() throws(CacheError) -> CacheIndex {
         guard let index, !isReadOnly else {
-            throw CacheError(.unusable, subject: path, message: "the cache is read-only")
+            throw obstacle
+                ?? CacheError(.unusable, subject: path, message: "the cache is read-only")
         }
-        return try Store(directory: directory, index: index)
+        return index
     }
 
     /// Ends the use of the index, whoever else still holds this cache: without other processes it is
@@ -73,7 +165,7 @@ public final class Cache: Sendable {
         try index?.resource(key)
     }
 
-    /// Every resource in the order of its key.
+    /// Every resource in the order of its key. What others change meanwhile is seen or not.
     public func forEachResource(_ body: (Resource) throws -> Void) throws {
         try index?.forEachResource(body)
     }
@@ -93,7 +185,13 @@ public final class Cache: Sendable {
     /// - Throws: ``CacheError`` `.corrupt` where they are gone or are other bytes.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
         let subject = "\(object.digest)"
-        let file = try directory.open(object.digest)
+        let file: FileDescriptor
+        do {
+            file = try directory.open(object.digest)
+        } catch  where error.code == .corrupt {
+            guard try index?.object(object.digest) == nil else { throw error }
+            throw CacheError(.corrupt, subject: subject, message: "was evicted meanwhile")
+        }
         guard try file.status(subject: subject).st_size == object.size else {
             throw CacheError(.corrupt, subject: subject, message: "the file has another size")
         }
@@ -105,17 +203,66 @@ public final class Cache: Sendable {
         return bytes
     }
 
+    /// Records that objects are used now, so that an eviction takes others first. Nothing is written
+    /// where the recorded use is younger than ``ObjectUse/precision``, or the cache is read-only.
+    ///
+    /// Other writers get their turn after every ``ObjectUse/stepLimit`` objects.
+    public func recordUse(of objects: some Sequence<Digest>) throws(CacheError) {
+        guard let index, !isReadOnly else { return }
+        let now = Date()
+        var rest = Array(objects)[...]
+        while !rest.isEmpty {
+            let step = rest.prefix(ObjectUse.stepLimit)
+            rest = rest.dropFirst(ObjectUse.stepLimit)
+            try index.writeStep { db in
+                for digest in step { try ObjectUse.record(digest, at: now, in: db) }
+            }
+        }
+    }
+
+    /// The same for what a reader was just given: who can read is never failed because use cannot be
+    /// recorded.
+    public func noteUse(of object: StoredObject) {
+        if ObjectUse.isDue(object.usedAt) { try? recordUse(of: [object.digest]) }
+    }
+
     /// What the cache holds.
     public func status() throws(CacheError) -> CacheStatus {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Re-reads every object and checks every row; changes nothing.
+    /// Re-reads objects and checks rows; changes nothing but, with a limited duration, the note of where
+    /// it stopped.
     ///
-    /// - Parameter onProgress: called now and then, from any thread, with the objects read so far.
+    /// - Parameters:
+    ///   - options: which objects, how thoroughly, for how long. Default: every byte of everything.
+    ///   - onProgress: called a few times a second, from any thread, and at the end.
     public func verify(
-        onProgress: @escaping @Sendable (_ objects: Int, _ of: Int) -> Void = { _, _ in }
+        _ options: VerifyOptions = VerifyOptions(),
+        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
     ) throws(CacheError) -> VerifyReport {
-        try Verifier(directory: directory, index: index, onProgress: onProgress).run()
+        try Verifier(
+            directory: directory, index: index, damage: damage, options: options,
+            onProgress: onProgress
+        ).run()
+    }
+
+    /// Mends what a verification found, as far as that needs no network, and notes it in `report`.
+    ///
+    /// - Parameter isCancelled: asked before each object: the rest is then left as it is.
+    /// - Returns: the resources that the index has no longer, to be fetched again.
+    /// - Throws: ``CacheError``, `.unusable` where the cache cannot be written, `.damaged` where its
+    ///   index cannot be read.
+    package func repair(
+        _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
+    ) throws(CacheError) -> [DroppedResource] {
+        if let damage { throw damage }
+        guard !isReadOnly, directory.isWritable else {
+            throw obstacle
+                ?? CacheError(.unusable, subject: path, message: "the cache is read-only")
+        }
+        guard let index else { return [] }
+        return try Repairer(directory: directory, index: index)
+            .repair(&report.findings, isCancelled: isCancelled)
     }
 }

@@ -12,6 +12,10 @@ public struct CacheStatus: Sendable {
     public let diskBytes: Int64
     /// Entries in `tmp/`: runs that are under way, or leftovers of dead ones.
     public let temporaries: Int
+    /// Files in `quarantine/`.
+    public let quarantined: Int
+    /// The last run of each command that has one.
+    public let runs: [RunRecord]
 
     /// The status of a cache that is not there: it reads as an empty one.
     public init(emptyAt path: String) {
@@ -20,6 +24,8 @@ public struct CacheStatus: Sendable {
         indexBytes = 0
         diskBytes = 0
         temporaries = 0
+        quarantined = 0
+        runs = []
     }
 
     init(of directory: CacheDirectory, index: CacheIndex?) throws(CacheError) {
@@ -32,10 +38,17 @@ public struct CacheStatus: Sendable {
         self.indexBytes = indexBytes
         var diskBytes: Int64 = 0
         try ObjectTree(directory).walk { (entry) throws(CacheError) in
-            // st_blocks counts 512 bytes on every system (stat(2)).
-            diskBytes += Int64(try entry.parent.status(of: entry.name)?.st_blocks ?? 0) * 512
+            diskBytes += try entry.parent.status(of: entry.name)?.allocatedBytes ?? 0
         }
         self.diskBytes = diskBytes
         temporaries = try directory.temporaries()
+        if try directory.root.status(of: CacheLayout.quarantine)?.isDirectory == true {
+            quarantined = try FileDescriptor.directory(
+                CacheLayout.quarantine, beneath: directory.root, create: false
+            ).names(subject: CacheLayout.quarantine).count
+        } else {
+            quarantined = 0
+        }
+        runs = RunRecord.Command.allCases.compactMap { RunRecord.load($0, from: directory) }
     }
 }

@@ -27,26 +27,49 @@ enum ObjectReader {
             }
         }
         try result.get()
-        try digest(rest: file, subject: subject, into: &hasher)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 16)
+        defer { buffer.deallocate() }
+        _ = try digest(
+            rest: file, subject: subject, buffer, into: &hasher, isCancelled: { false },
+            onBytes: { _ in })
         return Digest(hasher.finalize())
     }
 
-    /// The digest of a file's bytes.
-    static func digest(_ file: FileDescriptor, subject: String) throws(CacheError) -> Digest {
+    /// The digest of a file's bytes, and how many there are; nil where reading was broken off.
+    ///
+    /// - Parameters:
+    ///   - buffer: room to read into: making it anew for each of many small files would take longer than
+    ///     reading them.
+    ///   - isCancelled: asked between the chunks of a file that has more than one.
+    ///   - onBytes: is lent every part that was read. Default: nothing.
+    static func digest(
+        _ file: FileDescriptor, subject: String, buffer: UnsafeMutableRawBufferPointer,
+        isCancelled: () -> Bool,
+        onBytes: (UnsafeRawBufferPointer) throws(CacheError) -> Void = { _ in }
+    ) throws(CacheError) -> (Digest, Int64)? {
         var hasher = SHA256()
-        try digest(rest: file, subject: subject, into: &hasher)
-        return Digest(hasher.finalize())
+        guard
+            let count = try digest(
+                rest: file, subject: subject, buffer, into: &hasher, isCancelled: isCancelled,
+                onBytes: onBytes)
+        else { return nil }
+        return (Digest(hasher.finalize()), count)
     }
 
     private static func digest(
-        rest file: FileDescriptor, subject: String, into hasher: inout SHA256
-    ) throws(CacheError) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: chunk, alignment: 16)
-        defer { buffer.deallocate() }
+        rest file: FileDescriptor, subject: String, _ buffer: UnsafeMutableRawBufferPointer,
+        into hasher: inout SHA256, isCancelled: () -> Bool,
+        onBytes: (UnsafeRawBufferPointer) throws(CacheError) -> Void
+    ) throws(CacheError) -> Int64? {
+        var count: Int64 = 0
         while true {
             let read = try file.read(into: buffer, subject: subject)
-            if read == 0 { return }
-            hasher.update(bufferPointer: UnsafeRawBufferPointer(rebasing: buffer[..<read]))
+            if read == 0 { return count }
+            if count > 0, isCancelled() { return nil }
+            let bytes = UnsafeRawBufferPointer(rebasing: buffer[..<read])
+            hasher.update(bufferPointer: bytes)
+            try onBytes(bytes)
+            count += Int64(read)
         }
     }
 }

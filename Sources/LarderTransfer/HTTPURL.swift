@@ -5,21 +5,20 @@ import CCurl
 /// Parsed by libcurl's own URL parser (RFC 3986 and its "curl URL syntax" notes), so that what is
 /// checked here is what is connected to. Canonical means: scheme and host in lower case, an
 /// international host name in its ASCII form (`xn--`, UTS #46), no default port, no fragment, dot
-/// segments resolved, bytes outside ASCII percent-encoded, a path of at least `/`, and numeric
-/// IPv4 hosts in dotted form. Two URLs are equal if they are spelled alike.
+/// segments resolved, bytes outside ASCII percent-encoded, a path of at least `/`, numeric IPv4
+/// hosts in dotted form, and no userinfo part: that is taken off into ``credentials``. Two URLs are
+/// equal if they are spelled alike, whatever their credentials.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
-    /// The canonical spelling, credentials included: what a request is made of and the index is
-    /// keyed by. Show ``description`` to people instead.
+    /// The canonical spelling, without credentials: what the index is keyed by.
     public let string: String
+    /// What the userinfo part said; `nil` where there was none.
+    public private(set) var credentials: Credentials?
     /// `http` or `https`.
     public let scheme: Scheme
     /// The host in lower case; an IPv6 address keeps its brackets.
     public let host: String
     /// The port, the scheme's default filled in.
     public let port: Int
-    /// The spelling for people: the userinfo part, where there is one, reads `***`.
-    public let description: String
-
     /// The schemes that are fetched.
     public enum Scheme: String, Sendable {
         /// Plain HTTP.
@@ -41,6 +40,16 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// Scheme, host and port: what a connection is made to and a request limit counts.
     public var origin: String { "\(scheme.rawValue)://\(host):\(port)" }
 
+    /// The spelling for people: the userinfo part, where there was one, reads `***`.
+    public var description: String { credentials == nil ? string : string.showingMask }
+
+    /// The same URL with other credentials, or none.
+    public func with(_ credentials: Credentials?) -> HTTPURL {
+        var url = self
+        url.credentials = credentials
+        return url
+    }
+
     /// Whether they are spelled alike.
     public static func == (left: HTTPURL, right: HTTPURL) -> Bool {
         left.string == right.string
@@ -53,7 +62,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
 
     /// Parses `text`, ignoring blanks around it.
     ///
-    /// - Parameter base: what a relative reference is resolved against (RFC 3986, section 5).
+    /// - Parameter base: what a relative reference is resolved against (RFC 3986, section 5). Its
+    ///   credentials go to a URL of the same origin that has none of its own, and to no other.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         let text = text.trimmingASCIIWhitespace()
         guard let handle = curl_url() else { throw .malformed("out of memory") }
@@ -68,10 +78,13 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         try Self.set(handle, CURLUPART_URL, text.percentEncodingNonASCII())
         curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         try Self.setASCIIHost(handle)
+        let credentials = try Self.takeCredentials(from: handle)
 
         guard let host = Self.get(handle, CURLUPART_HOST)?.asciiLowercased(), !host.isEmpty else {
             throw .malformed("no host")
         }
+        // Two dots in a row are no name, and to some resolvers an address.
+        guard !host.contains("..") else { throw .malformed("the host has an empty label") }
         try Self.set(handle, CURLUPART_HOST, host)
         guard
             let scheme = Self.get(handle, CURLUPART_SCHEME).flatMap({ Scheme(rawValue: $0) }),
@@ -84,7 +97,10 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         self.host = host
         self.port = port
         self.string = string
-        self.description = Self.masked(handle, string)
+        self.credentials = credentials
+        if let inherited = base?.credentials, credentials == nil, base?.origin == origin {
+            self.credentials = inherited
+        }
     }
 
     /// The scheme in lower case, where the text begins with one (RFC 3986, section 3.1).
@@ -129,12 +145,39 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         return String(cString: value)
     }
 
-    private static func masked(_ handle: OpaquePointer, _ string: String) -> String {
-        guard get(handle, CURLUPART_USER) != nil || get(handle, CURLUPART_PASSWORD) != nil,
-            curl_url_set(handle, CURLUPART_USER, "***", 0) == CURLUE_OK,
-            curl_url_set(handle, CURLUPART_PASSWORD, nil, 0) == CURLUE_OK
-        else { return string }
-        return get(handle, CURLUPART_URL, UInt32(CURLU_NO_DEFAULT_PORT)) ?? "(not shown)"
+    /// Reads the userinfo part, and removes it.
+    private static func takeCredentials(
+        from handle: OpaquePointer
+    ) throws(ParseError) -> Credentials? {
+        let user = try decoded(handle, CURLUPART_USER, without: CURLUE_NO_USER)
+        let password = try decoded(handle, CURLUPART_PASSWORD, without: CURLUE_NO_PASSWORD)
+        curl_url_set(handle, CURLUPART_USER, nil, 0)
+        curl_url_set(handle, CURLUPART_PASSWORD, nil, 0)
+        let credentials = Credentials(user: user ?? "", password: password ?? "")
+        return credentials.isEmpty ? nil : credentials
+    }
+
+    /// A part without its percent-encoding, which may hide neither control characters nor bytes
+    /// that are no text.
+    private static func decoded(
+        _ handle: OpaquePointer, _ part: CURLUPart, without absence: CURLUcode
+    ) throws(ParseError) -> String? {
+        var value: UnsafeMutablePointer<CChar>?
+        let code = curl_url_get(handle, part, &value, UInt32(CURLU_URLDECODE))
+        guard code != absence else { return nil }
+        defer { curl_free(value) }
+        guard code == CURLUE_OK, let value, let text = String(validatingCString: value) else {
+            throw .malformed("the credentials are no text")
+        }
+        return text
+    }
+}
+
+extension String {
+    /// A URL's text with `***` where its credentials were.
+    package var showingMask: String {
+        guard let authority = firstRange(of: "://")?.upperBound else { return self }
+        return "\(self[..<authority])***@\(self[authority...])"
     }
 }
 

@@ -13,17 +13,37 @@ public struct TransferConfiguration: Sendable {
     public var stallTimeout: Duration = .seconds(30)
     /// The slowest speed that is not a stall, in bytes a second. Default: 100.
     public var stallSpeed = 100
-    /// For a whole transfer, from its turn on. Default: 300 s.
+    /// For a whole transfer, from its turn on; without effect where ``maximumBytesPerSecond`` is set,
+    /// since who waits for a share takes as long as it takes. Default: 300 s.
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
-    /// A PEM file of the certificate authorities to trust. Default: `nil`, the system's.
+    /// A PEM file of the certificate authorities to trust, for servers and https proxies. Default:
+    /// `nil`, the system's.
     public var certificateAuthorities: String?
-    /// Which addresses may be connected to. Default: public ones only.
+    /// What is shown to servers that ask for a certificate, where the request allows it
+    /// (``TransferRequest/usesStoredCredentials``). Default: `nil`, nothing.
+    public var clientCertificate: ClientCertificate?
+    /// A file in the format of `.netrc` with names and passwords by host, used where the URL has
+    /// none. Default: `nil`, none.
+    public var netrcFile: String?
+    /// Which URLs are fetched through a proxy. Default: none; the environment has no say.
+    public var proxies = ProxySelection.none
+    /// Which addresses may be connected to; a proxy's is no concern of it. Default: public ones only.
     public var addressPolicy = AddressPolicy.publicOnly
+    /// Other hosts and ports to connect to; the first that fits counts. Default: none.
+    public var connectTo: [ConnectToRule] = []
+    /// Addresses that are known without a look-up. Default: none.
+    public var resolve: [ResolveRule] = []
     /// The longest response head, interim responses and trailers included, in bytes.
     /// Default: 64 KiB.
     public var maximumHeaderBytes = 64 << 10
+    /// The most fields of a response head, interim responses and trailers included. Default: 256.
+    public var maximumHeaderFields = 256
+    /// How many bytes of bodies all transfers together may receive in a second, as they come over
+    /// the wire. A transfer that waits for its share does not stall, but its total timeout runs.
+    /// Default: `nil`, as many as come.
+    public var maximumBytesPerSecond: Int64?
 
     /// The defaults.
     public init() {}

@@ -27,13 +27,16 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
         case certificate
         /// Another failure of TLS.
         case tls
-        /// ``TransferConfiguration/addressPolicy`` refuses every address of the host.
+        /// The proxy answered that it will not: it wants other credentials, or forbids the URL.
+        case proxyRefused = "proxy-refused"
+        /// ``TransferConfiguration/addressPolicy`` refuses the URL, or every address of its host.
         case addressRefused = "address-refused"
         /// The body is shorter than was announced.
         case bodyTruncated = "body-truncated"
         /// The body is, or is announced to be, longer than the request's limit.
         case tooLarge = "too-large"
-        /// The head is longer than ``TransferConfiguration/maximumHeaderBytes``.
+        /// The head is longer than ``TransferConfiguration/maximumHeaderBytes``, or has more than
+        /// ``TransferConfiguration/maximumHeaderFields``.
         case headersTooLarge = "headers-too-large"
         /// What came is not HTTP, or its content encoding is broken.
         case malformedResponse = "malformed-response"

@@ -12,7 +12,7 @@
 ///     loop.start(TransferRequest(url: url), receiver: receiver)
 ///
 /// Connections are kept and shared, HTTP/2 is used where a server offers it over TLS, certificates
-/// are verified, and nothing of the environment (proxies, cookies) has a say. A redirect is handed
+/// are verified, and nothing of the environment (proxies, `.netrc`) has a say of its own. A redirect is handed
 /// back as the response it is: the request that follows it then passes the same checks.
 ///
 /// Every function may be called on any thread, within a receiver's too.
@@ -22,13 +22,18 @@ public final class TransferLoop: Sendable {
 
     /// Starts the thread.
     ///
-    /// - Throws: ``TransferError`` if the file of certificate authorities cannot be read, libcurl
-    ///   is too old (before 7.88), or the system has no memory or thread to give.
+    /// - Throws: ``TransferError`` if one of the configuration's files cannot be read, libcurl is too
+    ///   old (before 7.88), or the system has no memory or thread to give.
     public init(configuration: TransferConfiguration = .init()) throws(TransferError) {
-        if let file = configuration.certificateAuthorities, access(file, R_OK) != 0 {
+        let files = [
+            ("certificate authorities", configuration.certificateAuthorities),
+            ("client certificate", configuration.clientCertificate?.certificate),
+            ("client key", configuration.clientCertificate?.key),
+            ("netrc", configuration.netrcFile),
+        ]
+        for case (let name, let file?) in files where access(file, R_OK) != 0 {
             let reason = String(cString: strerror(errno))
-            throw TransferError(
-                code: .tls, message: "certificate authorities: \(file): \(reason)")
+            throw TransferError(code: .tls, message: "\(name): \(file): \(reason)")
         }
         let inbox = LoopInbox()
         let runner = try LoopRunner(configuration: configuration, inbox: inbox)

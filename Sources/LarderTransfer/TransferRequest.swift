@@ -1,38 +1,29 @@
 /// What to fetch: a `GET` of one URL. Redirects are handed back, not followed.
 public struct TransferRequest: Sendable {
-    /// What is fetched.
+    /// What is fetched; its credentials are sent as basic authentication.
     public var url: HTTPURL
     /// Header fields sent beside those that every request has (`Host`, `User-Agent`,
     /// `Accept-Encoding`); a field of the same name replaces one of those. Default: none.
     public var headers: [(name: String, value: String)]
     /// The largest body that is accepted, in decoded bytes. Default: 16 MiB.
     public var maximumBodyBytes: Int64
+    /// Whether ``TransferConfiguration/clientCertificate`` may be shown, and
+    /// ``TransferConfiguration/netrcFile`` used. Default: `true`.
+    public var usesStoredCredentials: Bool
 
     /// A request for `url`.
     public init(
         url: HTTPURL, headers: [(name: String, value: String)] = [],
-        maximumBodyBytes: Int64 = 16 << 20
+        maximumBodyBytes: Int64 = 16 << 20, usesStoredCredentials: Bool = true
     ) {
         self.url = url
         self.headers = headers
         self.maximumBodyBytes = maximumBodyBytes
+        self.usesStoredCredentials = usesStoredCredentials
     }
 
-    /// The first header field that cannot be sent as one: its name is no token or its value has a
-    /// line break or another control character in it, so that it would end up as something else
-    /// (RFC 9110, section 5).
+    /// The first header field that cannot be sent as one.
     var firstIllegalHeader: String? {
-        func isToken(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
-        }
-        return headers.first { name, value in
-            name.isEmpty || !name.utf8.allSatisfy(isToken)
-                || value.utf8.contains { ($0 < 0x20 && $0 != 0x09) || $0 == 0x7F }
-        }?.name
+        headers.first { !HeaderFields.isSendable(name: $0, value: $1) }?.name
     }
 }

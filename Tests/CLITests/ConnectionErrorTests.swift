@@ -26,6 +26,12 @@ import Testing
         try await expectFailure(of: slow.url("/a"), "stalled", options: ["--stall-timeout", "1s"])
     }
 
+    /// Something comes all the time, but less than 100 bytes a second.
+    @Test func aServerThatTricklesAByteASecond() async throws {
+        let slow = try Origin(replies: ["/a": .ok(Icons.png).trickled(1, every: 1)])
+        try await expectFailure(of: slow.url("/a"), "stalled", options: ["--stall-timeout", "2s"])
+    }
+
     @Test func aTransferThatTakesTooLong() async throws {
         let slow = try Origin(replies: ["/a": .ok(Icons.png).trickled(1, every: 0.01)])
         try await expectFailure(of: slow.url("/a"), "timeout", options: ["--timeout", "1s"])

@@ -42,6 +42,42 @@ import Testing
         }
     }
 
+    /// Where eviction is needed most, its own log finds no room.
+    @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
+    func aFullDiskCanBeEvictedFrom() async throws {
+        try await withFixture { larder in
+            let disk = try Mount.memory(at: larder.cache, size: "6m")
+            defer { disk.remove() }
+            let urls = larder.origin.serveIcons(400)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let filler = open(larder.cache + "/filler", O_WRONLY | O_CREAT, 0o644)
+            let block = [UInt8](repeating: 1, count: 4096)
+            while write(filler, block, block.count) > 0 {}
+            close(filler)
+
+            let evict = try larder.run("evict", "--max-count", "10")
+            #expect(evict.status == 0, "\(evict)")
+            unlink(larder.cache + "/filler")
+            #expect(try larder.verify() == 0)
+            #expect(try larder.status().objects == 10)
+            #expect(FileManager.default.fileExists(atPath: larder.cache + "/index.snapshot.sqlite"))
+        }
+    }
+
+    /// The icons are worth more than the report of them.
+    @Test func aReportThatCannotBeWrittenKeepsNoIconAway() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(20)
+            let run = try larder.run(
+                "prefetch", try larder.manifest(urls: urls), "--allow-private-network",
+                "--report", "/dev/full")
+            #expect(run.status == 74)
+            #expect(run.standardError.contains("/dev/full"))
+            #expect(run.standardOutput.contains("fetched 20"))
+            #expect(try larder.status().objects == 20)
+        }
+    }
+
     /// No room even for an empty cache.
     @Test(.enabled(if: Mount.isPossible, mountIsImpossible))
     func aDiskThatIsFullFromTheStart() async throws {

@@ -91,5 +91,19 @@ import Testing
         }
     }
 
+    /// All transfers together, over any time.
+    @Test func bytesPerSecond() async throws {
+        try await withFixture { larder in
+            let body = [UInt8](repeating: 7, count: 150_000)
+            larder.origin.onAny { _ in .ok(body) }
+            let run = try larder.prefetch(
+                try larder.manifest(urls: (0..<2).map { larder.origin.url("/\($0)") }),
+                options: ["--any-content", "--limit-rate", "100kB"])
+            #expect(run.outcomes.count { $0 == "fetched" } == 2, "\(run.finished)")
+            #expect(run.summary.receivedBytes == 300_000)
+            #expect(run.summary.seconds >= 2)
+        }
+    }
+
     private static let hosts = ["127.0.0.1", "localhost"]
 }

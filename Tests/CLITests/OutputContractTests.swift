@@ -46,7 +46,8 @@ import Testing
             }
             for line in lines {
                 let outcome = try #require(line["outcome"]?.string)
-                let hasObject = ["fetched", "revalidated", "cached", "coalesced"].contains(outcome)
+                let hasObject = ["fetched", "revalidated", "cached", "coalesced", "unstored"]
+                    .contains(outcome)
                 #expect((line["digest"] != .null) == hasObject, "\(line)")
                 #expect((line["bytes"] != .null) == hasObject, "\(line)")
                 #expect((line["error"] != .null) == ["failed", "skipped"].contains(outcome))
@@ -68,6 +69,8 @@ import Testing
             try compare(lines, with: "plan --json")
             try compare([last], with: "Last line of plan --json")
             try compare(lines.compactMap { $0["error"]?.object }, with: "Errors")
+            try compare(
+                lines.compactMap { $0["last_failure"]?.object }, with: "Past failures")
             let statuses = Set(lines.compactMap { $0["status"]?.string })
             #expect(statuses == Set(try document.table("plan --json", "status").words))
         }
@@ -78,29 +81,92 @@ import Testing
             let empty = try larder.run("status", "--json").standardOutputBytes
             _ = try larder.prefetch(try mixed(larder))
             let full = try larder.run("status", "--format", "json").standardOutputBytes
-            try compare(JSONValue.lines(empty) + JSONValue.lines(full), with: "status --json")
+            let reports = try JSONValue.lines(empty) + JSONValue.lines(full)
+            try compare(reports, with: "status --json")
+            let runs = reports.flatMap { $0["runs"]?.array ?? [] }.compactMap(\.object)
+            try compare(runs, with: "Runs")
+            let file = URL(fileURLWithPath: "\(larder.cache)/runs/prefetch.json")
+            let record = try #require(JSONValue.lines(Data(contentsOf: file)).first)
+            #expect(Set(record.keys) == Set(try document.table("Runs").words))
+            #expect(record["started"]?.string?.hasSuffix("Z") == true)
+            #expect(
+                try document.table("Runs", "count").words
+                    == RunRecord.Count.allCases.map(\.rawValue))
         }
     }
 
     @Test func verify() async throws {
         try await withFixture { larder in
-            let absent = try larder.run("verify", "--json").standardOutputBytes
-            _ = try larder.prefetch(try mixed(larder))
-            let url = larder.origin.url("/png")
-            try larder.overwrite(try larder.objectPath(url), with: [1])
-            let corrupt = try larder.run("verify", "--json").standardOutputBytes
-            let reports = try JSONValue.lines(absent) + JSONValue.lines(corrupt)
+            func verify(_ options: String...) throws -> [String: JSONValue] {
+                let finished = try larder.binary.run(
+                    ["verify", "--json", "--cache", larder.cache, "--allow-private-network"]
+                        + options)
+                return try #require(JSONValue.lines(finished.standardOutputBytes).first)
+            }
+            let manifest = try mixed(larder)
+            var reports = [try verify()]
+            _ = try larder.prefetch(manifest)
+            let png = larder.origin.url("/png")
+            try larder.overwrite(try larder.objectPath(png), with: [1])
+            try larder.overwrite(try larder.objectPath("svg"), with: [2])
+            reports.append(try verify("--manifest", manifest))
+            larder.origin.on("/svg", .status(404))
+            reports.append(try verify("--repair"))
             try compare(reports, with: "verify --json")
             let findings = reports.flatMap { $0["findings"]?.array ?? [] }.compactMap(\.object)
             try compare(findings, with: "Findings")
-            #expect(findings.map { $0["urls"] } == [.array([.string(url)])])
+            #expect(findings.contains { $0["urls"] == .array([.string(png)]) })
+            let refetches = reports.flatMap { $0["refetches"]?.array ?? [] }.compactMap(\.object)
+            try compare(refetches, with: "Refetches")
+            try compare(refetches.compactMap { $0["error"]?.object }, with: "Errors")
+            #expect(Set(refetches.compactMap { $0["url"]?.string }) == [png, "svg"])
+
+            let words = try document.table("verify --json", "kind").words
+            let kinds = VerifyReport.Finding.Kind.allCases
+            #expect(words == kinds.map(\.rawValue))
+            // "The first five" are the ones that the page calls so.
+            #expect(kinds.map(\.isCorruption) == kinds.indices.map { $0 < 5 })
             #expect(
-                try document.table("verify --json", "kind").words
-                    == VerifyReport.Finding.Kind.allCases.map(\.rawValue))
-            // "The first four" are the ones that the page calls so.
+                try document.table("Findings", "repair").words
+                    == VerifyReport.Finding.Repair.allCases.map(\.rawValue))
             #expect(
-                VerifyReport.Finding.Kind.allCases.map(\.isCorruption)
-                    == [true, true, true, true, false, false, false])
+                try document.table("Refetches", "outcome").words
+                    == VerifyReport.Refetch.Outcome.allCases.map(\.rawValue))
+            let steps = try document.table("verify --json", "step").words
+            #expect(steps == VerifyReport.Step.allCases.map(\.rawValue))
+            #expect(
+                reports.allSatisfy {
+                    Set($0["steps"]?.object?.keys.map(\.self) ?? []) == Set(steps)
+                })
+        }
+    }
+
+    @Test func evict() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try mixed(larder))
+            let manifest = try larder.manifest(larder.origin.url("/png"), name: "keep.json")
+            var reports: [[String: JSONValue]] = []
+            for options in [["--dry-run"], [], ["--keep", manifest]] {
+                let arguments = ["evict", "--max-size", "0", "--json", "--cache", larder.cache]
+                let finished = try larder.binary.run(arguments + options)
+                var lines = try JSONValue.lines(finished.standardOutputBytes)
+                reports.append(lines.removeLast())
+                #expect(lines.isEmpty == !options.contains("--dry-run"))
+                if !lines.isEmpty { try compare(lines, with: "Victims") }
+            }
+            try compare(reports, with: "evict --json")
+            for (key, column, words) in [
+                ("evicted", "reason", EvictionReport.Reason.allCases.map(\.rawValue)),
+                ("kept", "hold", EvictionReport.Hold.allCases.map(\.rawValue)),
+                ("swept", "leftover", EvictionReport.Leftover.allCases.map(\.rawValue)),
+            ] {
+                #expect(try document.table("evict --json", column).words == words)
+                for report in reports {
+                    let tallies = try #require(report[key]?.object)
+                    #expect(Set(tallies.keys) == Set(words))
+                    try compare(tallies.values.compactMap(\.object), with: "Tallies")
+                }
+            }
         }
     }
 
@@ -112,6 +178,35 @@ import Testing
         }
     }
 
+    @Test func snapshot() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let sound = try larder.run("snapshot", larder.directory.path("sound"), "--json")
+            try larder.overwrite(try larder.objectPath(urls[0]), with: [1])
+            let damaged = try larder.run("snapshot", larder.directory.path("left"), "--json")
+            #expect((sound.status, damaged.status) == (0, 2))
+            try compare(
+                try [sound, damaged].flatMap { try JSONValue.lines($0.standardOutputBytes) },
+                with: "snapshot --json")
+        }
+    }
+
+    @Test func reindex() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(urls: larder.origin.serveIcons(2)))
+            let sound = try larder.run("reindex", "--json")
+            #expect(sound.status == 0, "\(sound)")
+            _ = try larder.write("not a database".utf8, to: "cache/index.sqlite")
+            let damaged = try larder.run("reindex", "--json")
+            #expect(damaged.status == 0, "\(damaged)")
+            let objects =
+                try JSONValue.lines(sound.standardOutputBytes)
+                + JSONValue.lines(damaged.standardOutputBytes)
+            try compare(objects, with: "reindex --json")
+        }
+    }
+
     // MARK: Words
 
     @Test func words() throws {
@@ -119,12 +214,16 @@ import Testing
             try document.table("Outcomes", "outcome").words
                 == EntryResult.Outcome.allCases.map(\.rawValue))
         let entries = try document.table("Codes of entries that cannot be used", "code").words
-        #expect(Set(entries) == Set(EntryError.Code.allCases.map(\.rawValue)).union(["no-icon"]))
+        #expect(
+            Set(entries)
+                == Set(EntryError.Code.allCases.map(\.rawValue)).union([
+                    "no-icon", EntryProblem.notFailedBefore.code,
+                ]))
         let transfers = try document.table("Codes of transfers that failed", "code").words
         let bodies = try document.table("Codes of bodies that are refused", "code").words
         let expected =
             TransferError.Code.allCases.map(\.rawValue) + ImageFault.Code.allCases.map(\.rawValue)
-            + FetchFailure.Reason.allCases.map(\.rawValue) + ["http-<status>", "evicted"]
+            + FetchFailure.Reason.allCases.map(\.rawValue) + ["http-<status>"]
         #expect(Set(transfers + bodies) == Set(expected))
         let caches = try document.table("Codes of caches", "code").words
         #expect(Set(caches) == Set(CacheError.Code.allCases.map(\.rawValue)))
@@ -138,10 +237,18 @@ import Testing
             let isMarked = table.cell(code.rawValue, "meaning")?.hasPrefix("+ ") == true
             #expect(failure.isTransient == isMarked, "\(code.rawValue)")
         }
+        let bodies = try document.table("Codes of bodies that are refused", "code")
+        for reason in FetchFailure.Reason.allCases {
+            let meaning =
+                table.cell(reason.rawValue, "meaning") ?? bodies.cell(reason.rawValue, "meaning")
+            let isMarked = meaning?.hasPrefix("+ ") == true
+            #expect(FetchFailure(reason, "").isTransient == isMarked, "\(reason.rawValue)")
+        }
         let statuses = (400...599).filter { FetchFailure(status: $0).isTransient }
-        #expect(
-            statuses
-                == [408, 425, 429] + (500...599).filter { ![501, 505, 511].contains($0) })
+        #expect(statuses == RetryPolicy.retriedStatuses.sorted())
+        let meaning = try #require(table.cell("http-<status>", "meaning"))
+        let stated = meaning.split { !$0.isNumber }.compactMap { Int($0) }
+        #expect(statuses == stated)
     }
 
     @Test func exitStatuses() throws {
@@ -162,6 +269,7 @@ import Testing
         origin.on("/png", .ok(Icons.png, type: "image/png"))
         origin.on("/svg", .ok(#"<svg xmlns="http://www.w3.org/2000/svg"/>"#))
         origin.on("/text", .ok("text"))
+        origin.on("/secret", Icons.reply(2).header("Cache-Control", "no-store"))
         origin.on("/stale") { request in
             request.header("If-None-Match") == nil
                 ? Icons.reply(1).header("ETag", "\"1\"").header("Cache-Control", "no-cache")
@@ -171,7 +279,8 @@ import Testing
             ["name": "PNG", "icon": origin.url("/png")], ["icon": origin.url("/png")],
             ["icon": origin.url("/svg"), "priority": "high", "key": "svg"],
             ["icon": origin.url("/stale")], ["icon": origin.url("/text")],
-            ["icon": origin.url("/missing")], ["name": "None"], ["icon": "file:///"],
+            ["icon": origin.url("/missing")], ["icon": origin.url("/secret")], ["name": "None"],
+            ["icon": "file:///"],
         ])
     }
 

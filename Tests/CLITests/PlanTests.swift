@@ -37,8 +37,8 @@ import Testing
                 ])
             #expect(
                 finished.standardOutput.hasSuffix(
-                    #"{"entries":7,"urls":4,"cached":1,"stale":1,"missing":2,"skipped":1,"failed":1}"#
-                        + "\n"), "\(finished)")
+                    #"{"entries":7,"urls":4,"cached":1,"stale":1,"missing":2,"skipped":1,"failed":1,"#
+                        + #""remembered":0,"left_alone":0}"# + "\n"), "\(finished)")
             #expect(larder.origin.count() == 0)
         }
     }
@@ -49,7 +49,7 @@ import Testing
             let finished = try larder.run("plan", manifest, "--quiet")
             #expect(
                 finished.standardOutput
-                    == "3 entries, 3 URLs: cached 0, stale 0, missing 3\n")
+                    == "3 entries; 3 URLs: cached 0, stale 0, missing 3\n")
         }
     }
 

@@ -189,12 +189,20 @@ import Testing
         }
     }
 
-    private static let names: Set = ["CACHEDIR.TAG", "index.sqlite", "objects", "tmp"]
+    private static let names: Set = [
+        "CACHEDIR.TAG", "index.sqlite", "index.snapshot.sqlite", "objects", "runs", "tmp",
+    ]
 
     @Test func requestsSayWhoAsks() async throws {
         try await withFixture { larder in
-            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
-            _ = try larder.prefetch(manifest, options: ["--user-agent", "Kiosk/7"])
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
+            _ = try larder.prefetch(manifest, options: ["--max-concurrent", "1"])
+            let version = try larder.binary.run(["--version"]).standardOutput.dropLast()
+            let agent = try #require(larder.origin.requests.first?.header("User-Agent"))
+            #expect(agent.hasPrefix("larder/\(version) (+https://"))
+            larder.origin.resetLog()
+            _ = try larder.prefetch(
+                manifest, options: ["--user-agent", "Kiosk/7", "--revalidate", "always"])
             let request = try #require(larder.origin.requests.first)
             #expect(request.method == "GET")
             #expect(request.header("User-Agent") == "Kiosk/7")

@@ -60,6 +60,50 @@ import Testing
         }
     }
 
+    @Test func theUserSaysWhatIsAskedFor() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/a") { request in
+                (request.header("If-None-Match") == nil ? Icons.reply(1) : .notModified)
+                    .header("ETag", "\"1\"").header("Cache-Control", "max-age=3600")
+            }
+            larder.origin.on("/b", Icons.reply(2).header("Cache-Control", "no-cache"))
+            let manifest = try larder.manifest(larder.origin.url("/a"), larder.origin.url("/b"))
+            _ = try larder.prefetch(manifest)
+            for (word, outcomes, stale) in [
+                ("stale", ["cached", "fetched"], 1), ("always", ["revalidated", "fetched"], 2),
+                ("never", ["cached", "cached"], 0),
+            ] {
+                let plan = try larder.run("plan", manifest, "--quiet", "--revalidate", word)
+                #expect(plan.standardOutput.contains("stale \(stale), missing 0"), "\(plan)")
+                let run = try larder.prefetch(manifest, options: ["--revalidate", word])
+                #expect(run.outcomes == outcomes && run.status == 0)
+            }
+        }
+    }
+
+    @Test func whatMayNotBeStoredIsNotUnlessTold() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.url("/a")
+            larder.origin.on("/a", Icons.reply(1).header("Cache-Control", "no-store"))
+            let manifest = try larder.manifest(url)
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 0)
+            #expect(run.outcomes == ["unstored"])
+            #expect(try run.line(1).digest == "sha256:" + ReferenceSHA256.hex(Icons.icon(1)))
+            #expect(try larder.cat(url) == nil)
+            let summary = try larder.binary.run([
+                "prefetch", manifest, "--allow-private-network", "--cache", larder.cache,
+            ])
+            #expect(
+                summary.standardOutput.contains(
+                    "not stored 1 (no-store; --store-anyway keeps them)"), "\(summary)")
+            let kept = try larder.prefetch(manifest, options: ["--store-anyway"])
+            #expect(kept.outcomes == ["fetched"])
+            #expect(try larder.cat(url) == Icons.icon(1))
+            #expect(try larder.run("plan", manifest).standardOutput.hasPrefix("stale "))
+        }
+    }
+
     /// An answer that fails leaves what was there.
     @Test func aFailedRevalidationLosesNothing() async throws {
         try await withFixture { larder in

@@ -18,6 +18,21 @@ import Testing
         }
     }
 
+    /// What counts is what it takes decoded: 5 MB come as 40 kB.
+    @Test func aCompressedBodyIsBoundedAfterDecoding() async throws {
+        try await withFixture { larder in
+            let bomb = Reply.deflated([UInt8](repeating: 0, count: 5_000_000))
+            #expect(bomb.bodyLength < 100_000)
+            larder.origin.on("/bomb", bomb)
+            let run = try larder.prefetch(
+                try larder.manifest(larder.origin.url("/bomb")),
+                options: ["--any-content", "--max-object-size", "100kB"])
+            #expect(run.summary.failures == ["too-large": 1])
+            #expect(run.summary.receivedBytes <= 100_000)
+            #expect(try larder.temporaries().isEmpty)
+        }
+    }
+
     /// The default of 16 MiB, and a body that announces nothing and never ends.
     @Test func aBodyThatNeverEndsIsCutOff() async throws {
         try await withFixture { larder in

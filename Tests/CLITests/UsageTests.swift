@@ -1,3 +1,4 @@
+import Foundation
 import LarderTestSupport
 import Testing
 
@@ -19,10 +20,31 @@ import Testing
         ["prefetch", "apps.json", "--base-url", "icons/"],
         ["prefetch", "apps.json", "--base-url", "ftp://example.com/"],
         ["prefetch", "apps.json", "--user-agent", "a\r\nb"],
+        ["prefetch", "apps.json", "--revalidate", "sometimes"],
+        ["prefetch", "apps.json", "--failure-ttl", "soon"],
+        ["plan", "apps.json", "--max-failures", "1"],
         ["plan"],
+        ["verify", "--sample", "0/10"],
+        ["verify", "--sample", "11/10"],
+        ["verify", "--sample", "0%"],
+        ["verify", "--sample", "101%"],
+        ["verify", "--sample", "a tenth"],
+        ["verify", "--sample", "5%", "--max-duration", "10m"],
+        ["verify", "--sample", "3/10", "--seed", "1"],
+        ["verify", "--manifest", "apps.json", "--sample", "5%"],
+        ["verify", "--manifest", "apps.json", "--max-duration", "10m"],
+        ["verify", "apps.json"],
         ["path"],
         ["cat", "one", "two"],
         ["status", "--format", "xml"],
+        ["evict", "--max-size", "big"],
+        ["evict", "--max-count", "-1"],
+        ["evict", "--by", "size"],
+        ["evict", "--keep", "-", "--only", "-"],
+        ["evict", "--keep", "https://example.com/apps.json"],
+        ["pin", "-", "-"],
+        ["unpin"],
+        ["unpin", "a.json", "--all"],
         ["clean"],
     ])
     func wrongUsageIs64(_ arguments: [String]) throws {
@@ -33,9 +55,22 @@ import Testing
     }
 
     @Test(arguments: [
+        ("icons/", "it has no scheme"), ("ftp://example.com/", "it has the scheme 'ftp'"),
+        ("http://", "No host part"), ("http://me:secret@[::1/", ""),
+    ])
+    func aBadBaseURLIsExplained(_ url: String, _ reason: String) throws {
+        let finished = try LarderBinary().run(["prefetch", "apps.json", "--base-url", url])
+        #expect(finished.status == 64)
+        let complaint = finished.standardError.prefix { $0 != "\n" }
+        #expect(complaint.contains("absolute http or https URL: "), "\(finished)")
+        #expect(complaint.localizedCaseInsensitiveContains(reason) || reason.isEmpty, "\(finished)")
+        #expect(!complaint.contains("(") && !complaint.contains("secret"), "\(finished)")
+    }
+
+    @Test(arguments: [
         ["--help"], ["--version"], ["prefetch", "--help"], ["plan", "--help"],
         ["verify", "--help"], ["status", "--help"], ["list", "--help"], ["path", "--help"],
-        ["cat", "--help"],
+        ["cat", "--help"], ["evict", "--help"], ["pin", "--help"], ["unpin", "--help"],
     ])
     func helpGoesToStandardOutput(_ arguments: [String]) throws {
         let finished = try LarderBinary().run(arguments)
@@ -46,6 +81,7 @@ import Testing
 
     @Test(arguments: [
         ["prefetch", "apps.json"], ["plan", "apps.json"], ["status"], ["list"], ["verify"],
+        ["evict"],
         ["cat", "http://a/"],
     ])
     func aFileIsNoCache(_ arguments: [String]) async throws {

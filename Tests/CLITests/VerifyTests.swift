@@ -107,9 +107,41 @@ import Testing
         try await withFilledCache { larder, _ in
             let index = larder.cache + "/index.sqlite"
             try Data(repeating: 0x5A, count: 32_768).write(to: URL(fileURLWithPath: index))
+            let (status, report) = try verify(larder)
+            #expect(status == 2)
+            #expect(report.findings.map(\.kind) == ["index"])
+            #expect(report.findings.map(\.subject) == ["index.sqlite"])
+            #expect(report.whole == 3)
+            let finished = try larder.run("verify", "--repair")
+            #expect(finished.status == 2, "\(finished)")
+            #expect(finished.standardError.contains("not everything was repaired: \(index)"))
+        }
+    }
+
+    @Test func noCacheIsCleanWithAHint() async throws {
+        try await withFixture { larder in
             let finished = try larder.run("verify")
-            #expect(finished.status == 1, "\(finished)")
-            #expect(finished.standardError.hasPrefix("larder: \(index): "), "\(finished)")
+            #expect(finished.status == 0, "\(finished)")
+            #expect(finished.standardOutput.hasSuffix("\nclean\n"))
+            #expect(finished.standardError.contains("\(larder.cache): there is no cache here"))
+            #expect(!larder.hasCache)
+        }
+    }
+
+    @Test(.enabled(if: Nobody.isPossible))
+    func whatMayNotBeReadIsNotCalledCorrupt() async throws {
+        try await withFilledCache { larder, urls in
+            let path = try larder.objectPath(urls[0])
+            chmod(path, 0)
+            chmod(larder.directory.path, 0o755)
+            let finished = try Nobody.run(
+                larder.binary, ["verify", "--json", "--cache", larder.cache])
+            let report = try JSONDecoder().decode(
+                Report.self, from: finished.standardOutputBytes)
+            #expect(finished.status == 2, "\(finished)")
+            #expect(report.findings.map(\.kind) == ["unreadable"])
+            #expect(report.findings.map(\.urls) == [[urls[0]]])
+            #expect(report.whole == 2)
         }
     }
 

@@ -25,6 +25,8 @@ import Testing
             #expect(status.totals.resources == 100)
             #expect(status.diskBytes == blocks * 512)
             #expect(status.temporaries == 1)
+            #expect(status.quarantined == 0 && status.runs.isEmpty && status.totals.pins == 0)
+            #expect(status.totals.oldestUse != nil && status.totals.newestUse != nil)
             var indexBytes: Int64 = 0
             for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
                 var status = stat()

@@ -62,6 +62,25 @@ import Testing
     }
 
     /// No absolute path is stored.
+    /// More than are read at a time; the reader may ask for whatever it likes meanwhile.
+    @Test func everyResourceComesOnceAndTheIndexMayBeAskedMeanwhile() throws {
+        try withTemporaryDirectory { directory in
+            let contents = Dictionary(
+                uniqueKeysWithValues: (0..<1_203).map { ("\($0)", noise(8, seed: $0 % 40)) })
+            let cache = try Cache.filled(at: directory.path, with: contents)
+            unlink(try cache.file(of: noise(8, seed: 3)))
+            var (keys, unreadable) = ([String](), 0)
+            try cache.forEachResource { resource in
+                keys.append(resource.key)
+                let found = try cache.resource(resource.key)
+                #expect(found?.object.digest == resource.object.digest)
+                if (try? cache.bytes(of: resource.object)) == nil { unreadable += 1 }
+            }
+            #expect(keys == contents.keys.sorted())
+            #expect(unreadable == contents.keys.count { (Int($0) ?? 0) % 40 == 3 })
+        }
+    }
+
     @Test func isWholeAfterItWasMoved() throws {
         try withTemporaryDirectory { directory in
             do { _ = try Cache.filled(at: directory.path("old"), with: Self.contents) }
@@ -86,7 +105,7 @@ import Testing
             cache.close()
             #expect(
                 Tree.names(directory.path("cache")).filter { $0.hasPrefix("index") }
-                    == ["index.sqlite"])
+                    == ["index.snapshot.sqlite", "index.sqlite"])
             #expect(throws: CacheError.self) { try cache.resource("key") }
             try FileManager.default.copyItem(
                 atPath: directory.path("cache"), toPath: directory.path("copy"))

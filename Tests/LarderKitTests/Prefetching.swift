@@ -21,7 +21,7 @@ func collect(
         switch event {
         case .entry(let result): results.append(result)
         case .finished(let report): return (report, results)
-        case .planned, .progress: continue
+        case .recovered, .planned, .progress: continue
         }
     }
     throw EndedWithoutReport()

@@ -115,7 +115,7 @@ import Testing
         let origin = try Origin()
         let gate = try Gate()
         origin.on("/held", Reply.ok("").heldBy(gate))
-        origin.on("/slow", Reply.ok("").delayed(60))
+        origin.on("/slow", Reply.ok("").delayed(3600))
         origin.on("/stalled", Reply.ok("abc").stalling(after: 1))
         origin.on("/endless", .endless([UInt8](repeating: 0, count: 1 << 20)))
         let clients = try (0..<5).map { _ in try Client(origin) }
@@ -130,7 +130,7 @@ import Testing
 
     @Test func droppingItStopsIt() async throws {
         var origin: Origin? = try Origin()
-        origin?.on("/slow", Reply.ok("").delayed(60))
+        origin?.on("/slow", Reply.ok("").delayed(3600))
         let client = try Client(#require(origin))
         client.ask("/slow")
         try await origin?.waitForRequests(1)

@@ -29,9 +29,10 @@ public final class TLSFront: Sendable {
     /// - Parameters:
     ///   - offer: the protocols in order of preference; none: no ALPN, and HTTP/1.1.
     ///   - certificate: what it shows; default: one that is in order.
+    ///   - requiresClientCertificate: whether it turns away who shows none; any will do.
     public init(
         originPort: UInt16, offer: [ApplicationProtocol] = [.http2, .http1],
-        certificate: TestCertificates.Kind = .trusted
+        certificate: TestCertificates.Kind = .trusted, requiresClientCertificate: Bool = false
     ) throws {
         var tls = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(
@@ -40,6 +41,7 @@ public final class TLSFront: Sendable {
             privateKey: .privateKey(
                 try NIOSSLPrivateKey(file: TestCertificates.keyPath(certificate), format: .pem)))
         tls.applicationProtocols = offer.map(\.rawValue)
+        if requiresClientCertificate { tls.certificateVerification = .noHostnameVerification }
         let context = try NIOSSLContext(configuration: tls)
         // One thread: events are counted in the order in which they happened.
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -50,7 +52,9 @@ public final class TLSFront: Sendable {
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
                 .childChannelInitializer { [state] channel in
-                    Self.configure(channel, context, state, originPort: originPort)
+                    Self.configure(
+                        channel, context, state, originPort: originPort,
+                        requiresClientCertificate: requiresClientCertificate)
                 }
                 .bind(host: "127.0.0.1", port: 0).wait()
         } catch {
@@ -122,11 +126,16 @@ public final class TLSFront: Sendable {
     }
 
     private static func configure(
-        _ channel: any Channel, _ context: NIOSSLContext, _ state: FrontState, originPort: UInt16
+        _ channel: any Channel, _ context: NIOSSLContext, _ state: FrontState, originPort: UInt16,
+        requiresClientCertificate: Bool
     ) -> EventLoopFuture<Void> {
         channel.closeFuture.whenComplete { _ in state.closed(channel) }
         return channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+            let handler =
+                requiresClientCertificate
+                ? NIOSSLServerHandler(context: context) { $1.succeed(.certificateVerified) }
+                : NIOSSLServerHandler(context: context)
+            try channel.pipeline.syncOperations.addHandler(handler)
         }.flatMap {
             channel.configureHTTP2SecureUpgrade(
                 h2ChannelConfigurator: { channel in

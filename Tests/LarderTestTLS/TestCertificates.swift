@@ -17,9 +17,11 @@ public enum TestCertificates {
     /// The PEM file with the tests' authority, for `--ca-cert`.
     public static var authorityPath: String { path("authority.pem") }
 
-    static func certificatePath(_ kind: Kind) -> String { path("\(kind.rawValue).pem") }
+    /// The PEM file with a certificate.
+    public static func certificatePath(_ kind: Kind) -> String { path("\(kind.rawValue).pem") }
 
-    static func keyPath(_ kind: Kind) -> String { path("\(kind.rawValue)-key.pem") }
+    /// The PEM file with its private key.
+    public static func keyPath(_ kind: Kind) -> String { path("\(kind.rawValue)-key.pem") }
 
     /// Beside this source file: tests run where they were built.
     private static func path(_ name: String) -> String {

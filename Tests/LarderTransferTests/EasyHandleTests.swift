@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// What is the same for every request, and that nothing of one is left over for the next.
-@Suite(.timeLimit(.minutes(1))) struct EasyHandleTests {
+@Suite(.timeLimit(.minutes(10))) struct EasyHandleTests {
     let origin: Origin
 
     init() throws {

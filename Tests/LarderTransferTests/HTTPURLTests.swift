@@ -15,7 +15,7 @@ import Testing
         ("http://2130706433/x", "http://127.0.0.1/x"),
         ("http://0x7f.1/", "http://127.0.0.1/"),
         ("http://[::1]:8080/a", "http://[::1]:8080/a"),
-        ("http://me:pw@h/a", "http://me:pw@h/a"),
+        ("http://me:pw@h/a", "http://h/a"),
         ("http://bücher.example/ü", "http://xn--bcher-kva.example/%C3%BC"),
         ("http://BÜCHER.example/", "http://xn--bcher-kva.example/"),
         ("http://b%c3%bccher.example/", "http://xn--bcher-kva.example/"),
@@ -48,7 +48,51 @@ import Testing
         #expect(one == other)
         #expect(one.hashValue == other.hashValue)
         #expect(try other != HTTPURL("http://h/b"))
-        #expect(try other != HTTPURL("http://me@h/a"))
+    }
+
+    @Test(arguments: [
+        ("http://me:pw@h/", "me", "pw"), ("http://me@h/", "me", ""), ("http://:pw@h/", "", "pw"),
+        ("http://a%40b:p%3Aw%2F%25@h/", "a@b", "p:w/%"), ("http://ü:%C3%A4@h/", "ü", "ä"),
+        ("http://me:pw@bücher.example/", "me", "pw"),
+    ])
+    func takesOffTheCredentials(_ text: String, _ user: String, _ password: String) throws {
+        let url = try HTTPURL(text)
+        #expect(url.credentials == Credentials(user: user, password: password))
+        #expect(!url.string.contains("@"))
+        #expect(try url == HTTPURL(url.string))
+        #expect(url.hashValue == url.with(nil).hashValue)
+    }
+
+    @Test(arguments: ["http://h/", "http://@h/", "http://:@h/", "http://h/a@b", "http://h/?a:b@c"])
+    func mayHaveNone(_ text: String) throws {
+        #expect(try HTTPURL(text).credentials == nil)
+    }
+
+    /// Who resolves against a URL with credentials gets them for its origin alone.
+    @Test(
+        arguments: [
+            ("b", "me"), ("/b", "me"), ("?b", "me"), ("//h/b", "me"), ("http://h:80/b", "me"),
+            ("HTTP://H/b", "me"), ("http://you@h/b", "you"), ("http://other/b", nil),
+            ("http://h:81/b", nil), ("https://h/b", nil), ("//sub.h/b", nil),
+            ("http://you@o/b", "you"),
+        ] as [(String, String?)])
+    func keepsCredentialsWithinTheOrigin(_ reference: String, _ user: String?) throws {
+        let base = try HTTPURL("http://me:pw@h/a")
+        #expect(try HTTPURL(reference, relativeTo: base).credentials?.user == user)
+    }
+
+    @Test(arguments: ["http://a%00b@h/", "http://a:%0D%0Ab@h/", "http://%FF@h/"])
+    func refusesCredentialsThatAreNoText(_ text: String) {
+        #expect(throws: HTTPURL.ParseError.self) { try HTTPURL(text) }
+    }
+
+    @Test func printsNoCredentials() throws {
+        let url = try HTTPURL("http://me:secret@h/a")
+        var dumped = ""
+        dump(url, to: &dumped)
+        for text in ["\(url)", "\(String(reflecting: url))", "\(url.credentials!)", dumped] {
+            #expect(!text.contains("secret"), "\(text)")
+        }
     }
 
     @Test func hidesCredentialsFromPeople() throws {

@@ -4,7 +4,7 @@ import LarderTransfer
 import Testing
 
 /// How connections are shared.
-@Suite(.timeLimit(.minutes(1))) struct MultiHandleTests {
+@Suite(.timeLimit(.minutes(10))) struct MultiHandleTests {
     let origin: Origin
 
     init() throws {

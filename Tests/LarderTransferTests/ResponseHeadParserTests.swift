@@ -4,14 +4,17 @@ import Testing
 
 @Suite struct ResponseHeadParserTests {
     /// What the lines led to: a head, an error's name, or nil for neither.
-    private func parse(_ lines: [String], limit: Int = 1000) -> (ResponseHead?, String?) {
-        var parser = ResponseHeadParser(limit: limit)
+    private func parse(
+        _ lines: [String], limit: Int = 1000, fields: Int = 10
+    ) -> (ResponseHead?, String?) {
+        var parser = ResponseHeadParser(maximumBytes: limit, maximumFields: fields)
         var found: ResponseHead?
         for line in lines {
             switch Array(line.utf8).withUnsafeBytes({ parser.add($0) }) {
             case .more: break
             case .head(let head): found = head
             case .tooLarge: return (found, "too large")
+            case .tooMany: return (found, "too many")
             case .malformed: return (found, "malformed")
             }
         }
@@ -57,6 +60,16 @@ import Testing
         let size = lines.reduce(0) { $0 + $1.utf8.count }
         #expect(parse(lines, limit: size).1 == nil)
         #expect(parse(lines, limit: size - 1).1 == "too large")
+    }
+
+    @Test func limitsTheNumberOfFieldsTogether() {
+        let lines = [
+            "HTTP/1.1 103 Early Hints\r\n", "A: 1\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "B: 2\r\n",
+            "C: 3\r\n", "\r\n", "T: x\r\n",
+        ]
+        #expect(parse(lines, fields: 4).1 == nil)
+        #expect(parse(lines, fields: 3).1 == "too many")
+        #expect(parse(lines, fields: 3).0?.status == 200)
     }
 
     @Test(arguments: ["HTTX/1.1 200 OK\r\n", "HTTP/1.1\r\n", "HTTP/1.1 20 OK\r\n", "\r\n"])

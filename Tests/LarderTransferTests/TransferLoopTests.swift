@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Starting, cancelling, shutting down; each of it from anywhere, at any stage.
-@Suite(.timeLimit(.minutes(1))) struct TransferLoopTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferLoopTests {
     let origin: Origin
     let gate: Gate
 
@@ -111,7 +111,9 @@ import Testing
 
     @Test func cancelsWhatConnects() async throws {
         let hole = try BlackHole()
-        try await withClient { client in
+        try await withClient {
+            $0.connectTimeout = .seconds(3600)
+        } _: { client in
             let transfer = try client.start(hole.url("/"))
             _ = try await client.fetch(origin.url("/small"))
             client.loop.cancel(transfer.id)
@@ -168,6 +170,10 @@ import Testing
         let hole = try BlackHole()
         try await withClient {
             $0.maximumConnections = 4
+            // However long a busy machine keeps this test from going on.
+            $0.connectTimeout = .seconds(3600)
+            $0.stallTimeout = .seconds(3600)
+            $0.totalTimeout = .seconds(3600)
         } _: { client in
             let paused = Recorder(verdict: { _, _ in .pause })
             try client.start(origin.url("/small"), recorder: paused)

@@ -4,7 +4,7 @@ import LarderTransfer
 import Testing
 
 /// Every way to fail has its code, and says what and where.
-@Suite(.timeLimit(.minutes(1))) struct TransferOutcomeTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferOutcomeTests {
     let origin: Origin
     static let body = String(repeating: "0123456789", count: 10_000)
 
@@ -181,6 +181,13 @@ import Testing
         let reply = Reply.ok("x").hugeHeaders(count: 100, bytes: 1_000)
         #expect(try await failure(of: reply)?.code == .headersTooLarge)
         #expect(try await failure(of: reply) { $0.maximumHeaderBytes = 200_000 } == nil)
+    }
+
+    @Test func fieldsThatAreTooMany() async throws {
+        let error = try await failure(of: Reply.ok("x").hugeHeaders(count: 300, bytes: 10))
+        #expect(error?.code == .headersTooLarge)
+        #expect(error?.message.contains("256 fields") == true)
+        #expect(try await failure(of: Reply.ok("x").hugeHeaders(count: 240, bytes: 10)) == nil)
     }
 
     @Test(arguments: [70_000, 300_000]) func aHeaderThatIsTooLong(_ bytes: Int) async throws {

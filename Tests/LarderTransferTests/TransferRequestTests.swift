@@ -2,7 +2,7 @@ import LarderTestSupport
 import LarderTransfer
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct TransferRequestTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferRequestTests {
     /// What would be more than one header field, or none, once it is sent.
     @Test(arguments: [
         ("X-A", "1\r\nX-B: 2"), ("X-A", "1\nX-B: 2"), ("X-A", "a\u{0}b"), ("X A", "1"),

@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// One transfer under way: its limits, its pauses, and bodies that nobody wants.
-@Suite(.timeLimit(.minutes(1))) struct TransferTests {
+@Suite(.timeLimit(.minutes(10))) struct TransferTests {
     let origin: Origin
     static let body = (0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
 

@@ -19,6 +19,7 @@ struct CatCommand: AsyncParsableCommand {
         try await ExitStatus.of {
             let (cache, resource) = try Lookup(cache, url).found()
             try Console.print(try cache.bytes(of: resource.object))
+            cache.noteUse(of: resource.object)
         }
     }
 }

@@ -3,7 +3,8 @@ import LarderCache
 import LarderKit
 import LarderTransfer
 
-/// Finds what the cache has for a URL in any spelling, or for a manifest's key.
+/// Finds what the cache has for a URL in any spelling, with or without credentials, or for a
+/// manifest's key.
 struct Lookup {
     private let options: CacheOptions
     private let url: String
@@ -20,9 +21,10 @@ struct Lookup {
             if let canonical, let resource = try cache.resource(canonical) {
                 return (cache, resource)
             }
-            if let resource = try cache.resource(url) { return (cache, resource) }
+            if let resource = try cache.resource(url.removingUserinfo) { return (cache, resource) }
         }
-        Console.complain("\(url.maskingCredentials.sanitizedForTerminal): not cached")
+        let shown = (try? HTTPURL(url))?.description ?? url.removingUserinfo
+        Console.complain("\(shown.sanitizedForTerminal): not cached")
         throw ExitCode(ExitStatus.someFailed.rawValue)
     }
 }

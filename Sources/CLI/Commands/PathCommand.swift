@@ -1,11 +1,12 @@
 import ArgumentParser
+import LarderCache
 import LarderKit
 
 struct PathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Print the path of a cached URL's file.",
-        discussion: "Exit status 2 where the URL is not cached.")
+        discussion: "Exit status 2 where the URL is not cached, or its file is gone.")
 
     @OptionGroup var cache: CacheOptions
 
@@ -15,7 +16,18 @@ struct PathCommand: AsyncParsableCommand {
     func run() async throws {
         try await ExitStatus.of {
             let (cache, resource) = try Lookup(cache, url).found()
+            let object = resource.object
+            guard try cache.isPresent(object.digest, size: object.size) else {
+                throw CacheError(
+                    .corrupt, subject: url,
+                    message:
+                        "the file is not as the index has it; larder verify --repair fetches it again"
+                )
+            }
             print(cache.absolutePath(of: resource.object.digest))
+            // Whoever waits for the path should not wait for the index.
+            try Console.flush()
+            cache.noteUse(of: resource.object)
         }
     }
 }

@@ -4,14 +4,17 @@ import LarderKit
 struct PlanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Show what a prefetch would do, without touching the network.",
+        abstract: "Show what a prefetch would do, without asking for any icon.",
         discussion: """
             One line for each entry in the order of the fetch: status (missing, stale, cached, \
-            skipped or failed), priority, URL and name.
+            skipped or failed), how it failed before, priority, URL and name.
             """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var manifest: ManifestOptions
+    @OptionGroup(title: "Asking again") var revalidation: RevalidationOptions
+    @OptionGroup(title: "Asking again") var failures: FailureOptions
+    @OptionGroup var network: NetworkOptions
 
     @Flag(help: "Print one JSON line for each entry, and the counts as the last.")
     var json = false
@@ -21,10 +24,17 @@ struct PlanCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await ExitStatus.of {
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.baseURL = try manifest.base
+            configuration.acceptsAnyContent = manifest.anyContent
+            revalidation.apply(to: &configuration.policy)
+            failures.apply(to: &configuration.policy)
+            try network.apply(to: &configuration)
             let planner = Planner(
-                cache: try cache.open(), baseURL: try manifest.base,
-                acceptsAnyContent: manifest.anyContent)
-            let summary = try planner.plan(manifest.sources) { entry in
+                cache: try cache.open(), baseURL: configuration.baseURL,
+                acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
+                headers: configuration.requestHeaders)
+            let summary = try planner.plan(try manifest.sources(configuration)) { entry in
                 if !quiet { print(json ? entry.json : entry.text) }
             }
             print(json ? summary.json : summary.text)

@@ -1,7 +1,6 @@
 import ArgumentParser
 import Foundation
 import LarderKit
-import Synchronization
 
 struct PrefetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -9,12 +8,27 @@ struct PrefetchCommand: AsyncParsableCommand {
         abstract: "Download the icons of manifests into the cache.",
         discussion: """
             All manifests are read before the first request. Entries that are cached and fresh \
-            cost nothing; the others are fetched by priority, then in the manifest's order.
+            cost nothing; the others are fetched by priority, then in the manifest's order. What is \
+            stale is only asked whether it changed.
             """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var manifest: ManifestOptions
-    @OptionGroup var transfer: TransferOptions
+    @OptionGroup(title: "Asking again") var revalidation: RevalidationOptions
+    @OptionGroup(title: "Asking again") var failures: FailureOptions
+    @OptionGroup var network: NetworkOptions
+    @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Exit with status 0 although so many entries failed: a count, or a percentage of all, \
+            such as 2.5%.
+            """, valueName: "n|p%"))
+    var maxFailures = FailureAllowance.none
+
+    @Flag(help: "Store what its server forbids to store (no-store), too, as always stale.")
+    var storeAnyway = false
 
     @Option(
         help: ArgumentHelp("Write one JSON line for each entry.", valueName: "file"))
@@ -23,49 +37,83 @@ struct PrefetchCommand: AsyncParsableCommand {
     @Flag(help: "Print the summary as one JSON object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+    @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
     var quiet = false
 
     func run() async throws {
-        try await ExitStatus.of {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .prefetch
+        ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.lockWait = run.wait
             configuration.baseURL = try manifest.base
             configuration.acceptsAnyContent = manifest.anyContent
-            transfer.apply(to: &configuration)
+            configuration.storesUnstorable = storeAnyway
+            revalidation.apply(to: &configuration.policy)
+            failures.apply(to: &configuration.policy)
+            try network.apply(to: &configuration)
 
             let prefetcher = Prefetcher(configuration)
-            let interrupts = Interrupts()
-            let isFetching = Atomic(false)
-            interrupts.watch { signal in
-                // While manifests are read nothing is in flight, and a pipe may stay silent.
-                guard isFetching.load(ordering: .acquiring) else { _exit(128 + signal) }
-                Console.complain("finishing what is in flight; again to leave at once")
-                prefetcher.cancel()
-            }
             let file = try report.map(ReportFile.init)
             let line = ProgressLine(isQuiet: quiet)
-            for try await event in prefetcher.prefetch(manifest.sources) {
+            // With --quiet all that is wrong is said in one line, at the end.
+            var notes: [String] = []
+            var firstFailure: String?
+            for try await event in prefetcher.prefetch(
+                try manifest.sources(configuration))
+            {
                 switch event {
+                case .recovered(let recovery):
+                    if quiet {
+                        notes.append(recovery.text)
+                    } else {
+                        Console.complain(recovery.text)
+                    }
                 case .planned(let summary):
-                    isFetching.store(true, ordering: .releasing)
+                    // While manifests are read nothing is in flight, and a pipe may stay silent.
+                    run.interrupts.ask("giving what is in flight 2 s to finish") {
+                        prefetcher.cancel()
+                    }
                     line.show("0/\(summary.missing + summary.stale)")
                 case .entry(let result):
-                    try file?.add(result)
-                    if let complaint = result.complaint {
+                    file?.add(result)
+                    guard let complaint = result.complaint else { continue }
+                    firstFailure = firstFailure ?? complaint
+                    if !quiet {
                         line.clear()
                         Console.complain(complaint)
                     }
                 case .progress(let progress):
-                    try file?.flush()
+                    file?.flush()
                     line.show(progress.text)
                 case .finished(let report):
-                    try file?.flush()
+                    file?.flush()
                     line.clear()
+                    run.note(report.counts)
                     if json { print(report.json) } else if !quiet { print(report.text) }
-                    if quiet, let failure = report.failure { Console.complain("\(failure)") }
-                    try ExitStatus(report, signal: interrupts.signal).exit()
+                    if let failure = file?.failure, !report.isInterrupted { throw failure }
+                    if let complaint = complaint(report, firstFailure) { notes.append(complaint) }
+                    if !notes.isEmpty { Console.complain(notes.joined(separator: "; ")) }
+                    try ExitStatus(report, run.interrupts, allowance: maxFailures).exit()
                 }
             }
         }
+    }
+
+    /// What is wrong with a run, as far as the summary and the complaints about entries have not said it.
+    private func complaint(_ report: Report, _ firstFailure: String?) -> String? {
+        if quiet, report.isInterrupted {
+            return
+                "interrupted: \(report.count(.unfinished)) of \(report.entries) entries unfinished"
+        }
+        if quiet, let failure = report.failure { return "\(failure)" }
+        let failed = report.count(.failed)
+        guard !report.isInterrupted, report.failure == nil,
+            !maxFailures.covers(failed, of: report.entries), quiet || maxFailures != .none
+        else { return nil }
+        var text = "\(failed) of \(report.entries) entries failed"
+        if maxFailures != .none { text += ", more than --max-failures \(maxFailures) allows" }
+        if quiet, let firstFailure { text += "; the first: \(firstFailure)" }
+        return text
     }
 }

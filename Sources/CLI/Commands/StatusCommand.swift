@@ -5,11 +5,15 @@ import LarderKit
 struct StatusCommand: AsyncParsableCommand {
     /// How the status is written.
     enum Format: String, ExpressibleByArgument, CaseIterable {
-        case text, json
+        case text, json, prometheus
     }
 
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show what the cache holds.")
+        commandName: "status", abstract: "Show what the cache holds, and how the last runs ended.",
+        discussion: """
+            --format prometheus is for the textfile collector of Prometheus' node exporter: larder status \
+            --format prometheus --output /var/lib/prometheus/node-exporter/larder.prom
+            """)
 
     @OptionGroup var cache: CacheOptions
 
@@ -19,10 +23,32 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "The same as --format json.")
     var json = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Write it to this file, which is replaced as a whole, and not to standard output.",
+            valueName: "file"))
+    var output: String?
+
+    func validate() throws {
+        if json, format == .prometheus {
+            throw ValidationError("--json and --format prometheus exclude each other.")
+        }
+    }
+
     func run() async throws {
         try await ExitStatus.of {
             let status = try cache.open()?.status() ?? CacheStatus(emptyAt: cache.path)
-            print(json || format == .json ? status.json : status.text)
+            let text =
+                switch json ? .json : format {
+                case .text: status.text + "\n"
+                case .json: status.json + "\n"
+                case .prometheus: status.prometheus
+                }
+            if let output {
+                try OutputFile.write(text, to: output)
+            } else {
+                print(text, terminator: "")
+            }
         }
     }
 }

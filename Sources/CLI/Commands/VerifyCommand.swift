@@ -5,34 +5,74 @@ import LarderKit
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
-        abstract: "Re-read every object and check every row; change nothing.",
+        abstract: "Re-read every object and check every row; change nothing without --repair.",
         discussion: """
             Exit status 0 when everything the index vouches for is whole, 2 when not. Orphans, \
-            leftovers in tmp/ and foreign files are reported and are not corruption.
+            leftovers in tmp/, foreign files and wrong permissions are reported and are not corruption.
+
+            With --repair, what is not whole is moved to quarantine/ and fetched again, and the status \
+            is 0 when nothing is left to be repaired. What could not be fetched again is lost to the index: \
+            the next prefetch asks for it.
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup(title: "Which part") var part: VerifyOptionGroup
+    @OptionGroup var network: NetworkOptions
+    @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Flag(help: "Move what is not whole to quarantine/, and fetch it again.")
+    var repair = false
 
     @Flag(help: "Print the report as one JSON object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing when the cache is clean.")
+    @Flag(
+        name: .shortAndLong,
+        help: "Print nothing when the cache is clean, and one line when it is not.")
     var quiet = false
 
     func run() async throws {
-        try await ExitStatus.of {
-            guard let cache = try cache.open() else {
-                let report = VerifyReport()
-                if json { print(report.json) } else if !quiet { print(report.text) }
-                return
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .verify) { run in
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.lockWait = run.wait
+            configuration.baseURL = try part.base
+            try network.apply(to: &configuration)
+            let verification = CacheVerification(configuration)
+            let cache = try cache.openDamaged(wait: run.wait)
+            if cache == nil, !quiet {
+                Console.complain(
+                    "\(self.cache.path): there is no cache here; it reads as an empty one")
             }
+            var options = part.options
+            options.isCancelled = { run.interrupts.isAsked }
             let line = ProgressLine(isQuiet: quiet)
-            let report = try cache.verify { done, total in
-                line.show("\(done)/\(total) objects")
-            }
+            var report = try verification.verify(
+                cache, manifests: try part.sources(configuration), options: options
+            ) { line.show($0.text) }
             line.clear()
-            if json { print(report.json) } else if !quiet || !report.isClean { print(report.text) }
-            if !report.isClean { try ExitStatus.someFailed.exit() }
+            var failure: (any Error)?
+            if repair, let cache, !report.findings.isEmpty, !report.isInterrupted {
+                do {
+                    try await verification.repair(&report, of: cache) {
+                        run.interrupts.isAsked
+                    }
+                } catch {
+                    failure = error
+                }
+            }
+            run.note(report.counts)
+            if json { print(report.json) } else if !quiet { print(report.text) }
+            // That an index is damaged is a finding already.
+            if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
+                throw failure
+            }
+            if quiet {
+                if let complaint = report.complaint { Console.complain(complaint) }
+            } else if let failure {
+                Console.complain("not everything was repaired: \(failure)")
+            }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if !report.isSound { try ExitStatus.someFailed.exit() }
         }
     }
 }

@@ -11,6 +11,11 @@ struct CacheOptions: ParsableArguments {
             valueName: "dir"))
     var directory: String?
 
+    func validate() throws {
+        // A variable that is not set, in a script: the working directory is not meant.
+        if directory == "" { throw ValidationError("--cache needs the name of a directory.") }
+    }
+
     var path: String {
         let environment = ProcessInfo.processInfo.environment
         if let directory { return directory }
@@ -28,9 +33,19 @@ struct CacheOptions: ParsableArguments {
     }
 
     /// The cache for reading; nil where there is none, which reads as an empty one.
-    func open() throws -> Cache? {
+    func open(wait: LockWait = .none) throws -> Cache? { try open(wait, Cache.open) }
+
+    /// The same, where the disk may be too full for anything else: to be evicted from.
+    func openMakingRoom(wait: LockWait) throws -> Cache? { try open(wait, Cache.openMakingRoom) }
+
+    /// The same, though its index may be damaged: to be verified.
+    func openDamaged(wait: LockWait) throws -> Cache? { try open(wait, Cache.openDamaged) }
+
+    private func open(
+        _ wait: LockWait, _ way: (String, LockWait) throws(CacheError) -> Cache
+    ) throws -> Cache? {
         do {
-            return try Cache.open(at: path)
+            return try way(path, wait)
         } catch  where error.code == .missing {
             return nil
         }

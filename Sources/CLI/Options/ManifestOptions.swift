@@ -6,7 +6,8 @@ import LarderTransfer
 struct ManifestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "XML or binary plist, JSON or JSON Lines; - is standard input.", valueName: "manifest"))
+            "XML or binary plist, JSON or JSON Lines: a file, an http or https URL, or - for standard input.",
+            valueName: "manifest"))
     var manifests: [String]
 
     @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
@@ -15,8 +16,40 @@ struct ManifestOptions: ParsableArguments {
     @Flag(help: "Accept bodies that are no images.")
     var anyContent = false
 
-    var sources: [ManifestSource] {
-        manifests.map { $0 == "-" ? .standardInput : .file($0) }
+    @Option(help: ArgumentHelp("Refuse a longer manifest from a URL.", valueName: "size"))
+    var maxManifestSize = ByteCount(Self.defaultSize)
+
+    /// How long a manifest from a URL may be.
+    static let defaultSize: Int64 = 256 << 20
+
+    /// - Parameter configuration: how manifests on the network are fetched.
+    func sources(_ configuration: PrefetchConfiguration) throws -> [ManifestSource] {
+        try manifests.map {
+            try Self.source($0, configuration, maximumBytes: maxManifestSize.bytes)
+        }
+    }
+
+    /// What a manifest's name on the command line stands for.
+    static func source(
+        _ text: String, _ configuration: PrefetchConfiguration, maximumBytes: Int64
+    ) throws -> ManifestSource {
+        if text == "-" { return .standardInput }
+        guard let url = try url(text) else { return .file(text) }
+        var manifest = configuration.remoteManifest(url)
+        manifest.maximumBytes = maximumBytes
+        return .remote(manifest)
+    }
+
+    /// Nil where the text names a file.
+    private static func url(_ text: String) throws -> HTTPURL? {
+        let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }
+        guard !scheme.isEmpty, text.dropFirst(scheme.count).hasPrefix(":/") else { return nil }
+        do {
+            return try HTTPURL(text)
+        } catch {
+            // Not quoted: it may hold a password.
+            throw ValidationError("A manifest's URL is not one that is http or https.")
+        }
     }
 
     func validate() throws {
@@ -24,17 +57,11 @@ struct ManifestOptions: ParsableArguments {
         if manifests.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")
         }
-        _ = try base
+        guard maxManifestSize.bytes > 0 else {
+            throw ValidationError("--max-manifest-size must be at least 1.")
+        }
+        _ = try (base, manifests.map(Self.url))
     }
 
-    var base: HTTPURL? {
-        get throws {
-            guard let baseURL else { return nil }
-            do {
-                return try HTTPURL(baseURL)
-            } catch {
-                throw ValidationError("--base-url is not an absolute http or https URL: \(error)")
-            }
-        }
-    }
+    var base: HTTPURL? { get throws { try HTTPURL.base(baseURL) } }
 }

@@ -4,7 +4,13 @@ import ArgumentParser
 struct TimeSpan: ExpressibleByArgument {
     let duration: Duration
 
-    var defaultValueDescription: String { "\(duration.components.seconds)s" }
+    var defaultValueDescription: String {
+        let seconds = duration.components.seconds
+        for (unit, length) in [("h", 3_600 as Int64), ("m", 60)] where seconds % length == 0 {
+            return "\(seconds / length)\(unit)"
+        }
+        return "\(seconds)s"
+    }
 
     init(seconds: Int64) { duration = .seconds(seconds) }
 
@@ -16,5 +22,16 @@ struct TimeSpan: ExpressibleByArgument {
             let unit = units[String(argument.dropFirst(digits.count))]
         else { return nil }
         duration = .seconds(min(count * unit, 3_200_000_000))
+    }
+}
+
+extension TimeSpan {
+    /// A duration, or `0`.
+    static func orZero(_ argument: String) throws -> TimeSpan {
+        if argument == "0" { return TimeSpan(seconds: 0) }
+        guard let span = TimeSpan(argument: argument) else {
+            throw ValidationError("'\(argument)' is no duration, such as 90s, 12h or 30d.")
+        }
+        return span
     }
 }

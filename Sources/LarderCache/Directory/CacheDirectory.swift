@@ -2,29 +2,38 @@ import Foundation
 
 /// The files of one cache, reached through directory descriptors alone.
 ///
-/// Holds a shared `flock` on the root for as long as it lives; the kernel releases it.
+/// Holds a `flock` on the root for as long as it lives; the kernel releases it.
 final class CacheDirectory: Sendable {
     /// The root as the user named it, made absolute: for messages and for SQLite alone.
     let path: String
     let root: FileDescriptor
     let isWritable: Bool
+    private let wait: LockWait
+
+    /// The lock on the root.
+    enum Lock {
+        /// None: for what is neither an object's nor the index's.
+        case none
+        /// Beside everybody else's; who uses the index.
+        case shared
+        /// Nobody else's beside it; who replaces the index.
+        case exclusive
+    }
 
     /// Opens the cache at `path`, and makes it first if `create` is set.
     ///
     /// - Throws: ``CacheError`` `.missing` where there is none and `create` is not set, `.unusable`
-    ///   where it is no directory, cannot be entered, or lies on a network file system.
-    init(path: String, create: Bool) throws(CacheError) {
+    ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, or lies on a
+    ///   network file system, `.locked` where another process holds its lock for longer than `wait`.
+    init(
+        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none
+    ) throws(CacheError) {
+        self.wait = wait
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path
         if create { try Self.makeDirectories(path) }
         let root: FileDescriptor
-        do {
-            root = try FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY)
-        } catch  where error.errno == ENOENT {
-            throw CacheError(.missing, subject: path, message: "there is no cache here")
-        } catch {
-            throw CacheError("open", subject: path, errno: error.errno ?? EIO)
-        }
+        (root, isWritable) = try CacheRoot.open(path)
         self.root = root
         if let name = NetworkFileSystem.name(of: root) {
             throw CacheError(
@@ -32,23 +41,39 @@ final class CacheDirectory: Sendable {
                 message: "lies on a network file system (\(name)), which cannot keep the cache's"
                     + " promises; choose a local directory")
         }
-        isWritable = faccessat(root.raw, ".", W_OK, 0) == 0
         if create {
-            guard isWritable else { throw CacheError("write", subject: path, errno: errno) }
+            guard faccessat(root.raw, ".", W_OK, 0) == 0 else {
+                throw CacheError("write", subject: path, errno: errno)
+            }
             try Self.lay(out: root)
         }
-        guard flock(root.raw, LOCK_SH | LOCK_NB) == 0 else {
-            throw CacheError(
-                .locked, subject: path, message: "another process holds the cache's exclusive lock")
+        switch lock {
+        case .none: break
+        case .shared:
+            try wait.take(LOCK_SH, on: root, subject: path) {
+                "another process rebuilds its index"
+            }
+        case .exclusive:
+            // Not by way of a shared one: two that want this would wait for each other.
+            try wait.take(LOCK_EX, on: root, subject: path) { "another process uses the cache" }
         }
-        for name in CacheLayout.indexFiles {
-            // SQLite opens by path and would follow a link out of the root.
-            if let status = try root.status(of: name), !status.isRegularFile {
+        for name in CacheLayout.indexFiles + [CacheLayout.index + "-journal"] {
+            // SQLite opens by path and would follow a link out of the root; and what is written to a
+            // file of two names is written to the other, too, which may be a backup's.
+            guard let status = try root.status(of: name) else { continue }
+            guard status.isRegularFile else {
                 throw CacheError(
                     .unusable, subject: "\(path)/\(name)", message: "is not a regular file")
             }
+            guard status.st_nlink < 2 || !isWritable else {
+                throw CacheError(
+                    .unusable, subject: "\(path)/\(name)",
+                    message: "has more than one name (hard links); put a copy in its place")
+            }
         }
     }
+
+    deinit { root.unlock() }
 
     /// The index's path, for SQLite.
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
@@ -76,6 +101,24 @@ final class CacheDirectory: Sendable {
         }
     }
 
+    /// Those of some objects that have no regular file.
+    func absent(_ digests: some Collection<Digest>) throws(CacheError) -> [Digest] {
+        guard !digests.isEmpty else { return [] }
+        let objects = try objects()
+        var absent: [Digest] = []
+        for (name, group) in Dictionary(grouping: digests, by: CacheLayout.fanOut) {
+            do throws(CacheError) {
+                let fanOut = try FileDescriptor.directory(name, beneath: objects, create: false)
+                for digest in group where try fanOut.status(of: digest.hex)?.isRegularFile != true {
+                    absent.append(digest)
+                }
+            } catch  where error.isAbsence {
+                absent += group
+            }
+        }
+        return absent
+    }
+
     /// Opens an object for reading; a link or anything but a regular file is refused.
     ///
     /// - Throws: ``CacheError`` `.corrupt` where there is no such file.
@@ -93,37 +136,36 @@ final class CacheDirectory: Sendable {
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Holds other processes' openings of the index back for as long as the result lives.
+    /// Holds other processes' openings of the index back for as long as the result lives. Waits for its
+    /// turn without limit: an opening takes moments, unless it has an index to rebuild.
     ///
     /// A lock on `tmp/`, not on the index: closing any descriptor of that file would release
     /// SQLite's own locks (fcntl(2), "Advisory record locking").
     func openingLock() throws(CacheError) -> FileDescriptor {
         let temporary = try FileDescriptor.directory(
             CacheLayout.temporary, beneath: root, create: true)
-        while flock(temporary.raw, LOCK_EX) != 0 {
-            guard errno == EINTR else {
-                throw CacheError("lock", subject: CacheLayout.temporary, errno: errno)
-            }
+        try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
+            "another process opens its index"
         }
         return temporary
     }
 
-    /// How many entries `tmp/` has: runs that are under way, or leftovers of dead ones.
+    /// How many entries `tmp/` has beside the partial bodies: runs that are under way, or leftovers
+    /// of dead ones.
     func temporaries() throws(CacheError) -> Int {
         guard try root.status(of: CacheLayout.temporary) != nil else { return 0 }
         return try FileDescriptor.directory(CacheLayout.temporary, beneath: root, create: false)
-            .names(subject: CacheLayout.temporary).count
+            .names(subject: CacheLayout.temporary).count { $0 != CacheLayout.partial }
     }
 
     /// Makes the root and what leads to it. By hand, because Foundation hides the error number that
     /// tells a full disk from a missing permission.
     private static func makeDirectories(_ path: String) throws(CacheError) {
-        if mkdir(path, 0o777) == 0 { return }
-        var number = errno
+        guard var number = FileDescriptor.makeDirectory(path) else { return }
         if number == ENOENT {
             try makeDirectories((path as NSString).deletingLastPathComponent)
-            if mkdir(path, 0o777) == 0 { return }
-            number = errno
+            guard let second = FileDescriptor.makeDirectory(path) else { return }
+            number = second
         }
         // What is there and is no directory is refused when it is opened.
         guard number == EEXIST else { throw CacheError("mkdir", subject: path, errno: number) }
@@ -139,11 +181,13 @@ final class CacheDirectory: Sendable {
         try Durability.add(objects)
         try Durability.add(root)
         // Empty is what a killed process left; anybody else's tag stays.
-        if let tag = try root.status(of: CacheLayout.tag), !tag.isRegularFile || tag.st_size > 0 {
+        if let tag = try root.status(of: CacheLayout.tag),
+            !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1
+        {
             return
         }
         let tag = try FileDescriptor.open(
-            CacheLayout.tag, beneath: root, flags: O_WRONLY | O_CREAT, mode: 0o666)
+            CacheLayout.tag, beneath: root, flags: O_WRONLY | O_CREAT, mode: 0o664)
         var contents = CacheLayout.tagContents
         let result: Result<Void, CacheError> = contents.withUTF8 { bytes in
             Result { () throws(CacheError) in

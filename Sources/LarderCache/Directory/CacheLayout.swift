@@ -1,10 +1,19 @@
+import Foundation
+
 /// Where things are beneath a cache root; the one place that builds these names.
 ///
 ///     CACHEDIR.TAG                        so backups skip it
 ///     objects/sha256/ab/abcdef…           one object, read-only, named by its SHA-256
 ///     index.sqlite  (-wal, -shm)          resources and objects
+///     index.snapshot.sqlite               the index as the last run left it
+///     index.damaged                       a mark: the next run rebuilds the index
+///     index.damaged-<time>.sqlite         an index that was set aside
 ///     tmp/<run>/                          one run's staged bodies; locked while the run lives
+///     tmp/partial/                        bodies that were interrupted, by their URLs' digests
 ///     quarantine/                         objects that failed verification
+///     runs/<command>.json                 what became of the last run of a command
+///     locks/<name>                        locked by the run that was given that name; never removed
+///     verify-position.json                where a verification that ran out of time goes on
 ///
 /// No absolute path is ever stored: a cache that is moved or copied stays whole.
 enum CacheLayout {
@@ -12,8 +21,17 @@ enum CacheLayout {
     static let objects = "objects"
     static let algorithm = "sha256"
     static let index = "index.sqlite"
+    static let snapshot = "index.snapshot.sqlite"
+    static let damage = "index.damaged"
     static let temporary = "tmp"
+    static let partial = "partial"
     static let quarantine = "quarantine"
+    static let runs = "runs"
+    static let locks = "locks"
+    static let verifyPosition = "verify-position.json"
+
+    /// What directories are made with, before the umask: nobody's root is to be open to all.
+    static let directoryMode: mode_t = 0o775
 
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
     static let tagContents = """
@@ -34,5 +52,7 @@ enum CacheLayout {
     static let indexFiles = [index, index + "-wal", index + "-shm"]
 
     /// Everything that belongs directly beneath a root.
-    static let ownNames: Set<String> = [tag, objects, temporary, quarantine]
+    static let ownNames: Set<String> = [
+        tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition,
+    ]
 }

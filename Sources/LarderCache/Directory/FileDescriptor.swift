@@ -11,6 +11,10 @@ final class FileDescriptor: Sendable {
 
     deinit { close(raw) }
 
+    /// Gives up a lock (flock(2)) at once. Closing does not, while a process that is just being started has a
+    /// copy of the descriptor.
+    func unlock() { flock(raw, LOCK_UN) }
+
     /// Opens `name` beneath `parent`, or a path of the user's own where there is no parent.
     static func open(
         _ name: String, beneath parent: FileDescriptor? = nil, flags: Int32, mode: mode_t = 0
@@ -27,10 +31,30 @@ final class FileDescriptor: Sendable {
     static func directory(
         _ name: String, beneath parent: FileDescriptor, create: Bool
     ) throws(CacheError) -> FileDescriptor {
-        if create, mkdirat(parent.raw, name, 0o777) != 0, errno != EEXIST {
-            throw CacheError("mkdir", subject: name, errno: errno)
+        if create, let number = makeDirectory(name, beneath: parent), number != EEXIST {
+            throw CacheError("mkdir", subject: name, errno: number)
         }
         return try open(name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Makes the directory `name` beneath `parent`, or at a path of the user's own where there is no
+    /// parent. Its owner can write it whatever the umask: else not even `rm -rf` would work.
+    ///
+    /// - Returns: nil, or the error number; EEXIST where something is there already.
+    static func makeDirectory(
+        _ name: String, beneath parent: FileDescriptor? = nil,
+        mode: mode_t = CacheLayout.directoryMode
+    ) -> Int32? {
+        let parent = parent?.raw ?? AT_FDCWD
+        guard mkdirat(parent, name, mode) == 0 else { return errno }
+        var status = stat()
+        if fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+            status.st_mode & 0o700 != 0o700,
+            fchmodat(parent, name, status.st_mode & 0o7777 | 0o700, AT_SYMLINK_NOFOLLOW) != 0
+        {
+            return errno
+        }
+        return nil
     }
 
     /// Writes all of `bytes`, continuing after short writes.
@@ -102,5 +126,8 @@ final class FileDescriptor: Sendable {
 
 extension stat {
     var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
+    /// What the file takes on disk: st_blocks counts 512 bytes on every system (stat(2)).
+    var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
     var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+    var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 }

@@ -14,9 +14,9 @@ final class RunDirectory: Sendable {
         parent = try FileDescriptor.directory(
             CacheLayout.temporary, beneath: cache.root, create: true)
         while true {
-            let name = "run-" + String(UInt64.random(in: .min ... .max), radix: 36)
-            guard mkdirat(parent.raw, name, 0o700) == 0 else {
-                throw CacheError("mkdir", subject: "tmp/\(name)", errno: errno)
+            let name = Self.newName()
+            if let number = FileDescriptor.makeDirectory(name, beneath: parent, mode: 0o700) {
+                throw CacheError("mkdir", subject: "tmp/\(name)", errno: number)
             }
             do throws(CacheError) {
                 let directory = try FileDescriptor.open(
@@ -37,7 +37,33 @@ final class RunDirectory: Sendable {
         }
     }
 
-    deinit { remove() }
+    /// `run-`, the milliseconds since 1970 and a random number, in base 36.
+    private static func newName() -> String {
+        let now = UInt64(max(0, Date().timeIntervalSince1970) * 1000)
+        let random = UInt64.random(in: .min ... .max)
+        return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
+    }
+
+    /// When the oldest run that is under way began, `own` left out; nil where there is none.
+    static func oldestStart(
+        in cache: CacheDirectory, except own: String?
+    ) throws(CacheError) -> Date? {
+        guard let parent = try existingParent(cache) else { return nil }
+        var oldest: UInt64?
+        for name in try parent.names(subject: CacheLayout.temporary) where name != own {
+            let parts = name.split(separator: "-")
+            guard parts.count == 3, parts[0] == "run", let start = UInt64(parts[1], radix: 36),
+                lock(name, beneath: parent) == nil, try parent.status(of: name) != nil
+            else { continue }
+            oldest = min(oldest ?? start, start)
+        }
+        return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
+    }
+
+    deinit {
+        remove()
+        directory.unlock()
+    }
 
     /// Removes the directory and all that is in it.
     func remove() { Self.remove(name, beneath: parent) }
@@ -48,22 +74,44 @@ final class RunDirectory: Sendable {
     /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Removes what runs that have ended left in `tmp/`; returns how many there were.
+    /// Removes what runs that have ended left in `tmp/`; returns how many there were, and the bytes
+    /// that they took on disk.
+    ///
+    /// - Parameter isDryRun: only counts them.
     @discardableResult
-    static func sweepAbandoned(in cache: CacheDirectory) throws(CacheError) -> Int {
-        let parent = try FileDescriptor.directory(
-            CacheLayout.temporary, beneath: cache.root, create: true)
-        var swept = 0
+    static func sweepAbandoned(
+        in cache: CacheDirectory, isDryRun: Bool = false
+    ) throws(CacheError) -> (runs: Int, bytes: Int64) {
+        guard let parent = try existingParent(cache) else { return (0, 0) }
+        var swept = (runs: 0, bytes: Int64(0))
         for name in try parent.names(subject: CacheLayout.temporary) where name.hasPrefix("run-") {
-            guard
-                let run = try? FileDescriptor.open(
-                    name, beneath: parent, flags: O_RDONLY | O_DIRECTORY),
-                flock(run.raw, LOCK_EX | LOCK_NB) == 0
-            else { continue }
-            remove(name, beneath: parent)
-            swept += 1
+            guard let run = lock(name, beneath: parent) else { continue }
+            swept.runs += 1
+            for file in try run.names(subject: "tmp/\(name)") {
+                swept.bytes += try run.status(of: file)?.allocatedBytes ?? 0
+            }
+            if !isDryRun { remove(name, beneath: parent) }
         }
         return swept
+    }
+
+    /// The directory `tmp`; nil where there is none.
+    private static func existingParent(
+        _ cache: CacheDirectory
+    ) throws(CacheError) -> FileDescriptor? {
+        guard try cache.root.status(of: CacheLayout.temporary) != nil else { return nil }
+        return try FileDescriptor.directory(
+            CacheLayout.temporary, beneath: cache.root, create: false)
+    }
+
+    /// Takes the lock of a run that has ended; nil where it is under way, or gone.
+    private static func lock(_ name: String, beneath parent: FileDescriptor) -> FileDescriptor? {
+        guard
+            let run = try? FileDescriptor.open(
+                name, beneath: parent, flags: O_RDONLY | O_DIRECTORY),
+            flock(run.raw, LOCK_EX | LOCK_NB) == 0
+        else { return nil }
+        return run
     }
 
     private static func remove(_ name: String, beneath parent: FileDescriptor) {

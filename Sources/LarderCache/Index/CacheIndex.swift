@@ -6,9 +6,12 @@ import GRDB
 ///
 /// Invariant: a row is written only after the bytes it points at are durable.
 final class CacheIndex: Sendable {
-    private let database: any DatabaseWriter
-    private let path: String
-    private let directory: CacheDirectory
+    /// Rows are read so many at a time.
+    private static let pageLimit = 500
+
+    let database: any DatabaseWriter
+    let path: String
+    let directory: CacheDirectory
     /// The file that was opened; nil where it cannot be written anyway.
     private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
@@ -24,7 +27,7 @@ final class CacheIndex: Sendable {
         defer { withExtendedLifetime(lock) {} }
         do {
             var configuration = Configuration()
-            configuration.busyMode = .timeout(30)
+            configuration.busyMode = .callback(Self.waitForWriter)
             configuration.maximumReaderCount = 4
             let pool = try DatabasePool(path: path, configuration: configuration)
             // GRDB's pool chooses NORMAL, which may lose the last commits with the power. And on
@@ -35,6 +38,7 @@ final class CacheIndex: Sendable {
             let migrator = IndexSchema.migrator
             try Self.refuseNewerVersion(pool, path)
             if try !pool.read(migrator.hasCompletedMigrations) { try migrator.migrate(pool) }
+            try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
             database = pool
         } catch let error as CacheError {
@@ -63,6 +67,15 @@ final class CacheIndex: Sendable {
                 return nil
             }
             try Self.refuseNewerVersion(queue, path)
+            guard try queue.read(IndexSchema.migrator.hasCompletedMigrations) else {
+                throw CacheError(
+                    .index, subject: path,
+                    message: """
+                        was written by an older version of larder, and can only be read once a newer \
+                        one has opened it where it can be written
+                        """)
+            }
+            try CacheRoot.confirm(directory.root, isAt: directory.path)
             database = queue
         } catch let error as CacheError {
             throw error
@@ -105,16 +118,22 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Every resource in the order of its key, one at a time.
+    /// Every resource in the order of its key, one at a time. No transaction is open meanwhile: `body` may
+    /// ask the index, and take its time.
     func forEachResource(_ body: (Resource) throws -> Void) throws {
-        try database.read { db in
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-                    ORDER BY r.key
-                    """)
-            while let row = try rows.next() { try body(Resource(row: row)) }
+        var (last, comparison) = ("", ">=")
+        while true {
+            let page = try lookUp { db in
+                let select = try db.cachedStatement(
+                    sql: """
+                        SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
+                        WHERE r.key \(comparison) ? ORDER BY r.key LIMIT \(Self.pageLimit)
+                        """)
+                return try Row.fetchAll(select, arguments: [last]).map(Resource.init)
+            }
+            guard let end = page.last else { return }
+            (last, comparison) = (end.key, ">")
+            try page.forEach(body)
         }
     }
 
@@ -152,28 +171,59 @@ final class CacheIndex: Sendable {
         try read { db in
             let objects = try Row.fetchOne(
                 db,
-                sql:
-                    "SELECT count(*), coalesce(sum(size), 0), min(stored_at), max(stored_at) FROM objects"
-            )
+                sql: """
+                    SELECT count(*), coalesce(sum(size), 0), min(stored_at), max(stored_at),
+                        min(used_at), max(used_at), (SELECT count(*) FROM pins)
+                    FROM objects
+                    """)
             let resources = try Row.fetchOne(
                 db,
-                sql: "SELECT count(*), coalesce(sum(fresh_until > ?), 0) FROM resources",
-                arguments: [Date().timeIntervalSince1970])
+                sql: """
+                    SELECT count(*), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
+                        (SELECT count(*) FROM failures)
+                    FROM resources r
+                    """)
+            func instant(_ column: Int) -> Date? {
+                (objects?[column] as Double?).map(Date.init(timeIntervalSince1970:))
+            }
             return IndexTotals(
                 objects: objects?[0] ?? 0, bytes: objects?[1] ?? 0,
                 resources: resources?[0] ?? 0, freshResources: resources?[1] ?? 0,
-                oldest: (objects?[2] as Double?).map(Date.init(timeIntervalSince1970:)),
-                newest: (objects?[3] as Double?).map(Date.init(timeIntervalSince1970:)))
+                failures: resources?[2] ?? 0,
+                oldest: instant(2), newest: instant(3), oldestUse: instant(4),
+                newestUse: instant(5), pins: objects?[6] ?? 0)
         }
     }
 
-    /// SQLite's own check of the file's structure; the complaints, none when it is sound.
-    func structuralComplaints() throws(CacheError) -> [String] {
+    /// How many objects there are, and the sum of their sizes.
+    func objectTotals() throws(CacheError) -> EvictionReport.Tally {
         try read { db in
-            let lines = try String.fetchAll(db, sql: "PRAGMA integrity_check(20)")
-            let dangling = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
-            return lines.filter { $0 != "ok" }
-                + (dangling == 0 ? [] : ["\(dangling) resources point at no object"])
+            var tally = EvictionReport.Tally()
+            let row = try Row.fetchOne(
+                db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM objects")
+            tally.count = row?[0] ?? 0
+            tally.bytes = row?[1] ?? 0
+            return tally
+        }
+    }
+
+    /// How many objects were stored or used after `instant`, and how many there are.
+    func objectsOfTimesToCome(after instant: Double) throws(CacheError) -> (some: Int, all: Int)? {
+        try lookUp { db in
+            try Row.fetchOne(
+                db,
+                sql: "SELECT coalesce(sum(max(used_at, stored_at) > ?), 0), count(*) FROM objects",
+                arguments: [instant]
+            ).map { ($0[0], $0[1]) }
+        }
+    }
+
+    /// The pinned keys after `key`, in their order.
+    func pins(after key: String, limit: Int) throws(CacheError) -> [String] {
+        try lookUp { db in
+            let select = try db.cachedStatement(
+                sql: "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?")
+            return try String.fetchAll(select, arguments: [key, limit])
         }
     }
 
@@ -182,11 +232,32 @@ final class CacheIndex: Sendable {
     /// - Throws: ``CacheError``, also where the index was deleted meanwhile: what is written to it
     ///   then is nowhere.
     func write(_ body: (Database) throws -> Void) throws(CacheError) {
-        do { try database.write(body) } catch { throw CacheError(index: path, error) }
+        do {
+            try database.write { db in
+                // Before: what it says of files may be no longer so, once another index has taken them over.
+                try confirmPlace()
+                try body(db)
+            }
+        } catch {
+            throw error as? CacheError ?? CacheError(index: path, error)
+        }
+        try confirmPlace()
+    }
+
+    private func confirmPlace() throws(CacheError) {
         guard try directory.root.status(of: CacheLayout.index)?.st_ino == inode else {
             throw CacheError(
                 .index, subject: path, message: "was deleted or replaced while it was in use")
         }
+    }
+
+    /// Called again and again by SQLite while another process writes; false gives up, after about 30 s.
+    ///
+    /// SQLite's own way waits for up to 100 ms at a time, and would miss the few milliseconds that an eviction
+    /// leaves to others between its steps.
+    static func waitForWriter(_ attempt: Int) -> Bool {
+        usleep(.random(in: 500...1_500))
+        return attempt < 30_000
     }
 
     /// Leaves the database: SQLite folds the log into it unless another process is there. Everything

@@ -33,6 +33,35 @@ enum IndexSchema {
                     CREATE INDEX resources_by_object ON resources (object);
                     """)
         }
+        migrator.registerMigration("2: variants, redirects and failures") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE resources ADD COLUMN vary TEXT;
+                    ALTER TABLE resources ADD COLUMN variant BLOB CHECK (length(variant) = 32);
+                    -- where redirects led; NULL where they led nowhere
+                    ALTER TABLE resources ADD COLUMN response_url TEXT;
+                    CREATE TABLE failures (
+                        key TEXT PRIMARY KEY NOT NULL,
+                        url TEXT,                      -- NULL where it is the key
+                        code TEXT NOT NULL,
+                        status INTEGER,                -- of HTTP, where that is the reason
+                        failed_at REAL NOT NULL,
+                        count INTEGER NOT NULL         -- runs in a row
+                    ) STRICT, WITHOUT ROWID;
+                    """)
+        }
+        migrator.registerMigration("3: use and pins") { db in
+            try db.execute(
+                sql: """
+                    ALTER TABLE objects ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
+                    UPDATE objects SET used_at = max(stored_at, coalesce(
+                        (SELECT max(received_at) FROM resources r WHERE r.object = objects.id), 0));
+                    CREATE TABLE pins (
+                        key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
+                        pinned_at REAL NOT NULL
+                    ) STRICT, WITHOUT ROWID;
+                    """)
+        }
         return migrator
     }
 }

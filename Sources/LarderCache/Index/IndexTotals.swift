@@ -10,8 +10,16 @@ public struct IndexTotals: Sendable, Equatable {
     public var resources = 0
     /// How many of them are fresh now.
     public var freshResources = 0
+    /// How many resources failed when they were last asked for.
+    public var failures = 0
     /// When the object stored first was stored.
     public var oldest: Date?
     /// When the object stored last was stored.
     public var newest: Date?
+    /// When the object used least recently was used, within ``ObjectUse/precision``.
+    public var oldestUse: Date?
+    /// When the object used last was used.
+    public var newestUse: Date?
+    /// How many resources are pinned, cached or not.
+    public var pins = 0
 }

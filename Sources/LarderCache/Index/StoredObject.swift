@@ -15,12 +15,15 @@ public struct StoredObject: Sendable {
     public let height: Int?
     /// When it was stored.
     public let storedAt: Date
+    /// When one of its resources was last used, within ``ObjectUse/precision``.
+    public let usedAt: Date
 
     /// The path of the object's file beneath the cache root.
     public var path: String { CacheLayout.path(digest) }
 
     /// The columns that ``init(row:startingAt:)`` reads, of `objects o`.
-    package static let columns = "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at"
+    package static let columns =
+        "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
     package init(row: Row, startingAt first: Int = 0) {
         // The schema's CHECK keeps every digest at 32 bytes.
@@ -30,5 +33,6 @@ public struct StoredObject: Sendable {
         width = row[first + 3]
         height = row[first + 4]
         storedAt = Date(timeIntervalSince1970: row[first + 5])
+        usedAt = Date(timeIntervalSince1970: row[first + 6])
     }
 }

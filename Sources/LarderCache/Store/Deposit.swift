@@ -1,6 +1,6 @@
 import Foundation
 
-/// One resource to be recorded with the next batch.
+/// What one fetch came to, to be recorded with the next batch.
 public struct Deposit: Sendable {
     /// What the resource resolves to.
     public enum Content: Sendable {
@@ -8,6 +8,17 @@ public struct Deposit: Sendable {
         case staged(StagedObject)
         /// The object it had before: its origin answered 304.
         case unchanged(Digest)
+        /// The object it had before, and nothing new: its origin answered 304, and that this may not be
+        /// stored. The resource stays as it was.
+        case kept(Digest)
+        /// What is not to be stored: the resource stays as it was, and did not fail.
+        case unstored
+        /// Nothing: the fetch failed, which is remembered. The resource stays as it was.
+        ///
+        /// - Parameters:
+        ///   - code: the reason's name.
+        ///   - status: the HTTP status, where that is the reason.
+        case failed(code: String, status: Int?)
     }
 
     /// The caller's own name for it, handed back with the outcome.
@@ -16,23 +27,38 @@ public struct Deposit: Sendable {
     public let key: String
     /// The URL it came from.
     public let url: String
+    /// Where redirects led, if that is another URL: whose validators they are.
+    public let responseURL: String?
     /// What the origin said about its age and version.
     public let validators: Validators
+    /// Tells the variant from others that the same URL may select; nil where none does.
+    public let variant: Digest?
+    /// Until when the redirects to ``responseURL`` may be used without asking again; nil: there were
+    /// none.
+    public let redirectsFreshUntil: Date?
     /// When the response was received.
     public let receivedAt: Date
+    /// Seconds from the request to the response's end.
+    public let delay: TimeInterval
     /// What the resource resolves to.
     public let content: Content
 
     /// A resource to be recorded.
     public init(
-        token: Int64, key: String, url: String, validators: Validators, receivedAt: Date,
-        content: Content
+        token: Int64, key: String, url: String, responseURL: String? = nil,
+        validators: Validators = Validators(), variant: Digest? = nil,
+        redirectsFreshUntil: Date? = nil, receivedAt: Date,
+        delay: TimeInterval = 0, content: Content
     ) {
         self.token = token
         self.key = key
         self.url = url
+        self.responseURL = responseURL == url ? nil : responseURL
         self.validators = validators
+        self.variant = variant
+        self.redirectsFreshUntil = redirectsFreshUntil
         self.receivedAt = receivedAt
+        self.delay = delay
         self.content = content
     }
 }

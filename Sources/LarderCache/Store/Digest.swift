@@ -72,6 +72,9 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Whether both name the same bytes.
     public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
 
+    /// The first 64 bits.
+    var leadingBits: UInt64 { words.0 }
+
     /// The order of the hexadecimal spelling.
     public static func < (left: Digest, right: Digest) -> Bool { left.words < right.words }
 

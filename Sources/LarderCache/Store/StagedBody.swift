@@ -41,6 +41,18 @@ public final class StagedBody: @unchecked Sendable {
         self.onDrained = onDrained
     }
 
+    /// Goes on where an interrupted body ended; `partial` must not be used any more.
+    init(
+        run: RunDirectory, continuing partial: PartialBody,
+        onDrained: @escaping @Sendable () -> Void
+    ) throws(CacheError) {
+        self.run = run
+        self.onDrained = onDrained
+        (file, hasher) = try partial.handOver()
+        received = partial.count
+        writer = DispatchQueue(label: "larder.staged-body")
+    }
+
     deinit { discard() }
 
     /// How many bytes were taken so far.
@@ -101,11 +113,7 @@ public final class StagedBody: @unchecked Sendable {
     private func create() throws(CacheError) -> (name: String, descriptor: FileDescriptor) {
         let name = run.uniqueName()
         let descriptor = try FileDescriptor.open(
-            name, beneath: run.directory, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o444)
-        // Objects are readable by everyone whatever the umask.
-        guard fchmod(descriptor.raw, 0o444) == 0 else {
-            throw CacheError("chmod", subject: "tmp/\(name)", errno: errno)
-        }
+            name, beneath: run.directory, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
         return (name, descriptor)
     }
 
@@ -149,8 +157,24 @@ public final class StagedBody: @unchecked Sendable {
             }
             try result.get()
         }
+        // Objects are readable by everyone whatever the umask.
+        if let file, fchmod(file.descriptor.raw, 0o444) != 0 {
+            throw CacheError("chmod", subject: "tmp/\(file.name)", errno: errno)
+        }
         defer { file = nil }
         return file?.name ?? ""
+    }
+
+    /// Hands over the file of a body that was interrupted, and the digest of what is in it; nil where
+    /// it was so short that it is in memory. Nothing else may be done with the body then.
+    func takeUnfinished() throws(CacheError) -> (
+        name: String, descriptor: FileDescriptor, digest: Digest
+    )? {
+        guard lock.withLock({ writer }) != nil else { return nil }
+        let digest = try finish()
+        guard let file else { return nil }
+        self.file = nil
+        return (file.name, file.descriptor, digest)
     }
 
     /// Gives up on the body: its file, where it has one, goes.

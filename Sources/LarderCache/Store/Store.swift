@@ -9,8 +9,8 @@ import GRDB
 /// another process's place is never less durable than the one it replaces; and an index row is
 /// never older than the name it vouches for. The second sync covers the renames' directories.
 public final class Store: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`, but for `report` and
-    // `failure`, which belong to the serial queue `commits`.
+    // Unchecked because the state is variables; every access holds `lock`, but for `report`,
+    // `failure` and `hasCommitted`, which belong to the serial queue `commits`.
 
     /// A batch is committed when it holds this many deposits, …
     public static let batchLimit = 500
@@ -24,13 +24,15 @@ public final class Store: @unchecked Sendable {
     public struct Outcome: Sendable {
         /// The deposit's token.
         public let token: Int64
-        /// The object now recorded and durable, or why there is none.
-        public let result: Result<Digest, CacheError>
+        /// The object now recorded and durable, nil where there is none to record; or why it could
+        /// not be recorded.
+        public let result: Result<Digest?, CacheError>
     }
 
     private let directory: CacheDirectory
     private let index: CacheIndex
     private let run: RunDirectory
+    private let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
 
     private let lock = NSLock()
@@ -41,12 +43,15 @@ public final class Store: @unchecked Sendable {
     private var batchNumber = 0
     private var report: @Sendable ([Outcome]) -> Void = { _ in }
     private var failure: CacheError?
+    private var hasCommitted = false
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
         self.directory = directory
         self.index = index
-        try RunDirectory.sweepAbandoned(in: directory)
+        // What is left over is no reason not to begin.
+        _ = try? RunDirectory.sweepAbandoned(in: directory)
         run = try RunDirectory(in: directory)
+        partials = try PartialBodies(in: directory, run: run)
     }
 
     /// Sets what is called with the outcomes of each batch, on the store's own queue. To be set
@@ -63,6 +68,32 @@ public final class Store: @unchecked Sendable {
     /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.
     public func newBody(onDrained: @escaping @Sendable () -> Void) -> StagedBody {
         StagedBody(run: run, onDrained: onDrained)
+    }
+
+    /// A body that goes on where an interrupted one ended.
+    public func newBody(
+        continuing partial: PartialBody, onDrained: @escaping @Sendable () -> Void
+    ) throws(CacheError) -> StagedBody {
+        try StagedBody(run: run, continuing: partial, onDrained: onDrained)
+    }
+
+    /// The beginning of a URL's body that an interrupted transfer left, of this run or an earlier one;
+    /// nobody else gets it unless it is put back. Reads all of it.
+    public func takePartial(of url: String) -> PartialBody? { partials.take(url) }
+
+    /// Keeps an interrupted body for ``takePartial(of:)`` if there is more of it than
+    /// ``StagedBody/memoryLimit``; nothing else may be done with it.
+    ///
+    /// - Parameters:
+    ///   - validator: the strong ETag or the date by which its origin tells whether it has changed.
+    ///   - fields: what else the response said of its age and version.
+    ///   - totalBytes: the length of the whole, where it is known.
+    public func keep(
+        _ body: StagedBody, of url: String, validator: String, fields: Validators,
+        totalBytes: Int64?
+    ) {
+        partials.keep(
+            body, of: url, validator: validator, fields: fields, totalBytes: totalBytes)
     }
 
     /// Puts a finished body where the next batch picks it up.
@@ -103,8 +134,10 @@ public final class Store: @unchecked Sendable {
         if count == Self.batchLimit {
             commits.async { [self] in commitPending() }
         } else if count == 1 {
-            commits.asyncAfter(deadline: .now() + Self.batchInterval) { [self] in
-                if lock.withLock({ batchNumber == number }) { commitPending() }
+            // Weak, or the cache's lock would outlive its last user by the rest of the interval.
+            commits.asyncAfter(deadline: .now() + Self.batchInterval) { [weak self] in
+                guard let self, lock.withLock({ self.batchNumber == number }) else { return }
+                commitPending()
             }
         }
         if !isFull { accepted() }
@@ -118,8 +151,16 @@ public final class Store: @unchecked Sendable {
         commits.async(execute: body)
     }
 
-    /// Removes the run's directory with all that is in it; nothing can be staged any more.
-    public func close() { run.remove() }
+    /// Takes a snapshot of the index if it has changed, and removes the run's directory with all that
+    /// is in it; nothing can be staged any more.
+    public func close() {
+        commits.sync {
+            // Without one, a lost index costs the URLs of this run; that is no failure of the run.
+            if hasCommitted, failure == nil { try? index.takeSnapshot(run: run) }
+        }
+        run.remove()
+        partials.close()
+    }
 
     private func commitPending() {
         let (batch, released) = lock.withLock {
@@ -131,7 +172,9 @@ public final class Store: @unchecked Sendable {
         do throws(CacheError) {
             // After a sync or a commit failed, nothing that the kernel says later can be trusted.
             if let failure { throw failure }
-            report(try commit(batch))
+            let outcomes = try commit(batch)
+            hasCommitted = true
+            report(outcomes)
         } catch {
             failure = error
             for case .staged(let object) in batch.map(\.content) {
@@ -158,7 +201,7 @@ public final class Store: @unchecked Sendable {
             try publish(files)
             try Durability.flush(directory.root)
         }
-        return try record(batch)
+        return try record(batch, published: files.keys)
     }
 
     /// Renames staged files to their digests, one directory after another.
@@ -176,38 +219,55 @@ public final class Store: @unchecked Sendable {
         try Durability.add(objects)
     }
 
-    private func record(_ batch: [Deposit]) throws(CacheError) -> [Outcome] {
+    private func record(
+        _ batch: [Deposit], published: some Collection<Digest>
+    ) throws(CacheError) -> [Outcome] {
         var outcomes: [Outcome] = []
         try index.write { db in
             outcomes = []
+            // An eviction removes files without rows, inside of write transactions: what is still
+            // there now stays. What is gone had the digest of an object that was just evicted.
+            let vanished = Set(try directory.absent(published))
+            var failures = try FailureTable(db)
             for deposit in batch {
-                let row: Int64?
-                let digest: Digest
-                switch deposit.content {
-                case .staged(let object):
-                    digest = object.digest
-                    row = try Self.record(object, in: db)
-                case .unchanged(let known):
-                    digest = known
-                    row = try Self.row(of: known, in: db)
-                }
-                guard let row else {
-                    // Its bytes are to be staged when they come again.
-                    lock.withLock { _ = deposited.remove(digest) }
-                    outcomes.append(
-                        Outcome(
-                            token: deposit.token,
-                            result: .failure(
-                                CacheError(
-                                    .missing, subject: "\(digest)",
-                                    message: "was evicted by another process meanwhile"))))
-                    continue
-                }
-                try Self.record(deposit, object: row, in: db)
-                outcomes.append(Outcome(token: deposit.token, result: .success(digest)))
+                let result = try record(deposit, vanished: vanished, &failures, in: db)
+                outcomes.append(Outcome(token: deposit.token, result: result))
             }
         }
         return outcomes
+    }
+
+    private func record(
+        _ deposit: Deposit, vanished: Set<Digest>, _ failures: inout FailureTable, in db: Database
+    ) throws -> Result<Digest?, CacheError> {
+        let row: Int64?
+        let digest: Digest
+        switch deposit.content {
+        case .staged(let object):
+            digest = object.digest
+            row = try Self.record(object, isGone: vanished.contains(digest), in: db)
+        case .unchanged(let known), .kept(let known):
+            digest = known
+            row = try Self.row(of: known, in: db)
+        case .unstored:
+            try failures.remove(deposit.key)
+            return .success(nil)
+        case .failed(let code, let status):
+            try failures.add(deposit, code: code, status: status)
+            return .success(nil)
+        }
+        guard let row else {
+            // Its bytes are to be staged when they come again.
+            lock.withLock { _ = deposited.remove(digest) }
+            return .failure(
+                CacheError(
+                    .missing, subject: "\(digest)",
+                    message: "was evicted by another process meanwhile"))
+        }
+        if case .kept = deposit.content {} else { try Self.record(deposit, object: row, in: db) }
+        try ObjectUse.record(row, at: deposit.receivedAt, in: db)
+        try failures.remove(deposit.key)
+        return .success(digest)
     }
 
     private static func row(of digest: Digest, in db: Database) throws -> Int64? {
@@ -217,9 +277,14 @@ public final class Store: @unchecked Sendable {
     }
 
     /// The row of an object, made if its bytes are this run's; nil if it was evicted meanwhile.
-    private static func record(_ object: StagedObject, in db: Database) throws -> Int64? {
-        if let row = try row(of: object.digest, in: db) { return row }
-        guard object.file != nil else { return nil }
+    private static func record(
+        _ object: StagedObject, isGone: Bool, in db: Database
+    ) throws -> Int64? {
+        if let row = try row(of: object.digest, in: db) {
+            try describe(object, row: row, in: db)
+            return row
+        }
+        guard object.file != nil, !isGone else { return nil }
         let insert = try db.cachedStatement(
             sql: """
                 INSERT INTO objects (digest, size, media_type, width, height, stored_at)
@@ -232,25 +297,40 @@ public final class Store: @unchecked Sendable {
         return db.lastInsertedRowID
     }
 
+    /// Says what an object is that was adopted from the tree, or stored as any content.
+    private static func describe(_ object: StagedObject, row: Int64, in db: Database) throws {
+        guard let mediaType = object.attributes.mediaType else { return }
+        try db.cachedStatement(
+            sql: """
+                UPDATE objects SET media_type = ?, width = ?, height = ?
+                WHERE id = ? AND media_type IS NULL
+                """
+        ).execute(arguments: [mediaType, object.attributes.width, object.attributes.height, row])
+    }
+
     private static func record(_ deposit: Deposit, object: Int64, in db: Database) throws {
         let validators = deposit.validators
-        let freshUntil = Freshness.expiry(of: validators, receivedAt: deposit.receivedAt)
+        let expiry = Freshness.expiry(
+            of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)
+        let freshUntil = min(expiry, deposit.redirectsFreshUntil ?? expiry)
         let upsert = try db.cachedStatement(
             sql: """
                 INSERT INTO resources (key, url, object, etag, last_modified, date, age,
-                    cache_control, expires, received_at, fresh_until)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    cache_control, expires, vary, variant, response_url, received_at, fresh_until)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (key) DO UPDATE SET
                     url = excluded.url, object = excluded.object, etag = excluded.etag,
                     last_modified = excluded.last_modified, date = excluded.date,
                     age = excluded.age, cache_control = excluded.cache_control,
-                    expires = excluded.expires, received_at = excluded.received_at,
+                    expires = excluded.expires, vary = excluded.vary, variant = excluded.variant,
+                    response_url = excluded.response_url, received_at = excluded.received_at,
                     fresh_until = excluded.fresh_until
                 """)
         try upsert.execute(arguments: [
             deposit.key, deposit.url == deposit.key ? nil : deposit.url, object, validators.etag,
             validators.lastModified, validators.date, validators.age, validators.cacheControl,
-            validators.expires, deposit.receivedAt.timeIntervalSince1970,
+            validators.expires, validators.vary, deposit.variant?.blob,
+            deposit.responseURL, deposit.receivedAt.timeIntervalSince1970,
             freshUntil.timeIntervalSince1970,
         ])
     }

@@ -1,171 +1,220 @@
 import Foundation
 
-/// Re-reads every object and checks every row, on all cores.
+/// Re-reads objects on all cores and checks every row, as a list of steps.
 final class Verifier: @unchecked Sendable {
-    // Unchecked because `report` is a variable; every access from the parallel part holds `lock`.
+    // Unchecked because the state is variables; every access from the parallel part holds `lock`.
     private let directory: CacheDirectory
-    private let index: CacheIndex?
-    private let onProgress: @Sendable (Int, Int) -> Void
+    private var rows: FanOutCheck.Rows
+    private let options: VerifyOptions
+    private let isCancelled: @Sendable () -> Bool
+    private let onProgress: @Sendable (VerifyProgress) -> Void
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
+    /// The leading byte of the next directory; 256 when all are taken.
+    private var next = 0
+    /// That of the first one that was broken off; 256 where none was.
+    private var brokenOff = 256
+    private var deadline: ContinuousClock.Instant?
+    private var progress = VerifyProgress()
+    private var start = ContinuousClock.now
+    private var lastShown = ContinuousClock.now
 
+    /// - Parameter damage: why there is no index although there should be.
     init(
-        directory: CacheDirectory, index: CacheIndex?,
-        onProgress: @escaping @Sendable (Int, Int) -> Void
+        directory: CacheDirectory, index: CacheIndex?, damage: CacheError?, options: VerifyOptions,
+        onProgress: @escaping @Sendable (VerifyProgress) -> Void
     ) {
         self.directory = directory
-        self.index = index
+        self.options = options
+        isCancelled = options.isCancelled
         self.onProgress = onProgress
+        rows = index.map { .of($0) } ?? .none
+        if let damage { giveUpIndex(damage) }
     }
 
     func run() throws(CacheError) -> VerifyReport {
-        let start = ContinuousClock.now
-        try checkIndex()
-        try checkObjects()
-        try nameResources()
-        report.findings.sort { ($0.subject, $0.kind.rawValue) < ($1.subject, $1.kind.rawValue) }
-        report.seconds = (ContinuousClock.now - start) / .seconds(1)
+        try readTotals()
+        try time(.objects, checkObjects)
+        try time(.resources, nameResources)
+        report.sort()
         return report
     }
 
-    private func checkIndex() throws(CacheError) {
-        report.temporaries = try directory.temporaries()
-        guard let index else { return }
-        for complaint in try index.structuralComplaints() {
-            report.findings.append(
-                .init(kind: .index, subject: CacheLayout.index, message: complaint))
-        }
-        report.resources = try index.totals().resources
+    private func time(
+        _ step: VerifyReport.Step, _ body: () throws(CacheError) -> Void
+    ) throws(CacheError) {
+        let start = ContinuousClock.now
+        try body()
+        report.note(step, since: start)
     }
 
-    /// Each fan-out directory is read and compared with its rows by itself.
+    private func readTotals() throws(CacheError) {
+        report.temporaries = try directory.temporaries()
+        guard case .of(let index) = rows else { return }
+        do throws(CacheError) {
+            let totals = try index.totals()
+            report.resources = totals.resources
+            if case .all = options.selection, options.maximumDuration == nil {
+                progress.total = totals.objects
+            }
+        } catch  where error.isDamage {
+            giveUpIndex(error)
+        }
+    }
+
     private func checkObjects() throws(CacheError) {
+        let first = try firstDirectory()
+        let before = report
+        do throws(CacheError) {
+            var structure: StructureCheck?
+            if case .of(let index) = rows { structure = StructureCheck(of: index, options) }
+            try walk(from: first)
+            if let structure { try note(structure) }
+        } catch  where error.isDamage {
+            // It was found out half-way: all over again, without the rows.
+            report = before
+            giveUpIndex(error)
+            try walk(from: first)
+        }
+        if options.maximumDuration != nil, let name = options.selection.name {
+            if report.isComplete {
+                VerifyPosition.remove(from: directory)
+            } else {
+                try VerifyPosition(selection: name, next: UInt8(min(next, brokenOff))).save(
+                    in: directory)
+            }
+        }
+        showProgress()
+    }
+
+    private func note(_ structure: StructureCheck) throws(CacheError) {
+        let (complaints, seconds) = structure.wait()
+        report.steps[.index] = seconds
+        for complaint in try complaints.get() {
+            report.findings.append(.init(.index, CacheLayout.index, complaint))
+        }
+    }
+
+    /// Each fan-out directory is read and compared with its rows by itself. They are begun in order,
+    /// so that a single number says which are done.
+    private func walk(from first: Int) throws(CacheError) {
         let tree = ObjectTree(directory)
         let root = try tree.root()
-        let expected = try index?.totals().objects ?? 0
-        DispatchQueue.concurrentPerform(iterations: 256) { byte in
+        (next, brokenOff, failure) = (first, 256, nil)
+        (progress.objects, progress.bytes, progress.findings) = (0, 0, 0)
+        start = .now
+        deadline = options.maximumDuration.map { start + $0 }
+        DispatchQueue.concurrentPerform(iterations: 256 - first) { _ in
+            guard let byte = lock.withLock({ takeDirectory(isFirst: next == first) }) else {
+                return
+            }
             do throws(CacheError) {
-                try check(fanOut: UInt8(byte), in: tree, root: root, of: expected)
+                try check(byte, in: tree, root: root)
             } catch {
                 lock.withLock { failure = failure ?? error }
             }
         }
         if let failure { throw failure }
-        guard let root else { return }
+        report.isComplete =
+            brokenOff == 256 && takeDirectory(isFirst: false, peeking: true) == nil
+        if let root, first == 0 { try noteStrays(in: root) }
+    }
+
+    /// The next directory that is selected; nil where none is left or there is no time.
+    private func takeDirectory(isFirst: Bool, peeking: Bool = false) -> UInt8? {
+        while next < 256, !options.selection.touches(UInt8(next)) { next += 1 }
+        guard next < 256, failure == nil else { return nil }
+        if !peeking {
+            if isCancelled() {
+                report.isInterrupted = true
+                return nil
+            }
+            if let deadline, !isFirst, .now >= deadline { return nil }
+            next += 1
+            return UInt8(next - 1)
+        }
+        return UInt8(next)
+    }
+
+    private func check(
+        _ byte: UInt8, in tree: ObjectTree, root: FileDescriptor?
+    ) throws(CacheError) {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: ObjectReader.chunk, alignment: 16)
+        defer { buffer.deallocate() }
+        var check = FanOutCheck(
+            byte, of: directory, rows: rows, options: options
+        ) { [self] in count(bytes: $0) }
+        let found = try check.run(in: tree, root: root, buffer: buffer)
+        lock.withLock {
+            report.add(found)
+            if check.isBrokenOff {
+                report.isInterrupted = true
+                brokenOff = min(brokenOff, Int(byte))
+            }
+            progress.findings = report.findings.count
+        }
+    }
+
+    /// What lies beside the fan-out directories.
+    private func noteStrays(in root: FileDescriptor) throws(CacheError) {
+        guard options.selection.includesStrays(0) else { return }
         for name in try root.names(subject: "objects/sha256") {
             if ObjectTree.isFanOut(name), try root.status(of: name)?.isDirectory == true {
                 continue
             }
             report.findings.append(
-                .init(
-                    kind: .foreign, subject: "objects/sha256/\(name)",
-                    message: "is not the cache's own"))
-        }
-    }
-
-    private func check(
-        fanOut byte: UInt8, in tree: ObjectTree, root: FileDescriptor?, of expected: Int
-    ) throws(CacheError) {
-        let name = (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        // Rows first: an object that is stored meanwhile is then an orphan at worst, asked for
-        // again below, and never a missing one.
-        var rows: [Digest: StoredObject] = [:]
-        for object in try index?.objects(fanOut: byte) ?? [] { rows[object.digest] = object }
-
-        var found: VerifyReport = VerifyReport()
-        if let root, try root.status(of: name)?.isDirectory == true {
-            do throws(CacheError) {
-                try tree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
-                    guard let digest = entry.digest else {
-                        found.findings.append(
-                            .init(
-                                kind: entry.misplaced == nil ? .foreign : .misplaced,
-                                subject: entry.path, message: "is not an object of this directory"))
-                        return
-                    }
-                    try check(entry, digest: digest, row: rows.removeValue(forKey: digest), &found)
-                }
-            } catch  where error.errno == ENOENT {
-                // Removed since it was looked at: its rows are asked for again below.
-            } catch  where error.concernsFile {
-                rows = [:]
-                found.findings.append(
-                    .init(
-                        kind: .unreadable, subject: "objects/sha256/\(name)",
-                        message: error.message))
-            }
-        }
-        // A row whose file was not listed: gone, unless it was evicted since the rows were read.
-        for object in rows.values {
-            guard try index?.object(object.digest) != nil,
-                try directory.size(of: object.digest) == nil
-            else { continue }
-            found.findings.append(
-                .init(kind: .missing, subject: object.path, message: "the file is not there"))
-        }
-        let soFar = lock.withLock {
-            report.objects += found.objects
-            report.bytes += found.bytes
-            report.whole += found.whole
-            report.findings += found.findings
-            return report.objects
-        }
-        onProgress(soFar, expected)
-    }
-
-    private func check(
-        _ entry: ObjectTree.Entry, digest: Digest, row: StoredObject?, _ found: inout VerifyReport
-    ) throws(CacheError) {
-        func add(_ kind: VerifyReport.Finding.Kind, _ message: String) {
-            found.findings.append(.init(kind: kind, subject: entry.path, message: message))
-        }
-        do throws(CacheError) {
-            guard let status = try entry.parent.status(of: entry.name) else { return }
-            guard status.isRegularFile else {
-                return add(row == nil ? .foreign : .corrupt, "is not a regular file")
-            }
-            let file = try FileDescriptor.open(
-                entry.name, beneath: entry.parent, flags: O_RDONLY | O_NONBLOCK)
-            found.objects += 1
-            let actual = try ObjectReader.digest(file, subject: entry.path)
-            found.bytes += Int64(status.st_size)
-            var isVouchedFor = row != nil
-            if !isVouchedFor { isVouchedFor = try index?.object(digest) != nil }
-            if actual != digest {
-                // Without a row it was never vouched for: a crash may leave such a file.
-                if isVouchedFor {
-                    add(.corrupt, "the bytes have the digest \(actual.hex)")
-                } else {
-                    add(.orphaned, "no row mentions it, and its bytes are not whole")
-                }
-            } else if let row, row.size != Int64(status.st_size) {
-                add(.index, "the index states \(row.size) bytes, the file has \(status.st_size)")
-            } else if !isVouchedFor {
-                add(.orphaned, "no row mentions it")
-            } else {
-                found.whole += 1
-            }
-        } catch  where error.errno == ENOENT {
-            // Evicted while it was looked at.
-        } catch  where error.concernsFile {
-            add(.unreadable, error.message)
+                .init(.foreign, "objects/sha256/\(name)", "is not the cache's own"))
         }
     }
 
     private func nameResources() throws(CacheError) {
+        guard case .of(let index) = rows else { return }
         for (position, finding) in report.findings.enumerated() where finding.kind.isCorruption {
-            guard let digest = Digest(hex: finding.subject.suffix(Digest.byteCount * 2)) else {
-                continue
-            }
-            report.findings[position].urls = try index?.keys(of: digest) ?? []
+            guard let digest = finding.digest else { continue }
+            report.findings[position].urls = try index.keys(of: digest)
         }
     }
-}
 
-extension CacheError {
-    /// Whether it tells of the file: a lack of descriptors or memory is the process's own.
-    fileprivate var concernsFile: Bool {
-        errno.map { ![EMFILE, ENFILE, ENOMEM].contains($0) } ?? false
+    /// Goes on without an index that cannot be read.
+    private func giveUpIndex(_ damage: CacheError) {
+        rows = .unreadable
+        progress.total = nil
+        report.resources = 0
+        report.findings.append(.init(.index, CacheLayout.index, damage.message))
+    }
+
+    // MARK: Limited duration
+
+    private func firstDirectory() throws(CacheError) -> Int {
+        guard options.maximumDuration != nil, let name = options.selection.name else { return 0 }
+        guard directory.isWritable else {
+            throw CacheError(
+                .unusable, subject: directory.path,
+                message: "is read-only, so that nothing can remember where a verification stopped")
+        }
+        return Int(VerifyPosition.load(name, from: directory) ?? 0)
+    }
+
+    // MARK: Progress
+
+    private func count(bytes: Int64) {
+        let isDue = lock.withLock {
+            progress.objects += 1
+            progress.bytes += bytes
+            guard ContinuousClock.now - lastShown > .milliseconds(200) else { return false }
+            lastShown = .now
+            return true
+        }
+        if isDue { showProgress() }
+    }
+
+    private func showProgress() {
+        let shown = lock.withLock {
+            progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+            return progress
+        }
+        onProgress(shown)
     }
 }

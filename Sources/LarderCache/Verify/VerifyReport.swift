@@ -1,57 +1,55 @@
 /// What a verification read and found.
 public struct VerifyReport: Sendable {
-    /// What is wrong, or merely noticed, about one subject.
-    public struct Finding: Sendable {
-        /// The name of what was found.
-        public enum Kind: String, Sendable, CaseIterable {
-            /// The file's bytes do not have the digest that is its name.
-            case corrupt
-            /// The index has an object whose file is not there.
-            case missing
-            /// The file could not be read: that says nothing about its bytes.
-            case unreadable
-            /// The index itself is damaged.
-            case index
-            /// A whole object that no row mentions: left by a crash, to be swept by eviction.
-            case orphaned
-            /// An object's name in another object's directory.
-            case misplaced
-            /// Something in the tree that is not the cache's own.
-            case foreign
-
-            /// Whether the cache is not intact with it. The others are only reported.
-            public var isCorruption: Bool {
-                switch self {
-                case .corrupt, .missing, .unreadable, .index: true
-                case .orphaned, .misplaced, .foreign: false
-                }
-            }
-        }
-
-        /// The name of what was found.
-        public let kind: Kind
-        /// The path beneath the root, or the digest of a missing object.
-        public let subject: String
-        /// What exactly is the matter.
-        public let message: String
-        /// The URLs that resolve to the object.
-        public var urls: [String] = []
+    /// The steps of a verification, in order.
+    public enum Step: String, Sendable, CaseIterable {
+        /// SQLite's own check of the index.
+        case index
+        /// The comparison of manifests with the index.
+        case manifests
+        /// Reading the objects, and comparing them with their rows.
+        case objects
+        /// Looking up the URLs of what was found.
+        case resources
+        /// Quarantine, and whatever else needs no network.
+        case repair
+        /// Fetching again.
+        case fetch
     }
 
-    /// Objects that were read.
+    /// Objects that were looked at.
     public internal(set) var objects = 0
     /// Bytes that were read.
     public internal(set) var bytes: Int64 = 0
-    /// Objects whose bytes have their digest and whose row agrees.
+    /// Objects whose bytes have their digest and whose row agrees; in a quick verification, whose
+    /// size is the row's.
     public internal(set) var whole = 0
-    /// Resources in the index, each of whose objects was checked.
+    /// Resources in the index.
     public internal(set) var resources = 0
+    /// Elements of the manifests.
+    public package(set) var entries = 0
+    /// Objects that the index has, of those selected.
+    public internal(set) var indexObjects = 0
+    /// The sum of the sizes that the index states for them.
+    public internal(set) var indexBytes: Int64 = 0
+    /// Objects' files that the tree has in their place, of those selected.
+    public internal(set) var treeObjects = 0
+    /// The sum of their sizes.
+    public internal(set) var treeBytes: Int64 = 0
     /// Entries in `tmp/`: of runs under way, or leftovers.
     public internal(set) var temporaries = 0
+    /// Whether everything selected was looked at; otherwise the time was up, or it was cancelled.
+    public internal(set) var isComplete = true
+    /// Whether it, or the repair that followed, was cancelled before its end.
+    public package(set) var isInterrupted = false
     /// Everything found, in the order of its subject.
-    public internal(set) var findings: [Finding] = []
-    /// How long it took.
-    public internal(set) var seconds: Double = 0
+    public package(set) var findings: [Finding] = []
+    /// What was fetched again.
+    public package(set) var refetches: [Refetch] = []
+    /// How long each step took, in seconds; 0 for one that had nothing to do. The index is checked beside the
+    /// objects.
+    public package(set) var steps: [Step: Double] = [:]
+    /// How long it took in all, in seconds.
+    public package(set) var seconds: Double = 0
 
     /// The report on a cache that is not there: empty and clean.
     public init() {}
@@ -59,6 +57,57 @@ public struct VerifyReport: Sendable {
     /// How many findings there are of a kind.
     public func count(_ kind: Finding.Kind) -> Int { findings.count { $0.kind == kind } }
 
-    /// Whether every object and row is whole.
+    /// Whether every object and row was found whole.
     public var isClean: Bool { !findings.contains { $0.kind.isCorruption } }
+
+    /// How many findings were repaired.
+    public var repaired: Int { findings.count { $0.isRepaired } }
+
+    /// Whether every object and row is whole now: found so, or repaired.
+    public var isSound: Bool { findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired } }
+
+    package mutating func sort() {
+        findings.sort { ($0.subject, $0.kind.rawValue) < ($1.subject, $1.kind.rawValue) }
+    }
+
+    /// Times a step.
+    package mutating func time<Failure: Error>(
+        _ step: Step, _ body: (inout VerifyReport) throws(Failure) -> Void
+    ) throws(Failure) {
+        let start = ContinuousClock.now
+        defer { note(step, since: start) }
+        try body(&self)
+    }
+
+    /// Notes how long a step took, and that nothing else was done meanwhile.
+    package mutating func note(
+        _ step: Step, since start: ContinuousClock.Instant,
+        until end: ContinuousClock.Instant = .now
+    ) {
+        let taken = (end - start) / .seconds(1)
+        steps[step, default: 0] += taken
+        seconds += taken
+    }
+
+    /// Adds what one directory came to.
+    mutating func add(_ other: VerifyReport) {
+        objects += other.objects
+        bytes += other.bytes
+        whole += other.whole
+        indexObjects += other.indexObjects
+        indexBytes += other.indexBytes
+        treeObjects += other.treeObjects
+        treeBytes += other.treeBytes
+        findings += other.findings
+    }
+}
+
+extension VerifyReport.Finding {
+    /// Whether nothing of it is left to be repaired.
+    package var isRepaired: Bool {
+        switch repair {
+        case .restored, .changed, .removed: true
+        case .lost, nil: false
+        }
+    }
 }

@@ -175,11 +175,12 @@ struct EntryDecoder {
         return Int64(size)
     }
 
-    /// Nil for an empty string, which could identify nothing.
+    /// Nil for an empty string, which could identify nothing. Where it is a URL with credentials,
+    /// the key is the URL without them.
     private func key(_ value: ManifestValue) throws(EntryError) -> String? {
         switch value {
         case .null, .string(""): return nil
-        case .string(let key): return key
+        case .string(let key): return key.removingUserinfo
         default:
             throw EntryError(code: .badKey, message: "key is \(value.kind), not a string")
         }

@@ -63,7 +63,8 @@ enum ManifestContent {
         guard !head.contains(0) else { return "this is binary data, not a manifest" }
         let line = head.prefix { $0 != 0x0A && $0 != 0x0D }
         let text = String(decoding: line, as: UTF8.self)
-        return "neither a property list nor JSON: it begins with \(text.quoted(limit: 40))"
+        return
+            "neither a property list nor JSON: it begins with \(text.maskingUserinfo.quoted(limit: 40))"
     }
 
     private struct Signature {

@@ -10,7 +10,8 @@ public struct ManifestReader: Sendable {
     private let baseURL: HTTPURL?
     private let limits: ManifestLimits
 
-    /// - Parameter baseURL: what relative icon URLs are resolved against; without it they fail.
+    /// - Parameter baseURL: what relative icon URLs are resolved against; without it the manifest's
+    ///   own URL, and without that they fail.
     public init(
         source: ManifestSource, baseURL: HTTPURL? = nil, limits: ManifestLimits = .init()
     ) {
@@ -26,8 +27,9 @@ public struct ManifestReader: Sendable {
     /// - Throws: ``ManifestError`` if the file cannot be read or is no manifest, which may show
     ///   only after entries were handed over; and whatever `body` throws, which ends the reading.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
-        let window = ByteWindow(try source.open())
-        let decoder = EntryDecoder(baseURL: baseURL)
+        let input = try source.open()
+        let window = ByteWindow(input)
+        let decoder = EntryDecoder(baseURL: baseURL ?? input.baseURL)
         var entries = 0
         let emit = { (element: RawEntry) in
             entries += 1

@@ -16,6 +16,8 @@ public enum ManifestSource: Sendable {
     case descriptor(Int32, name: String)
     /// Bytes in memory.
     case bytes([UInt8], name: String)
+    /// An http or https URL.
+    case remote(RemoteManifest)
 
     /// What messages and reports call the source; `-` for standard input.
     public var name: String {
@@ -23,10 +25,11 @@ public enum ManifestSource: Sendable {
         case .file(let path): path
         case .standardInput: "-"
         case .descriptor(_, let name), .bytes(_, let name): name
+        case .remote(let manifest): "\(manifest.url)"
         }
     }
 
-    /// Throws ``ManifestError`` with the code `missing` or `unreadable`.
+    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):
@@ -45,6 +48,8 @@ public enum ManifestSource: Sendable {
             return ByteInput(descriptor: descriptor, isOwned: false, name: name)
         case .bytes(let bytes, _):
             return ByteInput(bytes: bytes, name: name)
+        case .remote(let manifest):
+            return try manifest.download()
         }
     }
 }

@@ -15,10 +15,11 @@ final class Plan: Sendable {
     let summary: PlanSummary
     /// Scheme, host and port of every URL to be fetched; a fetch names one by its place here.
     let origins: [String]
-    private let hasIndex: Bool
+    let hasIndex: Bool
+    private let seal = CredentialSeal()
     /// Read without transactions: it has this one user, and GRDB's own would make SQLite compile
     /// every statement anew.
-    private let database: DatabaseQueue
+    let database: DatabaseQueue
 
     /// Reads all `manifests`, folds duplicates, and compares the rest with `cache`.
     ///
@@ -28,12 +29,13 @@ final class Plan: Sendable {
     /// - Throws: `ManifestError` where one is no manifest, ``CacheError``.
     init(
         of manifests: [ManifestSource], baseURL: HTTPURL?, cache: Cache?,
-        acceptsAnyContent: Bool, at path: String?, isCancelled: () -> Bool = { false }
+        acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, at path: String?,
+        isCancelled: () -> Bool = { false }
     ) throws {
         self.manifests = manifests.map(\.name)
         hasIndex = cache?.indexURI != nil
         database = try PlanSchema.open(at: path, cache: cache)
-        var builder = PlanBuilder()
+        var builder = PlanBuilder(sealingWith: seal)
         (summary, origins) = try database.writeWithoutTransaction { db in
             try db.inTransaction {
                 for (number, manifest) in manifests.enumerated() {
@@ -45,9 +47,10 @@ final class Plan: Sendable {
                 return .commit
             }
             try db.inTransaction {
-                try PlanSchema.classify(
-                    db, cache: cache, acceptsAnyContent: acceptsAnyContent,
-                    summary: &builder.summary)
+                let classification = PlanClassification(
+                    cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
+                    headers: headers)
+                try classification.apply(to: db, summary: &builder.summary)
                 return .commit
             }
             return (builder.summary, builder.origins)
@@ -66,14 +69,17 @@ final class Plan: Sendable {
         try database.unsafeRead { db in
             let statement = try db.cachedStatement(
                 sql: """
-                    SELECT f.id, f.key, f.url, f.priority, p.rank, f.is_strict, f.status
+                    SELECT f.id, f.key, f.url, f.priority, p.rank, f.is_strict, f.status,
+                        f.credentials
                     FROM pending p JOIN fetches f ON f.id = p.fetch
                     WHERE p.origin = ? AND p.rank > ? ORDER BY p.rank LIMIT ?
                     """)
             return try Row.fetchAll(statement, arguments: [origin, rank, limit]).map { row in
                 PlannedFetch(
-                    id: row[0], key: row[1], url: row[2] ?? row[1], priority: row[3], rank: row[4],
-                    hasExpectation: row[5], status: PlanStatus(rawValue: row[6]) ?? .missing)
+                    id: row[0], key: row[1], url: row[2] ?? row[1],
+                    credentials: try (row[7] as Data?).map(seal.open), priority: row[3],
+                    rank: row[4], hasExpectation: row[5],
+                    status: PlanStatus(rawValue: row[6]) ?? .missing)
             }
         }
     }
@@ -113,12 +119,34 @@ final class Plan: Sendable {
         }
     }
 
-    /// Every entry that needs nothing from the network: cached, skipped or unusable. In the order
+    /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
     /// of the manifests, a page of rows at a time; before ``detachIndex()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(
             hasIndex ? Self.selectEntryWithObject : Self.selectEntry,
-            where: "(e.fetch IS NULL OR f.status = 2)", body)
+            where: "(e.fetch IS NULL OR f.status >= \(PlanStatus.cached.rawValue))", body)
+    }
+
+    /// The objects of what is cached and whose use is to be recorded, a page at a time; before
+    /// ``detachIndex()``.
+    func forEachUse(_ body: ([Digest]) throws -> Void) throws {
+        guard hasIndex else { return }
+        var last: Int64 = 0
+        while true {
+            let page = try database.unsafeRead { db in
+                let statement = try db.cachedStatement(
+                    sql: """
+                        SELECT f.id, o.digest
+                        FROM main.fetches f CROSS JOIN cache.resources r ON r.key = f.key
+                            JOIN cache.objects o ON o.id = r.object
+                        WHERE f.id > ? AND f.is_use_due ORDER BY f.id LIMIT \(ObjectUse.stepLimit)
+                        """)
+                return try Row.fetchAll(statement, arguments: [last])
+            }
+            guard let end = page.last?[0] as Int64? else { return }
+            last = end
+            try body(page.compactMap { Digest(bytes: $0[1] as Data) })
+        }
     }
 
     /// Every entry whose URL was to be fetched and has not been reported.
@@ -170,33 +198,51 @@ final class Plan: Sendable {
         }
     }
 
-    private static let selectEntry = """
-        SELECT e.id, e.manifest, e.position, e.name, e.fetch, e.digest, e.size, e.code, e.message,
-            e.is_duplicate, f.key, f.url, f.priority, f.status
-        FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
-        """
+    private static let selectEntry = select()
+    private static let selectEntryWithObject = select(
+        ", \(StoredObject.columns)",
+        "LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object")
 
-    private static let selectEntryWithObject = """
-        SELECT e.id, e.manifest, e.position, e.name, e.fetch, e.digest, e.size, e.code, e.message,
-            e.is_duplicate, f.key, f.url, f.priority, f.status, \(StoredObject.columns)
-        FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
-            LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
+    private static func select(_ columns: String = "", _ tables: String = "") -> String {
         """
+        SELECT e.id, e.manifest, e.position, e.name, e.fetch, e.digest, e.size, e.code, e.message,
+            e.is_duplicate, f.key, f.url, f.priority, f.status,
+            x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL\(columns)
+        FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
+            LEFT JOIN main.failures x ON x.fetch = e.fetch \(tables)
+        """
+    }
 
     private func entry(_ row: Row) -> PlannedEntry {
-        let code: String? = row[7]
-        let message: String? = row[8]
         let url: String? = row[11] ?? row[10]
+        let status = (row[13] as Int?).flatMap(PlanStatus.init)
+        let lastFailure = (row[14] as String?).map {
+            PastFailure(
+                code: $0, status: row[15], failedAt: Date(timeIntervalSince1970: row[16]),
+                count: row[17])
+        }
         return PlannedEntry(
             manifest: manifests[row[1]], position: row[2], name: row[3] ?? "",
-            url: url?.maskingCredentials, status: (row[13] as Int?).flatMap(PlanStatus.init),
+            url: row[18] ? url?.showingMask : url, status: status,
             isDuplicate: row[9], priority: row[12] ?? 0,
-            error: message.map {
-                EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: $0)
-            },
-            object: row.count > 14 && row[14] != nil ? StoredObject(row: row, startingAt: 14) : nil,
+            error: problem(row, status, lastFailure), lastFailure: lastFailure,
+            object: row.count > 19 && row[19] != nil ? StoredObject(row: row, startingAt: 19) : nil,
             id: row[0], fetch: row[4],
             expectation: Expectation(
                 digest: (row[5] as Data?).flatMap { Digest(bytes: $0) }, size: row[6]))
+    }
+
+    private func problem(
+        _ row: Row, _ status: PlanStatus?, _ lastFailure: PastFailure?
+    ) -> EntryProblem? {
+        if let message = row[8] as String? {
+            let code: String? = row[7]
+            return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
+        }
+        return switch (status, lastFailure) {
+        case (.failed, let failure?): EntryProblem(remembered: failure)
+        case (.skipped, _): .notFailedBefore
+        default: nil
+        }
     }
 }

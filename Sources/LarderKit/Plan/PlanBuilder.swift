@@ -9,6 +9,9 @@ struct PlanBuilder {
     var origins: [String] = []
     private var originNumbers: [String: Int] = [:]
     private var lastID: Int64 = 0
+    private let seal: CredentialSeal
+
+    init(sealingWith seal: CredentialSeal) { self.seal = seal }
 
     mutating func add(_ item: ManifestItem, of manifest: Int, to db: Database) throws {
         lastID += 1
@@ -35,19 +38,25 @@ struct PlanBuilder {
         let key = entry.key ?? url
         let origin = number(ofOrigin: entry.icon.origin)
         let isStrict = entry.expectedDigest != nil || entry.expectedSize != nil
-        // The first to name a resource is its fetch; a later one raises its priority at most.
+        // The first to name a resource is its fetch; a later one raises its priority at most, and
+        // lends its credentials if they are for the same URL and the first had none.
         let upsert = try db.cachedStatement(
             sql: """
-                INSERT INTO fetches (id, key, url, origin, priority, is_strict)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO fetches (id, key, url, credentials, origin, priority, is_strict)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
                 ON CONFLICT (key) DO UPDATE SET
+                    credentials = coalesce(
+                        credentials, iif(url IS excluded.url, excluded.credentials, NULL)),
                     priority = max(priority, excluded.priority),
                     is_strict = max(is_strict, excluded.is_strict)
                 RETURNING id
                 """)
         let fetch = try Int64.fetchOne(
             upsert,
-            arguments: [lastID, key, key == url ? nil : url, origin, entry.priority, isStrict])
+            arguments: [
+                lastID, key, key == url ? nil : url, try entry.icon.credentials.map(seal.seal),
+                origin, entry.priority, isStrict,
+            ])
         let isDuplicate = fetch != lastID
         if !isDuplicate { summary.urls += 1 }
         let insert = try db.cachedStatement(

@@ -6,6 +6,10 @@ public enum PlanStatus: Int, Sendable {
     case stale = 1
     /// It is in the cache and fresh: nothing.
     case cached = 2
+    /// A permanent failure is remembered: it is not asked for again so soon.
+    case failed = 3
+    /// Only what failed before is fetched, and it did not.
+    case skipped = 4
 
     /// The word that output uses.
     public var name: String {
@@ -13,6 +17,8 @@ public enum PlanStatus: Int, Sendable {
         case .missing: "missing"
         case .stale: "stale"
         case .cached: "cached"
+        case .failed: "failed"
+        case .skipped: "skipped"
         }
     }
 }

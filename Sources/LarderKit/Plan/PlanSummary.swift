@@ -10,10 +10,14 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// URLs that are to be fetched.
     public var missing = 0
-    /// Entries without an icon.
+    /// Entries without an icon, or that are left alone.
     public var skipped = 0
-    /// Entries that cannot be used.
+    /// Entries that cannot be used, or whose failure is remembered.
     public var failed = 0
+    /// URLs whose permanent failure is remembered: they are not asked for.
+    public var remembered = 0
+    /// URLs that are left alone because only what failed before is fetched.
+    public var leftAlone = 0
 
     /// Nothing planned.
     public init() {}

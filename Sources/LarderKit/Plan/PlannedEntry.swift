@@ -18,6 +18,8 @@ public struct PlannedEntry: Sendable {
     public let priority: Int
     /// Why there is nothing to do for the entry: it is skipped, or has failed.
     public let error: EntryProblem?
+    /// How its resource failed when it was last asked for; nil where it did not.
+    public let lastFailure: PastFailure?
 
     /// What the cache has for the URL, as far as the plan looked it up.
     let object: StoredObject?
@@ -34,4 +36,23 @@ public struct EntryProblem: Sendable, Equatable {
     public let code: String
     /// The reason in words; safe to print.
     public let message: String
+
+    init(isSkip: Bool, code: String, message: String) {
+        self.isSkip = isSkip
+        self.code = code
+        self.message = message
+    }
+
+    /// A permanent failure that is remembered.
+    init(remembered failure: PastFailure) {
+        let reason = failure.status.map { "the server answered with status \($0)" } ?? failure.code
+        self.init(
+            isSkip: false, code: failure.code,
+            message: "\(reason) \(failure.age) ago, which is remembered; --force asks again")
+    }
+
+    /// Only what failed before is fetched, and this did not.
+    static let notFailedBefore = EntryProblem(
+        isSkip: true, code: "not-failed-before",
+        message: "did not fail before, and --retry-failed was given")
 }

@@ -1,10 +1,14 @@
+import LarderTransfer
+
 /// One URL that the plan wants from its origin.
 struct PlannedFetch: Sendable {
     /// The plan's name for it, unique within the run.
     let id: Int64
     /// What the resource is looked up by: the URL, or the manifest's `key`.
     let key: String
+    /// In canonical spelling, so without credentials.
     let url: String
+    let credentials: Credentials?
     /// Higher first.
     let priority: Int
     /// Its place in the order of the whole plan: priority, then manifest order.
@@ -12,4 +16,9 @@ struct PlannedFetch: Sendable {
     /// Whether an entry demands particular bytes.
     let hasExpectation: Bool
     let status: PlanStatus
+
+    /// What is asked for first: ``url`` with the credentials.
+    var target: HTTPURL {
+        get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) }
+    }
 }

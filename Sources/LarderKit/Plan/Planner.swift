@@ -1,20 +1,30 @@
 import LarderCache
 import LarderTransfer
 
-/// Plans without the network and without changing anything.
+/// Plans without asking for any icon and without changing anything; only remote manifests are fetched.
 public struct Planner: Sendable {
     private let cache: Cache?
     private let baseURL: HTTPURL?
     private let acceptsAnyContent: Bool
+    private let policy: PlanPolicy
+    private let headers: RequestHeaders
 
     /// - Parameters:
     ///   - cache: what is there already; nil reads as an empty cache.
     ///   - baseURL: what relative icon URLs are resolved against. Default: nil, they fail.
     ///   - acceptsAnyContent: whether objects that are no images count as cached. Default: false.
-    public init(cache: Cache?, baseURL: HTTPURL? = nil, acceptsAnyContent: Bool = false) {
+    ///   - policy: what is asked for of what is cached or has failed before. Default: what is stale,
+    ///     and what failed permanently more than an hour ago.
+    ///   - headers: what the requests would carry. Default: what they carry by default.
+    public init(
+        cache: Cache?, baseURL: HTTPURL? = nil, acceptsAnyContent: Bool = false,
+        policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders()
+    ) {
         self.cache = cache
         self.baseURL = baseURL
         self.acceptsAnyContent = acceptsAnyContent
+        self.policy = policy
+        self.headers = headers
     }
 
     /// Hands over every entry: first those to be fetched, in the order of the fetch and with the
@@ -27,7 +37,7 @@ public struct Planner: Sendable {
         try Plan.translatingErrors {
             let plan = try Plan(
                 of: manifests, baseURL: baseURL, cache: cache,
-                acceptsAnyContent: acceptsAnyContent, at: nil)
+                acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil)
             try plan.forEachEntryByRank { try $0.forEach(body) }
             try plan.forEachSettledEntry { try $0.forEach(body) }
             try plan.detachIndex()

@@ -1,3 +1,4 @@
+import LarderCache
 import LarderTransfer
 
 /// How a run is to go about its work.
@@ -11,16 +12,44 @@ public struct PrefetchConfiguration: Sendable {
     /// Requests in flight to one scheme, host and port. Default: 6. Where several of them wait, at
     /// most one less than ``maximumConcurrent``, so that none holds every place.
     public var maximumPerHost = 6
-    /// Attempts for each URL, the first included, where a failure may pass. Default: 5.
-    public var attempts = 5
+    /// Requests a second to one scheme, host and port. Default: nil, no limit.
+    public var ratePerHost: Double?
+    /// Which failures are tried again, how often and when.
+    public var retry = RetryPolicy()
     /// Larger bodies are refused. Default: 16 MiB.
     public var maximumObjectBytes: Int64 = 16 << 20
     /// Whether bodies that are no images are stored, too. Default: false.
     public var acceptsAnyContent = false
-    /// How connections are made: time-outs, certificates, refused addresses, User-Agent.
+    /// Whether responses that their origin forbids to store (`no-store`) are stored, too, as always
+    /// stale. Default: false; they are checked and reported only.
+    public var storesUnstorable = false
+    /// What is asked for of what is cached or has failed before.
+    public var policy = PlanPolicy()
+    /// Header fields to be sent. Default: none but those that larder itself needs.
+    public var headers: [HeaderRule] = []
+    /// Whether redirects from https to http are followed. Default: false.
+    public var allowsDowngrade = false
+    /// How connections are made: time-outs, certificates, proxies, refused addresses, User-Agent.
     public var transfer = TransferConfiguration()
+    /// How long to wait for another process that rebuilds the cache's index. Default: not at all.
+    public var lockWait = LockWait.none
     /// How long an interrupted run lets what is in flight finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
+
+    /// What every request for an icon carries.
+    public var requestHeaders: RequestHeaders {
+        RequestHeaders(
+            rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
+    }
+
+    /// A manifest that is fetched as these settings say.
+    public func remoteManifest(_ url: HTTPURL) -> RemoteManifest {
+        var manifest = RemoteManifest(url, transfer: transfer)
+        manifest.retry = retry
+        manifest.headers = headers
+        manifest.allowsDowngrade = allowsDowngrade
+        return manifest
+    }
 
     /// The defaults, for a cache directory.
     public init(cache: String) { self.cache = cache }

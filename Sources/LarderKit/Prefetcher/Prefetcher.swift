@@ -32,11 +32,7 @@ public final class Prefetcher: Sendable {
             let channel = EventChannel()
             let thread = Thread { [self] in
                 channel.finish(
-                    Result {
-                        try Plan.translatingErrors {
-                            channel.send([.finished(try run(manifests, channel))])
-                        }
-                    })
+                    Result { channel.send([.finished(try open(manifests, channel))]) })
             }
             thread.name = "larder.prefetch"
             thread.stackSize = 4 << 20
@@ -57,10 +53,42 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    private func run(_ manifests: [ManifestSource], _ channel: EventChannel) throws -> Report {
-        let start = ContinuousClock.now
-        let cache = try Cache.create(at: configuration.cache)
+    /// Opens the cache and runs over it; leaves word of an index that turns out to be damaged, so that
+    /// the next run rebuilds it.
+    private func open(
+        _ manifests: [ManifestSource], _ channel: EventChannel
+    ) throws -> Report {
+        guard let cache = try openCache() else { return .interrupted }
         defer { cache.close() }
+        if let recovery = cache.recovery { channel.send([.recovered(recovery)]) }
+        do {
+            var report = try Plan.translatingErrors { try run(manifests, cache, channel) }
+            if let failure = report.failure, failure.code == .damaged {
+                report.failure = cache.noteDamage(failure)
+            }
+            return report
+        } catch let error as CacheError where error.code == .damaged {
+            throw cache.noteDamage(error)
+        }
+    }
+
+    /// Nil where the run is cancelled while it waits for another process.
+    private func openCache() throws -> Cache? {
+        var wait = configuration.lockWait
+        let isGivenUp = wait.isCancelled
+        wait.isCancelled = { [self] in isCancelled || isGivenUp() }
+        do {
+            return try Cache.create(at: configuration.cache, wait: wait)
+        } catch {
+            guard error.code == .locked, isCancelled else { throw error }
+            return nil
+        }
+    }
+
+    private func run(
+        _ manifests: [ManifestSource], _ cache: Cache, _ channel: EventChannel
+    ) throws -> Report {
+        let start = ContinuousClock.now
         let store = try cache.store()
         defer { store.close() }
 
@@ -69,25 +97,24 @@ public final class Prefetcher: Sendable {
         do {
             plan = try Plan(
                 of: manifests, baseURL: configuration.baseURL, cache: cache,
-                acceptsAnyContent: configuration.acceptsAnyContent,
-                at: store.scratchPath("plan.sqlite"), isCancelled: { self.isCancelled })
+                acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
+                headers: configuration.requestHeaders, at: store.scratchPath("plan.sqlite"),
+                isCancelled: { self.isCancelled })
         } catch is CancellationError {
-            var report = Report()
-            report.isInterrupted = true
-            return report
+            return .interrupted
         }
         channel.send([.planned(plan.summary)])
         let reporter = Reporter(plan: plan, channel: channel)
         try reporter.reportSettled()
+        try recordUse(of: plan, in: cache)
         try plan.detachIndex()
 
         // Queue → Transfer → Store → Index
         let loop = try TransferLoop(configuration: transferConfiguration)
         defer { loop.shutdown() }
         let stage = FetchStage(
-            loop: loop, store: store, plan: plan,
-            maximumObjectBytes: configuration.maximumObjectBytes,
-            acceptsAnyContent: configuration.acceptsAnyContent)
+            loop: loop, store: store, plan: plan, headers: configuration.requestHeaders,
+            configuration: configuration)
         let queue = try FetchQueue(plan: plan, cache: cache, stage: stage, limits: limits) {
             reporter.report($0)
         }
@@ -101,6 +128,17 @@ public final class Prefetcher: Sendable {
         return try reporter.finish(
             failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
             seconds: (ContinuousClock.now - start) / .seconds(1))
+    }
+
+    /// What is fresh is used by being wanted. A cache that cannot record it is still worth having: the
+    /// run goes on, and ends with that error only where it has something to store.
+    private func recordUse(of plan: Plan, in cache: Cache) throws {
+        do {
+            try plan.forEachUse { objects in
+                if isCancelled { throw CancellationError() }
+                try cache.recordUse(of: objects)
+            }
+        } catch is CacheError, is CancellationError {}
     }
 
     private func fetch(with queue: FetchQueue) throws -> CacheError? {
@@ -121,7 +159,8 @@ public final class Prefetcher: Sendable {
     private var limits: FetchQueue.Limits {
         FetchQueue.Limits(
             concurrent: configuration.maximumConcurrent, perHost: configuration.maximumPerHost,
-            attempts: configuration.attempts, grace: configuration.grace)
+            ratePerHost: configuration.ratePerHost, retry: configuration.retry,
+            allowsDowngrade: configuration.allowsDowngrade, grace: configuration.grace)
     }
 
     private var transferConfiguration: TransferConfiguration {

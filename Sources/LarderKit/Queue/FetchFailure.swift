@@ -9,8 +9,24 @@ public struct FetchFailure: Error, Sendable, Equatable {
     public let message: String
     /// Whether another attempt may succeed.
     public let isTransient: Bool
-    /// Whether the origin did not answer at all.
-    let isSilence: Bool
+    /// The status, where it was one that the failure consists of.
+    let status: Int?
+    /// How long the server asked to be left alone.
+    var retryAfter: Duration?
+
+    /// Whether another attempt is to ask for the bytes whatever the cache has: it lost what it had, or
+    /// the origin vouched for something else.
+    var asksUnconditionally: Bool {
+        [Reason.evicted, .validator].contains { $0.rawValue == code }
+    }
+
+    /// Whether it says something of the resource, to be remembered for later runs, and not of this
+    /// one.
+    var isRemembered: Bool {
+        let ours: [Reason] = [.cancelled, .storage, .evicted]
+        let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]
+        return !(ours.map(\.rawValue) + transfers.map(\.rawValue)).contains(code)
+    }
 
     /// The reasons that neither the transfer nor the image check names.
     enum Reason: String, CaseIterable {
@@ -18,52 +34,57 @@ public struct FetchFailure: Error, Sendable, Equatable {
         case size = "size-mismatch"
         case redirects = "too-many-redirects"
         case badRedirect = "redirect-refused"
+        /// A part of the body was asked for and something else came.
+        case range = "range-mismatch"
+        /// The URL's host was given up, whatever became of the URL itself.
+        case hostUnavailable = "host-unavailable"
+        case validator = "validator-mismatch"
+        case evicted
         case storage
         case cancelled
     }
 
-    init(_ reason: Reason, _ message: String) {
-        self.init(code: reason.rawValue, message: message, isTransient: false)
+    /// The same, where there would be another attempt if there were time for it.
+    var outOfTime: FetchFailure {
+        FetchFailure(
+            code: code, message: message + "; --retry-max-time allows no other attempt",
+            isTransient: false, status: status)
     }
 
-    init(code: String, message: String, isTransient: Bool, isSilence: Bool = false) {
+    /// Whether a server has said by it that it has too much to do.
+    var isOverload: Bool { status.map(RetryPolicy.overloadStatuses.contains) ?? false }
+
+    init(_ reason: Reason, _ message: String) {
+        let isTransient = [.range, .validator, .evicted].contains(reason)
+        self.init(code: reason.rawValue, message: message, isTransient: isTransient)
+    }
+
+    init(code: String, message: String, isTransient: Bool, status: Int? = nil) {
         self.code = code
         self.message = message
         self.isTransient = isTransient
-        self.isSilence = isSilence
+        self.status = status
     }
 
-    /// A status other than the ones that carry an icon. 5xx answers may pass, but for those that
-    /// say "never".
-    init(status: Int) {
-        let isTransient = (500...599).contains(status) && ![501, 505, 511].contains(status)
+    /// A status other than the ones that carry an icon.
+    init(status: Int, retryAfter: Duration? = nil) {
         self.init(
             code: "http-\(status)", message: "the server answered with status \(status)",
-            isTransient: isTransient || [408, 425, 429].contains(status))
+            isTransient: RetryPolicy.retriedStatuses.contains(status), status: status)
+        self.retryAfter = retryAfter
     }
 
     init(_ error: TransferError) {
-        let isTransient =
-            switch error.code {
-            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-                .timeout, .bodyTruncated, .connectionLost:
-                true
-            default: false
-            }
-        let isSilence =
-            switch error.code {
-            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-                .timeout:
-                true
-            default: false
-            }
         self.init(
-            code: error.code.rawValue, message: error.message, isTransient: isTransient,
-            isSilence: isSilence)
+            code: error.code.rawValue, message: error.message,
+            isTransient: RetryPolicy.isRetried(error.code))
     }
 
-    init(_ fault: ImageFault) {
-        self.init(code: fault.code.rawValue, message: fault.message, isTransient: false)
+    /// - Parameter mayBeCut: whether nothing told where the body was to end.
+    init(_ fault: ImageFault, mayBeCut: Bool) {
+        self.init(
+            code: fault.code.rawValue, message: fault.message,
+            isTransient: mayBeCut && fault.code == .truncated)
     }
 
     init(_ error: CacheError) {

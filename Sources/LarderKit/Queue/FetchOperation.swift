@@ -16,28 +16,29 @@ final class FetchOperation: Operation, @unchecked Sendable {
         /// Staged, and handed to the store.
         case deposited
         /// Another request is to be made.
-        case redirect(String)
+        case redirect(String, freshUntil: Date)
         case failed(FetchFailure)
+        /// Nothing was asked: the origin wants to be left alone for now.
+        case held
         /// The cache itself failed: the run cannot go on.
         case broken(CacheError)
-
-        /// Whether the origin did not answer at all.
-        var isSilence: Bool {
-            if case .failed(let failure) = self { failure.isSilence } else { false }
-        }
     }
 
-    let fetch: Fetch
-    /// The place of its origin's cursor in the queue.
-    let cursor: Int
+    private let fetch: Fetch
+    private let cursor: Int
     private let stage: FetchStage
-    private let onTransferEnd: @Sendable (FetchOperation) -> Void
-    private let onEnd: @Sendable (FetchOperation, Outcome) -> Void
+    private let holds: HostHolds
+    private let onTransferEnd: @Sendable (HostSign) -> Void
+    private let onEnd: @Sendable (Outcome) -> Void
     private let state = Mutex(State())
 
     private struct State {
         var phase = Phase.waiting
         var transfer: TransferID?
+        /// What an interrupted transfer left, until a response decides about it.
+        var partial: PartialBody?
+        /// What its response said, once the rest of it comes.
+        var resumed: Validators?
         var head: ResponseHead?
         var body: StagedBody?
         /// Why the response was stopped on our side.
@@ -47,16 +48,19 @@ final class FetchOperation: Operation, @unchecked Sendable {
     private enum Phase { case waiting, executing, finished }
 
     /// - Parameters:
-    ///   - onTransferEnd: called when the connection is free again, before the bytes are checked.
+    ///   - cursor: the place of the fetch's origin in the schedule.
+    ///   - onTransferEnd: called once, when the connection is free again, before the bytes are
+    ///     checked.
     ///   - onEnd: called once, before the operation finishes.
     init(
-        _ fetch: Fetch, cursor: Int, stage: FetchStage,
-        onTransferEnd: @escaping @Sendable (FetchOperation) -> Void,
-        onEnd: @escaping @Sendable (FetchOperation, Outcome) -> Void
+        _ fetch: Fetch, cursor: Int, stage: FetchStage, holds: HostHolds,
+        onTransferEnd: @escaping @Sendable (HostSign) -> Void,
+        onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.fetch = fetch
         self.cursor = cursor
         self.stage = stage
+        self.holds = holds
         self.onTransferEnd = onTransferEnd
         self.onEnd = onEnd
         super.init()
@@ -69,8 +73,12 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
     override func start() {
         move(to: .executing)
-        guard !isCancelled else { return end(.failed(Self.cancellation)) }
-        let id = stage.loop.start(stage.request(for: fetch), receiver: self)
+        if isCancelled { return endUnasked(.failed(Self.cancellation)) }
+        if holds.end(of: cursor) != nil { return endUnasked(.held) }
+        let partial = stage.takePartial(of: fetch)
+        state.withLock { $0.partial = partial }
+        let id = stage.loop.start(
+            stage.request(for: fetch, continuing: partial), receiver: self)
         state.withLock { $0.transfer = id }
         // A cancellation between the two lines above saw no transfer to cancel.
         if isCancelled { stage.loop.cancel(id) }
@@ -83,8 +91,13 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
     private static let cancellation = FetchFailure(.cancelled, "interrupted")
 
+    private func endUnasked(_ outcome: Outcome) {
+        onTransferEnd(.none)
+        end(outcome)
+    }
+
     private func end(_ outcome: Outcome) {
-        onEnd(self, outcome)
+        onEnd(outcome)
         move(to: .finished)
     }
 
@@ -111,9 +124,21 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
 extension FetchOperation: TransferReceiver {
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
-        let verdict = stage.verdict(on: head, for: fetch)
-        let body = verdict == nil && head.status != 304 ? stage.newBody(for: id) : nil
+        let partial = state.withLock { $0.partial }
+        var verdict = stage.verdict(on: head, for: fetch, continuing: partial)
+        var body: StagedBody?
+        if verdict == nil, head.status != 304 {
+            do throws(CacheError) {
+                body = try stage.newBody(
+                    for: id, continuing: head.status == 206 ? partial : nil)
+            } catch {
+                verdict = .broken(error)
+            }
+        }
         state.withLock { state in
+            // Another version's beginning is of no use; any other answer says nothing about it.
+            if [200, 203, 206, 404, 410, 416].contains(head.status) { state.partial = nil }
+            if body != nil, head.status == 206 { state.resumed = partial?.fields }
             state.head = head
             state.body = body
             state.verdict = verdict
@@ -136,23 +161,41 @@ extension FetchOperation: TransferReceiver {
     }
 
     func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
-        onTransferEnd(self)
-        let (verdict, head, body) = state.withLock { state in
-            defer { state.body = nil }
-            return (state.verdict, state.head, state.body)
+        let state = state.withLock { state in
+            defer { (state.body, state.partial) = (nil, nil) }
+            return state
         }
+        let error: TransferError? = if case .failure(let error) = result { error } else { nil }
+        let sign = HostSign(head: state.head, error: error)
+        // Before the queue can start another operation of this origin.
+        if case .held(let delay, let since, _) = sign { holds.hold(cursor, until: since + delay) }
+        onTransferEnd(sign)
         // Off the loop thread: what follows checks bytes and writes files.
         stage.work.async { [self] in
-            if let verdict { return end(verdict) }
+            state.partial?.putBack()
+            if let verdict = state.verdict { return end(verdict) }
             switch result {
+            case .failure(let error) where error.code == .outOfFiles:
+                // Nor is there one for anything else.
+                end(.broken(CacheError("connect", subject: "\(fetch.url)", errno: EMFILE)))
             case .failure(let error):
-                end(.failed(FetchFailure(error)))
+                interrupted(FetchFailure(error), state)
             case .success(let metrics):
-                guard let head else { return end(.failed(Self.cancellation)) }
-                stage.deposit(fetch, head: head, body: body, metrics: metrics) { outcome in
-                    self.end(outcome)
+                guard let head = state.head else { return end(.failed(Self.cancellation)) }
+                if let body = state.body, let failure = stage.lengthFailure(of: body, head) {
+                    return interrupted(failure, state)
                 }
+                stage.deposit(
+                    fetch, head: head, body: state.body, resumed: state.resumed, metrics: metrics
+                ) { self.end($0) }
             }
         }
+    }
+
+    private func interrupted(_ failure: FetchFailure, _ state: State) {
+        if let head = state.head, let body = state.body, failure.isTransient || isCancelled {
+            stage.keep(body, of: fetch, head: head, resumed: state.resumed)
+        }
+        end(.failed(failure))
     }
 }

@@ -1,15 +1,11 @@
 import Foundation
-import HeapModule
 import LarderCache
 import LarderTransfer
 
 /// Feeds an `OperationQueue` from a plan, through a bounded window.
 ///
-/// Only what could start now becomes an operation: the window holds twice the maximum
-/// concurrency, and no more of one origin than may be asked of it at once. Next is the URL with
-/// the highest priority; among equals an origin that answers before one that last did not, then the
-/// one with the fewest requests in flight, so that one at the head of the manifest never starves
-/// the others; then manifest order.
+/// Only what could start now becomes an operation, in the order of the ``HostSchedule``; the window
+/// holds twice the maximum concurrency, so that the next ones are at hand when a place is free.
 final class FetchQueue: @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
@@ -17,15 +13,18 @@ final class FetchQueue: @unchecked Sendable {
     struct Limits: Sendable {
         let concurrent: Int
         let perHost: Int
-        let attempts: Int
+        /// Requests a second to one origin; nil for no limit.
+        let ratePerHost: Double?
+        let retry: RetryPolicy
+        /// Whether a redirect may lead from https to http.
+        let allowsDowngrade: Bool
         /// How long an interrupted run lets what is in flight finish.
         let grace: Duration
     }
 
-    /// Planned fetches held in memory for all origins together.
-    private static let readAhead = 16_384
+    /// Failures of origins that were given up and are on their way to the report, at most.
+    private static let failuresAhead = 1024
 
-    private let plan: Plan
     private let cache: Cache
     private let stage: FetchStage
     private let limits: Limits
@@ -33,15 +32,14 @@ final class FetchQueue: @unchecked Sendable {
     private let operations = OperationQueue()
     private let feeder = DispatchQueue(label: "larder.feeder")
     private let idle = DispatchSemaphore(value: 0)
-    private let pageSize: Int
-    private let perHost: Int
+    private let timer: any DispatchSourceTimer
+    private let holds = HostHolds()
+    private let window: Int
 
-    private var cursors: [HostCursor] = []
-    private var cursorNumbers: [String: Int] = [:]
-    private var ready = Heap<ReadyHost>()
-    private var versions: [Int] = []
+    private var schedule: HostSchedule
     private var running = 0
-    private var delayed = 0
+    private var failuresUnderWay = 0
+    private var alarm: ContinuousClock.Instant?
     private var isStopping = false
     private var failure: (any Error)?
 
@@ -51,41 +49,40 @@ final class FetchQueue: @unchecked Sendable {
         plan: Plan, cache: Cache, stage: FetchStage, limits: Limits,
         report: @escaping @Sendable ([FetchResult]) -> Void
     ) throws {
-        self.plan = plan
         self.cache = cache
         self.stage = stage
         self.limits = limits
         self.report = report
         operations.maxConcurrentOperationCount = limits.concurrent
-        pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
-        // Where there are several origins, one that does not answer must not hold every place. A
-        // single place cannot be shared: it goes by priority alone.
-        perHost =
-            plan.origins.count > 1 && limits.concurrent > 1
-            ? min(limits.perHost, limits.concurrent - 1) : limits.perHost
-        let planned = Set(try plan.pendingOrigins())
-        for (number, origin) in plan.origins.enumerated() {
-            cursors.append(
-                HostCursor(
-                    origin: number, isPlanned: planned.contains(number), pageSize: pageSize))
-            versions.append(0)
-            cursorNumbers[origin] = number
+        // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
+        window = limits.ratePerHost == nil ? 2 * limits.concurrent : limits.concurrent
+        schedule = try HostSchedule(
+            plan: plan, concurrent: limits.concurrent, perHost: limits.perHost,
+            interval: limits.ratePerHost.map { .seconds(1 / $0) })
+        timer = DispatchSource.makeTimerSource(queue: feeder)
+        timer.setEventHandler { [weak self] in
+            self?.alarm = nil
+            self?.feed()
         }
+        timer.resume()
     }
+
+    deinit { timer.cancel() }
 
     /// Fetches all that the plan wants; returns when everything is committed and reported.
     ///
     /// - Throws: what broke the cache or the plan; what was stored before is kept.
     func run() throws {
         feeder.async { [self] in
-            for number in cursors.indices { announce(number) }
+            attempt { try schedule.begin() }
             feed()
         }
-        // A commit may send fetches back (their object was evicted meanwhile): look again after it.
+        // A commit may send fetches back (their object was evicted meanwhile), or leave failures to
+        // be reported: look again after it.
         repeat {
             idle.wait()
             stage.flush()
-        } while !feeder.sync { isIdle }
+        } while !feeder.sync { isIdle && failuresUnderWay == 0 }
         if let failure = feeder.sync(execute: { failure }) { throw failure }
     }
 
@@ -111,35 +108,71 @@ final class FetchQueue: @unchecked Sendable {
             case .success:
                 results.append(result)
             case .failure(let error) where error.code == .missing:
-                let failure = FetchFailure(
-                    code: "evicted", message: error.description, isTransient: true)
+                let failure = FetchFailure(.evicted, error.description)
                 feeder.async { [self] in retry(fetch, after: failure) }
             case .failure(let error):
+                // What failed has failed, remembered or not.
+                if case .failure = result.result { results.append(result) }
                 feeder.async { [self] in breakOff(error) }
             }
         }
-        if !results.isEmpty { report(results) }
+        if !results.isEmpty { hand(over: results) }
+    }
+
+    /// Reports, and makes room for more failures.
+    private func hand(over results: [FetchResult]) {
+        report(results)
+        let failures = results.count { if case .failure = $0.result { true } else { false } }
+        guard failures > 0 else { return }
+        feeder.async { [self] in
+            failuresUnderWay -= failures
+            feed()
+        }
     }
 
     // MARK: - On the feeder's queue
 
-    private var isIdle: Bool { running == 0 && delayed == 0 && (isStopping || ready.isEmpty) }
+    private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
 
+    /// Starts what may start now, and sees to being called again when something else may.
     private func feed() {
-        while !isStopping, running < 2 * limits.concurrent, let next = ready.popMin() {
-            guard next.version == versions[next.cursor] else { continue }
-            do {
-                guard let head = try cursors[next.cursor].head(from: plan) else { continue }
-                cursors[next.cursor].removeHead()
-                start(try fetch(head), cursor: next.cursor)
-            } catch {
-                breakOff(error)
+        attempt {
+            while !isStopping, running < window, let (head, cursor) = try schedule.next() {
+                let fetch = try fetch(head)
+                if let failure = fetch.lastFailure, fetch.redirects == 0,
+                    ContinuousClock.now - fetch.start > limits.retry.maximumTime
+                {
+                    // Its host was held back after this attempt had been granted.
+                    try schedule.ended(cursor)
+                    fail(fetch, failure.outOfTime, attempts: fetch.attemptsBegun)
+                } else {
+                    start(fetch, cursor: cursor)
+                }
             }
-            announce(next.cursor)
+            while !isStopping, failuresUnderWay < Self.failuresAhead,
+                let (head, failure) = try schedule.nextGivenUp()
+            {
+                let fetch = try fetch(head)
+                fail(fetch, failure, attempts: fetch.attemptsBegun)
+            }
         }
-        // Entries of the heap that are out of date hide that nothing is left.
-        while let next = ready.min, next.version != versions[next.cursor] { ready.removeMin() }
+        setAlarm()
         if isIdle { idle.signal() }
+    }
+
+    private func setAlarm() {
+        // In a full window nothing may start: whatever makes room looks again.
+        guard !isStopping, running < window, let next = schedule.nextInstant, next != alarm else {
+            return
+        }
+        alarm = next
+        let delay = max(.zero, next - .now)
+        timer.schedule(deadline: .now() + delay / .seconds(1), leeway: .milliseconds(1))
+    }
+
+    /// Runs what may fail for a reason that ends the run.
+    private func attempt(_ body: () throws -> Void) {
+        do { try body() } catch { breakOff(error) }
     }
 
     private func fetch(_ head: HostCursor.Head) throws -> Fetch {
@@ -150,103 +183,90 @@ final class FetchQueue: @unchecked Sendable {
             let known = planned.status == .stale ? try cache.resource(planned.key) : nil
             // A key's URL may have changed, and the validators are the old one's.
             return Fetch(
-                planned, url: try HTTPURL(planned.url),
+                planned, url: try planned.target,
                 known: known?.url == planned.url ? known : nil)
         }
     }
 
     private func start(_ fetch: Fetch, cursor: Int) {
         running += 1
-        cursors[cursor].inFlight += 1
         operations.addOperation(
             FetchOperation(
-                fetch, cursor: cursor, stage: stage,
-                onTransferEnd: { [self] operation in
+                fetch, cursor: cursor, stage: stage, holds: holds,
+                onTransferEnd: { [self] sign in
                     feeder.async { [self] in
-                        cursors[operation.cursor].inFlight -= 1
-                        announce(operation.cursor)
+                        attempt {
+                            let patience = limits.retry.maximumTime
+                            try schedule.note(sign, of: cursor, patience: patience)
+                            try schedule.ended(cursor)
+                        }
                         feed()
                     }
                 },
-                onEnd: { [self] operation, outcome in
+                onEnd: { [self] outcome in
                     feeder.async { [self] in
                         running -= 1
-                        cursors[operation.cursor].isSilent = outcome.isSilence
-                        settle(operation.fetch, outcome)
+                        attempt { try settle(fetch, outcome, cursor: cursor) }
                         feed()
                     }
                 }))
     }
 
-    /// Puts an origin that can start a fetch in its place among the others.
-    private func announce(_ number: Int) {
-        versions[number] += 1
-        guard cursors[number].inFlight < perHost else { return }
-        do {
-            guard let head = try cursors[number].head(from: plan) else { return }
-            let planned =
-                switch head {
-                case .planned(let planned): planned
-                case .returned(let fetch): fetch.planned
-                }
-            ready.insert(
-                ReadyHost(
-                    cursor: number, version: versions[number], priority: planned.priority,
-                    isSilent: cursors[number].isSilent,
-                    inFlight: cursors[number].inFlight, rank: planned.rank))
-        } catch {
-            breakOff(error)
-        }
-    }
-
-    private func settle(_ fetch: Fetch, _ outcome: FetchOperation.Outcome) {
+    private func settle(
+        _ fetch: Fetch, _ outcome: FetchOperation.Outcome, cursor: Int
+    ) throws {
         switch outcome {
         case .deposited: break
-        case .redirect(let location):
-            switch fetch.redirected(to: location) {
-            case .success(let next): put(back: next)
+        case .redirect(let location, let freshUntil):
+            switch fetch.redirected(
+                to: location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)
+            {
+            case .success(let next): try schedule.put(back: next)
             case .failure(let failure): fail(fetch, failure)
             }
-        case .failed(let failure): retry(fetch, after: failure)
+        case .held: try schedule.put(back: fetch)
+        case .failed(let failure): retry(fetch, after: failure, cursor: cursor)
         case .broken(let error): breakOff(error)
         }
     }
 
-    private func retry(_ fetch: Fetch, after failure: FetchFailure) {
+    /// - Parameter cursor: of the origin that the failure came from, where it came from one.
+    private func retry(_ fetch: Fetch, after failure: FetchFailure, cursor: Int? = nil) {
         // A fetch that an interruption ended is unfinished, not failed.
         if isStopping, failure.isTransient || failure.code == FetchFailure.Reason.cancelled.rawValue
         {
             return
         }
-        guard failure.isTransient, fetch.attempt < limits.attempts,
-            let url = try? HTTPURL(fetch.planned.url)
-        else { return fail(fetch, failure) }
-        let next = fetch.again(from: url, unconditionally: failure.code == "evicted")
-        delayed += 1
-        feeder.asyncAfter(deadline: .now() + next.backOff / .seconds(1)) { [self] in
-            guard !isStopping else { return }
-            delayed -= 1
-            put(back: next)
-            feed()
+        guard failure.isTransient, let url = try? fetch.planned.target else {
+            return fail(fetch, failure)
         }
+        if let cursor, let reason = schedule.failure(of: cursor) { return fail(fetch, reason) }
+        let policy = limits.retry
+        guard fetch.attempt < policy.attempts else { return fail(fetch, failure) }
+        var instant =
+            ContinuousClock.now
+            + policy.delay(afterFailures: fetch.attempt, isOverload: failure.isOverload)
+        if let hold = cursor.flatMap({ schedule.hold(of: $0) }) { instant = max(instant, hold) }
+        guard instant - fetch.start <= policy.maximumTime else {
+            return fail(fetch, failure.outOfTime)
+        }
+        schedule.put(
+            back: fetch.again(from: url, after: failure), at: instant)
+        feed()
     }
 
-    private func put(back fetch: Fetch) {
-        let number = cursorNumbers[fetch.url.origin] ?? cursors.count
-        if number == cursors.count {
-            cursorNumbers[fetch.url.origin] = number
-            cursors.append(HostCursor(origin: number, isPlanned: false, pageSize: 1))
-            versions.append(0)
-        }
-        cursors[number].put(back: fetch)
-        announce(number)
-    }
-
-    private func fail(_ fetch: Fetch, _ failure: FetchFailure) {
+    /// - Parameter attempts: how many were begun, where the last one was not.
+    private func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
         let result = FetchResult(
             id: fetch.planned.id, result: .failure(failure), expectations: [],
-            attempts: fetch.attempt, seconds: fetch.elapsed)
-        stage.afterCommits { [report] in report([result]) }
+            attempts: attempts ?? fetch.attempt, seconds: fetch.elapsed)
+        failuresUnderWay += 1
+        // What was never asked for has not failed by itself.
+        if failure.isRemembered, attempts != 0 {
+            stage.remember(failure, of: fetch, result)
+        } else {
+            stage.afterCommits { [self] in hand(over: [result]) }
+        }
     }
 
     private func breakOff(_ error: any Error) {
@@ -257,26 +277,6 @@ final class FetchQueue: @unchecked Sendable {
 
     private func stopFeeding() {
         isStopping = true
-        // What waits for another attempt will not get it.
-        delayed = 0
         if isIdle { idle.signal() }
-    }
-}
-
-/// An origin that can start a fetch, in the order in which origins are to be served.
-private struct ReadyHost: Comparable {
-    let cursor: Int
-    /// Out of date where the cursor has a newer one.
-    let version: Int
-    let priority: Int
-    let isSilent: Bool
-    let inFlight: Int
-    let rank: Int64
-
-    static func < (left: ReadyHost, right: ReadyHost) -> Bool {
-        if left.priority != right.priority { return left.priority > right.priority }
-        if left.isSilent != right.isSilent { return right.isSilent }
-        if left.inFlight != right.inFlight { return left.inFlight < right.inFlight }
-        return left.rank < right.rank
     }
 }

@@ -11,50 +11,139 @@ final class FetchStage: Sendable {
     let work = DispatchQueue(label: "larder.stage", attributes: .concurrent)
     private let store: Store
     private let plan: Plan
+    private let headers: RequestHeaders
+    private let revalidation: Revalidation
     private let maximumObjectBytes: Int64
     private let acceptsAnyContent: Bool
+    private let storesUnstorable: Bool
     /// What was handed to the store and is not yet reported, by the fetch's id.
     private let deposited = Mutex<[Int64: (Fetch, FetchResult)]>([:])
     private let received = Atomic<Int64>(0)
 
     init(
-        loop: TransferLoop, store: Store, plan: Plan, maximumObjectBytes: Int64,
-        acceptsAnyContent: Bool
+        loop: TransferLoop, store: Store, plan: Plan, headers: RequestHeaders,
+        configuration: PrefetchConfiguration
     ) {
         self.loop = loop
         self.store = store
         self.plan = plan
-        self.maximumObjectBytes = maximumObjectBytes
-        self.acceptsAnyContent = acceptsAnyContent
+        self.headers = headers
+        revalidation = configuration.policy.revalidation
+        maximumObjectBytes = configuration.maximumObjectBytes
+        acceptsAnyContent = configuration.acceptsAnyContent
+        storesUnstorable = configuration.storesUnstorable
     }
 
-    func request(for fetch: Fetch) -> TransferRequest {
-        var headers = [("Accept", "image/*,*/*;q=0.8")]
-        // RFC 9111, section 4.3.1: send every validator there is.
-        if let etag = fetch.known?.validators.etag { headers.append(("If-None-Match", etag)) }
-        if let date = fetch.known?.validators.lastModified {
-            headers.append(("If-Modified-Since", date))
-        }
+    /// - Parameter partial: the beginning of the body, where there is one to go on with.
+    func request(for fetch: Fetch, continuing partial: PartialBody?) -> TransferRequest {
+        var fields = sentHeaders(for: fetch)
+        fields += partial.map(Resumption.headers) ?? conditions(of: fetch)
+        // End to end: caches on the way must ask, too, and may still answer 304, which no-cache would
+        // keep many from (RFC 9111, section 5.2.1.1).
+        if revalidation == .always { fields.append(("Cache-Control", "max-age=0")) }
         return TransferRequest(
-            url: fetch.url, headers: headers, maximumBodyBytes: maximumObjectBytes)
+            url: fetch.url, headers: fields, maximumBodyBytes: maximumObjectBytes,
+            usesStoredCredentials: fetch.isAtOwnOrigin)
     }
 
-    func newBody(for transfer: TransferID) -> StagedBody {
-        store.newBody { [loop] in loop.resume(transfer) }
+    /// What makes the request for a fetch conditional; none where every answer is news.
+    private func conditions(of fetch: Fetch) -> [(name: String, value: String)] {
+        guard let known = fetch.askedAbout else { return [] }
+        // What anything at all selects matches no request (RFC 9111, section 4.1).
+        let isAny = known.validators.vary.map { Vary($0).isAny } ?? false
+        return known.validators.conditions(
+            sameVariant: !isAny && variant(known.validators, fetch) == known.variant)
+    }
+
+    /// Which variant of a response with these fields the request for a fetch selects.
+    private func variant(_ validators: Validators, _ fetch: Fetch) -> Digest? {
+        validators.vary.flatMap {
+            Vary($0).variant(
+                for: headers.selecting(
+                    for: fetch.url, isRedirected: !fetch.isAtOwnOrigin,
+                    hasCredentials: fetch.url.credentials != nil))
+        }
+    }
+
+    private func sentHeaders(for fetch: Fetch) -> [(name: String, value: String)] {
+        headers.sent(to: fetch.url, isRedirected: !fetch.isAtOwnOrigin)
+    }
+
+    /// The beginning of a fetch's body that an interrupted transfer left.
+    func takePartial(of fetch: Fetch) -> PartialBody? { store.takePartial(of: fetch.url.string) }
+
+    /// Where a response's body goes, after a partial one's bytes if it is the rest of that.
+    func newBody(
+        for transfer: TransferID, continuing partial: PartialBody?
+    ) throws(CacheError) -> StagedBody {
+        guard let partial else { return store.newBody { [loop] in loop.resume(transfer) } }
+        return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
+    }
+
+    /// Keeps what came of an interrupted body where its rest can be asked for.
+    ///
+    /// - Parameter resumed: what the response said whose body this one goes on with.
+    func keep(
+        _ body: StagedBody, of fetch: Fetch, head: ResponseHead, resumed: Validators?
+    ) {
+        let fields = validators(of: head, resumed: resumed)
+        guard body.count > StagedBody.memoryLimit,
+            let validator = Resumption.validator(of: head, fields),
+            storesUnstorable || !CacheControl(fields.cacheControl).isNoStore
+        else { return }
+        store.keep(
+            body, of: fetch.url.string, validator: validator, fields: fields,
+            totalBytes: Resumption.totalBytes(head))
+    }
+
+    private func validators(of head: ResponseHead, resumed: Validators?) -> Validators {
+        let fields = Validators(head.headers.all)
+        return resumed.map(fields.completed) ?? fields
+    }
+
+    /// What is wrong with the length of a body whose last part has come; nil where nothing is.
+    func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> FetchFailure? {
+        guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
+        else {
+            return nil
+        }
+        let message = "\(body.count) of \(total) bytes came"
+        return body.count < total
+            ? FetchFailure(TransferError(code: .bodyTruncated, message: message))
+            : FetchFailure(.range, message)
     }
 
     /// What a response's head already decides; nil where its body is wanted.
-    func verdict(on head: ResponseHead, for fetch: Fetch) -> FetchOperation.Outcome? {
+    func verdict(
+        on head: ResponseHead, for fetch: Fetch, continuing partial: PartialBody?
+    ) -> FetchOperation.Outcome? {
         switch head.status {
         case 200, 203:
             return nil
-        case 304 where fetch.known != nil:
+        case 304 where partial == nil && !conditions(of: fetch).isEmpty:
             return nil
-        case 301, 302, 303, 307, 308:
+        case 206, 416:
+            guard let partial else { return .failed(FetchFailure(status: head.status)) }
+            guard Resumption.isRest(of: partial, head) else {
+                return .failed(
+                    FetchFailure(
+                        .range, "the server did not send the rest of the body that was asked for"))
+            }
+            guard Resumption.totalBytes(head) ?? 0 <= maximumObjectBytes else {
+                return .failed(
+                    FetchFailure(
+                        TransferError(
+                            code: .tooLarge,
+                            message:
+                                "the body is longer than the \(maximumObjectBytes) bytes allowed"
+                        )))
+            }
+            return nil
+        case let status where Redirect.statuses.contains(status):
             guard let location = head.headers[first: "Location"] else {
                 return .failed(FetchFailure(.badRedirect, "redirected without a Location"))
             }
-            return .redirect(location)
+            return .redirect(location, freshUntil: Freshness.expiry(ofRedirect: head))
         default:
             return .failed(FetchFailure(status: head.status))
         }
@@ -62,36 +151,60 @@ final class FetchStage: Sendable {
 
     /// Takes a whole body: digest, check, stage, and hand over to the store.
     ///
-    /// - Parameter done: called once, when the store has room for another.
+    /// - Parameters:
+    ///   - resumed: what the response said whose body this one goes on with.
+    ///   - done: called once, when the store has room for another.
     func deposit(
-        _ fetch: Fetch, head: ResponseHead, body: StagedBody?, metrics: TransferMetrics,
+        _ fetch: Fetch, head: ResponseHead, body: StagedBody?, resumed: Validators?,
+        metrics: TransferMetrics,
         done: @escaping @Sendable (FetchOperation.Outcome) -> Void
     ) {
         do {
-            let (content, success, expectations) = try settle(fetch, body: body)
+            var validators = validators(of: head, resumed: resumed)
+            let mayStore =
+                storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
+            let (content, success, expectations) = try settle(
+                fetch, validators, body: body, mayStore: mayStore)
             let result = FetchResult(
                 id: fetch.planned.id, result: .success(success), expectations: expectations,
                 attempts: fetch.attempt, seconds: fetch.elapsed)
             deposited.withLock { $0[fetch.planned.id] = (fetch, result) }
-            var validators = Validators(head.headers)
-            if success.isRevalidation, let known = fetch.known {
+            if success.isRevalidation, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
             store.add(
                 Deposit(
                     token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
-                    validators: validators, receivedAt: Date(), content: content)
+                    responseURL: fetch.url.string, validators: validators,
+                    variant: variant(validators, fetch),
+                    redirectsFreshUntil: fetch.redirectsFreshUntil, receivedAt: Date(),
+                    delay: metrics.total / .seconds(1), content: content)
             ) { done(.deposited) }
         } catch let failure as FetchFailure {
             done(.failed(failure))
         } catch let fault as ImageFault {
-            done(.failed(FetchFailure(fault)))
+            // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
+            let isFramed =
+                head.headers[first: "Content-Length"] != nil
+                || head.headers[first: "Transfer-Encoding"] != nil
+                || !head.protocolVersion.hasPrefix("1.")
+            done(.failed(FetchFailure(fault, mayBeCut: !isFramed)))
         } catch let error as CacheError {
             done(.broken(error))
         } catch {
             done(
                 .broken(CacheError(.unusable, subject: fetch.url.description, message: "\(error)")))
         }
+    }
+
+    /// Has a failure remembered, and reported in turn with what is stored.
+    func remember(_ failure: FetchFailure, of fetch: Fetch, _ result: FetchResult) {
+        deposited.withLock { $0[fetch.planned.id] = (fetch, result) }
+        store.add(
+            Deposit(
+                token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
+                receivedAt: Date(), content: .failed(code: failure.code, status: failure.status))
+        ) {}
     }
 
     /// What is known of a fetch whose batch was committed.
@@ -113,14 +226,21 @@ final class FetchStage: Sendable {
     }
 
     private func settle(
-        _ fetch: Fetch, body: StagedBody?
+        _ fetch: Fetch, _ validators: Validators, body: StagedBody?, mayStore: Bool
     ) throws -> (Deposit.Content, FetchResult.Success, [Expectation]) {
         guard let body else {
-            guard let object = fetch.known?.object else { throw FetchFailure(status: 304) }
+            guard let known = fetch.askedAbout else { throw FetchFailure(status: 304) }
+            guard validators.vouch(for: known.validators) else {
+                throw FetchFailure(
+                    .validator,
+                    "the server says that another version than the cached has not changed")
+            }
+            let object = known.object
             let success = FetchResult.Success(
                 digest: object.digest, size: object.size, attributes: object.attributes,
-                isRevalidation: true)
-            return (.unchanged(object.digest), success, [])
+                isRevalidation: true, isStored: true)
+            // Where it forbids to store, it vouches for the bytes, and of itself nothing is kept.
+            return (mayStore ? .unchanged(object.digest) : .kept(object.digest), success, [])
         }
         let digest = try body.finish()
         let expectations =
@@ -132,9 +252,11 @@ final class FetchStage: Sendable {
             throw refusal
         }
         let attributes = try inspect(body)
-        let staged = try store.stage(body, digest: digest, attributes: attributes)
         let success = FetchResult.Success(
-            digest: digest, size: body.count, attributes: attributes, isRevalidation: false)
+            digest: digest, size: body.count, attributes: attributes, isRevalidation: false,
+            isStored: mayStore)
+        guard mayStore else { return (.unstored, success, expectations) }
+        let staged = try store.stage(body, digest: digest, attributes: attributes)
         return (.staged(staged), success, expectations)
     }
 
@@ -146,19 +268,5 @@ final class FetchStage: Sendable {
         } catch is ImageFault where acceptsAnyContent {
             return ObjectAttributes()
         }
-    }
-}
-
-extension Validators {
-    /// The fields of a response that freshness and revalidation rest on.
-    init(_ headers: HeaderFields) {
-        self.init()
-        etag = headers[first: "ETag"]
-        lastModified = headers[first: "Last-Modified"]
-        date = headers[first: "Date"]
-        age = headers[first: "Age"].flatMap(TimeInterval.init)
-        let directives = headers.all("Cache-Control")
-        cacheControl = directives.isEmpty ? nil : directives.joined(separator: ", ")
-        expires = headers[first: "Expires"]
     }
 }

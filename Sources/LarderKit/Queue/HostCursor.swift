@@ -2,11 +2,29 @@
 ///
 /// One for each origin, so that a slow or waiting one at the head of the manifest holds up nobody.
 struct HostCursor {
+    /// So many URLs may wait for another attempt before no other one of the origin has its first: all of
+    /// them are in memory.
+    private static let mostWaiting = 1024
+
     let origin: Int
+    /// Fetches that wait for the time of another attempt.
+    var waiting = 0
     /// Operations between their place in the queue and the end of their transfer.
     var inFlight = 0
+    /// The origin asked to be left alone until this instant.
+    private(set) var heldUntil: ContinuousClock.Instant?
+    /// The limit of requests a second lets nothing begin before this instant.
+    var nextStart: ContinuousClock.Instant?
+    /// Nothing may begin before this instant.
+    var notBefore: ContinuousClock.Instant? {
+        [heldUntil, nextStart].compactMap(\.self).max()
+    }
     /// Whether the last request got no answer at all.
-    var isSilent = false
+    private(set) var isSilent = false
+    /// Why nothing is to be asked of the origin any more.
+    private(set) var failure: FetchFailure?
+    /// Since when no request has had an answer that was of use.
+    private var troubleBegan: ContinuousClock.Instant?
     /// Fetches that begin again: attempts, and redirects that lead here. By priority, then rank;
     /// among planned ones of their own priority they go first.
     private var returned: [Fetch] = []
@@ -27,6 +45,52 @@ struct HostCursor {
     enum Head {
         case planned(PlannedFetch)
         case returned(Fetch)
+
+        var planned: PlannedFetch {
+            switch self {
+            case .planned(let planned): planned
+            case .returned(let fetch): fetch.planned
+            }
+        }
+    }
+
+    /// Takes note of how the origin took a request, and gives it up where it has been in trouble, or
+    /// asks to be left alone, for longer than `patience`: a run must come to its end.
+    mutating func note(_ sign: HostSign, patience: Duration) {
+        let now = ContinuousClock.now
+        switch sign {
+        case .none: break
+        case .answered:
+            (isSilent, troubleBegan) = (false, nil)
+        case .silent:
+            isSilent = true
+            let began = troubleBegan ?? now
+            troubleBegan = began
+            if now - began > patience { giveUp("does not answer, for \(text(now - began)) now") }
+        case .held(let delay, let since, let status):
+            isSilent = false
+            let (began, until) = (troubleBegan ?? since, since + delay)
+            troubleBegan = began
+            heldUntil = max(until, heldUntil ?? until)
+            if delay > patience {
+                giveUp("asks to be left alone for \(text(delay)) (Retry-After)", status)
+            } else if until - began > patience {
+                giveUp(
+                    "has asked to be left alone for \(text(until - began)) (Retry-After)", status)
+            }
+        }
+
+        func text(_ duration: Duration) -> String { DurationText.describe(duration / .seconds(1)) }
+    }
+
+    private mutating func giveUp(_ reason: String, _ status: Int? = nil) {
+        guard failure == nil else { return }
+        failure = FetchFailure(
+            code: FetchFailure.Reason.hostUnavailable.rawValue,
+            message: "the host "
+                + (status.map { "answered with status \($0) and " } ?? "")
+                + "\(reason), longer than --retry-max-time allows",
+            isTransient: false, status: status)
     }
 
     /// The next fetch, left where it is; nil where none waits.
@@ -36,7 +100,7 @@ struct HostCursor {
             if let last = page.last { lastRank = last.rank } else { isExhausted = true }
         }
         if let fetch = returned.first, isReturnedFirst { return .returned(fetch) }
-        return page.first.map(Head.planned)
+        return isFull ? nil : page.first.map(Head.planned)
     }
 
     mutating func removeHead() {
@@ -51,6 +115,9 @@ struct HostCursor {
 
     private var isReturnedFirst: Bool {
         guard let fetch = returned.first else { return false }
+        if isFull { return true }
         return page.first.map { fetch.planned.priority >= $0.priority } ?? true
     }
+
+    private var isFull: Bool { failure == nil && waiting >= Self.mostWaiting }
 }

@@ -18,6 +18,8 @@ public struct EntryResult: Sendable {
         case failed
         /// The run ended before its turn came.
         case unfinished
+        /// Its bytes were downloaded and are good, and its origin forbids to store them.
+        case unstored
     }
 
     /// Why an entry failed or was skipped.
@@ -38,7 +40,7 @@ public struct EntryResult: Sendable {
     public let url: String?
     /// What became of it.
     public let outcome: Outcome
-    /// The digest of the bytes now in the cache.
+    /// The digest of its bytes, which are in the cache unless the outcome says otherwise.
     public var digest: Digest?
     /// How many bytes there are.
     public var bytes: Int64?

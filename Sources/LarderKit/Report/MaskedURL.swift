@@ -1,20 +1,31 @@
-import Foundation
 import LarderTransfer
 
 extension String {
-    /// The spelling for people of a canonical URL: its userinfo part, where there is one, reads `***`.
-    package var maskingCredentials: String {
-        // Parsing costs a microsecond: only what may hold credentials is parsed.
-        guard utf8.contains(UInt8(ascii: "@")), contains("://") else { return self }
-        return (try? HTTPURL(self))?.description ?? maskingUserinfo
+    /// What may be the userinfo part of a URL reads `***`, also where the text is no URL: all between
+    /// the scheme and the last `@`, since a password may hold what ends an authority.
+    var maskingUserinfo: String {
+        guard let at = lastIndex(of: "@") else { return self }
+        let start = authorityStart
+        return start <= at ? "\(self[..<start])***\(self[at...])" : self
     }
 
-    /// What would be the userinfo part of a URL reads `***`, also where the text is no URL: all
-    /// before the last `@` of the authority, generously read.
-    package var maskingUserinfo: String {
-        let start = range(of: "//")?.upperBound ?? startIndex
-        let end = self[start...].firstIndex { "/?#\\".contains($0) } ?? endIndex
-        guard let at = self[start..<end].lastIndex(of: "@") else { return self }
-        return self[..<start] + "***" + self[at...]
+    /// A key without the userinfo part that it has where it is a URL, because credentials are to be
+    /// in no index; any other text stays as it is.
+    package var removingUserinfo: String {
+        guard utf8.contains(UInt8(ascii: "@")) else { return self }
+        let start = authorityStart
+        let end = self[start...].firstIndex { "/?#".contains($0) } ?? endIndex
+        guard start > startIndex, let at = self[start..<end].lastIndex(of: "@") else { return self }
+        return String(self[..<start] + self[index(after: at)...])
+    }
+
+    /// Behind the slashes at the text's beginning or behind its first colon; the beginning where
+    /// there are none.
+    private var authorityStart: Index {
+        func isSlash(_ character: Character) -> Bool { character == "/" || character == "\\" }
+        guard let slash = firstIndex(where: isSlash),
+            slash == startIndex || self[index(before: slash)] == ":"
+        else { return startIndex }
+        return self[slash...].firstIndex { !isSlash($0) } ?? endIndex
     }
 }

@@ -4,7 +4,7 @@ public struct Progress: Sendable, Equatable {
     public var total = 0
     /// URLs that are settled: stored, unchanged or failed.
     public var done = 0
-    /// URLs that failed.
+    /// URLs that failed, those included whose failure is remembered.
     public var failed = 0
     /// Body bytes received, those of unfinished transfers included.
     public var receivedBytes: Int64 = 0

@@ -17,6 +17,13 @@ public struct Report: Sendable {
     /// Why the cache could not go on: the disk is full or failing, or the directory is not usable.
     public internal(set) var failure: CacheError?
 
+    /// The report of a run that was interrupted before it had read its manifests.
+    static var interrupted: Report {
+        var report = Report()
+        report.isInterrupted = true
+        return report
+    }
+
     /// How many entries had an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
 

@@ -74,6 +74,7 @@ extension PlannedEntry {
             problem?.set("message", error.message.sanitizedForTerminal)
         }
         object.set("error", problem)
+        object.set("last_failure", lastFailure?.json)
         return object.text
     }
 
@@ -81,6 +82,17 @@ extension PlannedEntry {
     public var statusWord: String {
         if let error { return error.isSkip ? "skipped" : "failed" }
         return (status ?? .missing).name
+    }
+}
+
+extension PastFailure {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("code", code)
+        object.set("status", status)
+        object.set("failed_at", failedAt.timeIntervalSince1970)
+        object.set("count", count)
+        return object
     }
 }
 
@@ -95,6 +107,8 @@ extension PlanSummary {
         object.set("missing", missing)
         object.set("skipped", skipped)
         object.set("failed", failed)
+        object.set("remembered", remembered)
+        object.set("left_alone", leftAlone)
         return object.text
     }
 }
@@ -114,7 +128,31 @@ extension CacheStatus {
         object.set("temporaries", temporaries)
         object.set("oldest", totals.oldest?.timeIntervalSince1970)
         object.set("newest", totals.newest?.timeIntervalSince1970)
+        object.set("failures", totals.failures)
+        object.set("pins", totals.pins)
+        object.set("quarantined", quarantined)
+        object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
+        object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
+        object.set("runs", runs.map(\.json))
         return object.text
+    }
+}
+
+extension RunRecord {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("command", command.rawValue)
+        object.set("started", started.timeIntervalSince1970)
+        object.set("ended", ended.timeIntervalSince1970)
+        object.set("seconds", seconds)
+        object.set("exit_status", exitStatus)
+        object.set("version", version.sanitizedForTerminal)
+        var counts = JSONObject()
+        for count in Count.allCases {
+            if let value = self.counts[count] { counts.set(count.rawValue, value) }
+        }
+        object.set("counts", counts)
+        return object
     }
 }
 
@@ -123,24 +161,58 @@ extension VerifyReport {
     public var json: String {
         var object = JSONObject()
         object.set("clean", isClean)
+        object.set("complete", isComplete)
         object.set("objects", objects)
         object.set("bytes", bytes)
         object.set("whole", whole)
         object.set("resources", resources)
+        object.set("entries", entries)
+        object.set("index_objects", indexObjects)
+        object.set("index_bytes", indexBytes)
+        object.set("tree_objects", treeObjects)
+        object.set("tree_bytes", treeBytes)
         for kind in Finding.Kind.allCases { object.set(kind.rawValue, count(kind)) }
+        object.set("repaired", repaired)
         object.set("temporaries", temporaries)
         object.set("seconds", seconds)
-        object.set(
-            "findings",
-            findings.map { finding in
-                var item = JSONObject()
-                item.set("kind", finding.kind.rawValue)
-                item.set("subject", finding.subject.sanitizedForTerminal)
-                item.set("message", finding.message.sanitizedForTerminal)
-                item.set("urls", finding.urls.map(\.maskingCredentials.sanitizedForTerminal))
-                return item
-            })
+        var times = JSONObject()
+        for step in Step.allCases { times.set(step.rawValue, steps[step] ?? 0) }
+        object.set("steps", times)
+        object.set("findings", findings.map(\.json))
+        object.set("refetches", refetches.map(\.json))
+        object.set("interrupted", isInterrupted)
         return object.text
+    }
+}
+
+extension VerifyReport.Finding {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("kind", kind.rawValue)
+        object.set("subject", subject.sanitizedForTerminal)
+        object.set("message", message.sanitizedForTerminal)
+        object.set("digest", digest?.description)
+        object.set("urls", urls.map(\.sanitizedForTerminal))
+        object.set("repair", repair?.rawValue)
+        object.set("quarantine", quarantine)
+        return object
+    }
+}
+
+extension VerifyReport.Refetch {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("url", key.sanitizedForTerminal)
+        object.set("outcome", outcome.rawValue)
+        object.set("digest", digest?.description)
+        let error = problem.map { problem in
+            var error = JSONObject()
+            error.set("code", problem.code)
+            error.set("message", problem.message.sanitizedForTerminal)
+            return error
+        }
+        object.set("error", error)
+        return object
     }
 }
 
@@ -148,8 +220,8 @@ extension Resource {
     /// The resource's line in `list --json`, without a line end.
     public var json: String {
         var item = JSONObject()
-        item.set("url", url.maskingCredentials.sanitizedForTerminal)
-        item.set("key", key == url ? nil : key.maskingCredentials.sanitizedForTerminal)
+        item.set("url", url.sanitizedForTerminal)
+        item.set("key", key == url ? nil : key.sanitizedForTerminal)
         item.set("digest", object.digest.description)
         item.set("bytes", object.size)
         item.set("media_type", object.mediaType)
@@ -158,6 +230,51 @@ extension Resource {
         item.set("path", object.path)
         item.set("received", receivedAt.timeIntervalSince1970)
         item.set("fresh_until", freshUntil.timeIntervalSince1970)
+        item.set("used", object.usedAt.timeIntervalSince1970)
         return item.text
+    }
+}
+
+extension EvictionReport.Victim {
+    /// The object's line in `evict --dry-run --json`, without a line end.
+    public var json: String {
+        var object = JSONObject()
+        object.set("digest", digest.description)
+        object.set("bytes", size)
+        object.set("reason", reason.rawValue)
+        return object.text
+    }
+}
+
+extension EvictionReport {
+    /// The report as one JSON object, without a line end.
+    public var json: String {
+        func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
+            _ tallies: [Kind: Tally]
+        ) -> JSONObject {
+            var object = JSONObject()
+            for kind in Kind.allCases {
+                let tally = tallies[kind] ?? Tally()
+                var counts = JSONObject()
+                counts.set("count", tally.count)
+                counts.set("bytes", tally.bytes)
+                object.set(kind.rawValue, counts)
+            }
+            return object
+        }
+        var object = JSONObject()
+        object.set("dry_run", isDryRun)
+        object.set("evicted_objects", total.count)
+        object.set("evicted_bytes", total.bytes)
+        object.set("evicted", tallies(evicted))
+        object.set("kept", tallies(held))
+        object.set("swept", tallies(swept))
+        object.set("objects", left.count)
+        object.set("bytes", left.bytes)
+        object.set("reached", missed.isEmpty)
+        object.set("missed", missed.map(\.rawValue))
+        object.set("seconds", seconds)
+        object.set("interrupted", isInterrupted)
+        return object.text
     }
 }

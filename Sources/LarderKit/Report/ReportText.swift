@@ -1,3 +1,4 @@
+import Foundation
 import LarderCache
 
 extension Report {
@@ -8,6 +9,10 @@ extension Report {
             "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
             "failed \(count(.failed))",
         ]
+        if count(.unstored) > 0 {
+            counts.append(
+                "not stored \(count(.unstored)) (no-store; --store-anyway keeps them)")
+        }
         if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
         var lines = ["\(entries) entries: " + counts.joined(separator: ", ")]
@@ -42,10 +47,15 @@ extension Progress {
 extension PlanSummary {
     /// The counts for people, one line.
     public var text: String {
+        var problems: [String] = []
+        if skipped > 0 { problems.append("skipped \(skipped)") }
+        if failed > 0 { problems.append("failed \(failed)") }
         var counts = ["cached \(cached)", "stale \(stale)", "missing \(missing)"]
-        if skipped > 0 { counts.append("skipped \(skipped)") }
-        if failed > 0 { counts.append("failed \(failed)") }
-        return "\(entries) entries, \(urls) URLs: " + counts.joined(separator: ", ")
+        if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
+        if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
+        return "\(entries) entries"
+            + (problems.isEmpty ? "" : " (\(problems.joined(separator: ", ")))")
+            + "; \(urls) URLs: " + counts.joined(separator: ", ")
     }
 }
 
@@ -55,11 +65,20 @@ extension PlannedEntry {
         let subject = "\(manifest.sanitizedForTerminal): entry \(position)"
         let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
         if let error {
-            return
-                "\(statusWord)  \(subject):\(label.dropFirst()) \(error.message.sanitizedForTerminal)"
+            return "\(statusWord)  \(subject)\(label)  \(error.message.sanitizedForTerminal)"
         }
         let mark = isDuplicate ? " (duplicate)" : ""
-        return "\(statusWord)\(mark)  \(priority)  \((url ?? "").sanitizedForTerminal)\(label)"
+        let past = lastFailure.map { " (\($0.text))" } ?? ""
+        return
+            "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").sanitizedForTerminal)\(label)"
+    }
+}
+
+extension PastFailure {
+    /// `failed 3 times, last http-503 2 h 5 min ago`.
+    var text: String {
+        count == 1
+            ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
     }
 }
 
@@ -77,7 +96,7 @@ extension EntryResult {
 extension Resource {
     /// The resource's line in `list`: digest, size, media type and URL, parted by tabs.
     public var text: String {
-        let url = url.maskingCredentials.sanitizedForTerminal
+        let url = url.sanitizedForTerminal
         return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
     }
 }
@@ -92,25 +111,96 @@ extension CacheStatus {
         resources  \(totals.resources), \(totals.freshResources) fresh, \
         \(totals.resources - totals.freshResources) stale
         index      \(ByteText.describe(indexBytes))
-        """
+        """ + (totals.failures > 0 ? "\nfailures   \(totals.failures) remembered" : "")
+            + (totals.pins > 0 ? "\npins       \(totals.pins)" : "")
+            + (quarantined > 0 ? "\nquarantine \(quarantined) files" : "")
+            + runs.map { "\n\($0.text)" }.joined()
     }
 }
 
-extension VerifyReport {
-    /// The report for people: a line for each finding, and the counts.
+extension RunRecord {
+    /// `prefetch   ended 2026-11-21T02:00:05Z after 12 s with status 0`.
+    fileprivate var text: String {
+        let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
+        return "\(name)ended \(ended.ISO8601Format()) after \(DurationText.describe(seconds))"
+            + " with status \(exitStatus)"
+    }
+}
+
+extension EvictionReport.Victim {
+    /// The object's line for people: digest, size in bytes and reason, parted by tabs.
+    public var text: String { "\(digest)\t\(size)\t\(reason.rawValue)" }
+}
+
+extension EvictionReport {
+    /// The report for people, a few lines.
     public var text: String {
-        var lines = findings.map { finding in
-            let urls = finding.urls.map { "\n    \($0.maskingCredentials.sanitizedForTerminal)" }
-            return "\(finding.kind.rawValue): \(finding.subject.sanitizedForTerminal): "
-                + finding.message.sanitizedForTerminal + urls.joined()
+        func describe(_ tally: Tally) -> String {
+            "\(tally.count) objects, \(ByteText.describe(tally.bytes))"
         }
-        let found = Finding.Kind.allCases.filter { count($0) > 0 }
-            .map { "\(count($0)) \($0.rawValue)" }
-        lines.append(
-            "\(objects) objects, \(ByteText.describe(bytes)), \(resources) resources: "
-                + "\(whole) whole" + found.map { ", \($0)" }.joined()
-                + " (\(DurationText.describe(seconds)))")
-        lines.append(isClean ? "clean" : "not clean")
+        var lines = ["\(isDryRun ? "would evict" : "evicted") \(describe(total))"]
+        for reason in Reason.allCases {
+            if let tally = evicted[reason] { lines.append("  \(reason.text): \(describe(tally))") }
+        }
+        for hold in Hold.allCases {
+            if let tally = held[hold] { lines.append("kept, \(hold.text): \(describe(tally))") }
+        }
+        for leftover in Leftover.allCases {
+            guard let tally = swept[leftover], tally.count > 0 else { continue }
+            lines.append(
+                "\(isDryRun ? "would sweep" : "swept") \(tally.count) \(leftover.text), "
+                    + ByteText.describe(tally.bytes))
+        }
+        lines.append("\(describe(left)) left (\(DurationText.describe(seconds)))")
+        if isInterrupted { lines.append("interrupted: what went is gone, and the rest stays") }
+        if let shortfall { lines.append(shortfall) }
         return lines.joined(separator: "\n")
+    }
+
+    /// What is wrong, one line for people; nil where nothing is.
+    public var complaint: String? {
+        guard isInterrupted else { return shortfall }
+        return "interrupted after \(total.count) objects went"
+    }
+
+    /// Which limits were out of reach; nil where none was, or an interrupted eviction cannot tell.
+    private var shortfall: String? {
+        guard !missed.isEmpty, !isInterrupted else { return nil }
+        let kept = held.values.reduce(0) { $0 + $1.count }
+        return "limit not reached: \(missed.map(\.text).joined(separator: ", ")); "
+            + "\(kept) objects are kept that would have to go"
+    }
+}
+
+extension EvictionReport.Reason {
+    fileprivate var text: String {
+        switch self {
+        case .only: "in no manifest of --only"
+        case .age: "too old"
+        case .size: "too many bytes"
+        case .count: "too many objects"
+        case .free: "too little free on the disk"
+        }
+    }
+}
+
+extension EvictionReport.Hold {
+    fileprivate var text: String {
+        switch self {
+        case .manifest: "in a manifest"
+        case .pin: "pinned"
+        case .run: "in use by a run under way"
+        }
+    }
+}
+
+extension EvictionReport.Leftover {
+    fileprivate var text: String {
+        switch self {
+        case .orphans: "objects without a row"
+        case .runs: "runs that were broken off"
+        case .partials: "interrupted bodies"
+        case .quarantined: "quarantined objects"
+        }
     }
 }

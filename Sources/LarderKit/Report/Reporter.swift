@@ -17,7 +17,10 @@ final class Reporter: Sendable {
         self.plan = plan
         self.channel = channel
         state = Mutex(State())
-        state.withLock { $0.progress.total = plan.summary.missing + plan.summary.stale }
+        state.withLock { state in
+            state.progress.total = plan.summary.missing + plan.summary.stale
+            state.progress.failed = plan.summary.remembered
+        }
     }
 
     /// The URLs that are settled so far.
@@ -103,7 +106,13 @@ final class Reporter: Sendable {
                 return result
             }
             let outcome: EntryResult.Outcome =
-                entry.isDuplicate ? .coalesced : success.isRevalidation ? .revalidated : .fetched
+                if !success.isStored {
+                    .unstored
+                } else if entry.isDuplicate {
+                    .coalesced
+                } else {
+                    success.isRevalidation ? .revalidated : .fetched
+                }
             var result = EntryResult(entry, outcome)
             result.digest = success.digest
             result.bytes = success.size

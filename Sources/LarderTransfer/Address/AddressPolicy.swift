@@ -9,44 +9,60 @@
 /// Which addresses may be connected to.
 ///
 /// Asked for each address after the name look-up and before the connection, so that neither a name
-/// nor a notation, and no second look-up of the same name, leads around it.
-public enum AddressPolicy: Sendable {
+/// nor a notation, and no second look-up of the same name, leads around it; and for each URL before
+/// anything else, because behind a proxy no address is seen.
+public struct AddressPolicy: Sendable {
     /// Addresses of the public internet only: a manifest from elsewhere cannot make this machine
     /// fetch from its own network.
-    case publicOnly
+    public static let publicOnly = AddressPolicy(allowsAll: false)
     /// Every address.
-    case allowAll
+    public static let allowAll = AddressPolicy(allowsAll: true)
 
-    /// Why the address is refused, such as `127.0.0.1 is a loopback address`; `nil` if it is not.
-    public func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
-        switch self {
-        case .allowAll: return nil
-        case .publicOnly: break
-        }
-        let bytes = UnsafeRawPointer(address)
-        switch Int32(address.pointee.sa_family) {
-        case AF_INET where length >= MemoryLayout<sockaddr_in>.size:
-            var ip = bytes.loadUnaligned(as: sockaddr_in.self).sin_addr
-            guard let kind = SpecialAddresses.kind(ofIPv4: UInt32(bigEndian: ip.s_addr)) else {
-                return nil
-            }
-            return "\(Self.text(AF_INET, &ip)) is \(kind)"
-        case AF_INET6 where length >= MemoryLayout<sockaddr_in6>.size:
-            var ip = bytes.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-            let number = withUnsafeBytes(of: &ip) { $0.loadUnaligned(as: UInt128.self) }
-            guard let kind = SpecialAddresses.kind(ofIPv6: UInt128(bigEndian: number)) else {
-                return nil
-            }
-            return "\(Self.text(AF_INET6, &ip)) is \(kind)"
-        default:
-            return "the address is neither IPv4 nor IPv6"
-        }
+    private let allowsAll: Bool
+    private let hosts: [HostPattern]
+
+    private init(allowsAll: Bool, hosts: [HostPattern] = []) {
+        self.allowsAll = allowsAll
+        self.hosts = hosts
     }
 
-    private static func text(_ family: Int32, _ address: UnsafeRawPointer) -> String {
-        withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
-            inet_ntop(family, address, buffer.baseAddress, socklen_t(buffer.count))
-                .map { String(cString: $0) } ?? "the address"
+    /// Addresses of the public internet, and whatever addresses these hosts have. A host is what a
+    /// URL names, never what that resolves to.
+    public static func publicOnly(and hosts: [HostPattern]) -> AddressPolicy {
+        AddressPolicy(allowsAll: false, hosts: hosts)
+    }
+
+    /// Whether every address of the URL's host may be connected to.
+    public func allowsAnyAddress(of url: HTTPURL) -> Bool {
+        allowsAll || hosts.contains { $0.matches(url) }
+    }
+
+    /// Why a URL is refused without a look-up, such as `127.0.0.1 is a loopback address`: its host is
+    /// a literal address that is refused, or `localhost` (RFC 6761, section 6.3); `nil` if it is not.
+    public func refusal(of url: HTTPURL) -> String? {
+        guard !allowsAnyAddress(of: url) else { return nil }
+        let host = url.hostWithoutDot
+        if host == "localhost" || host.hasSuffix(".localhost") {
+            return "\(host) is a loopback address"
         }
+        return IPAddress(literal: host[...]).flatMap(Self.refusal)
+    }
+
+    /// Why the address of a host that is not one of those named is refused; `nil` if it is not.
+    public func refusal(of address: UnsafePointer<sockaddr>, length: Int) -> String? {
+        guard !allowsAll else { return nil }
+        guard let address = IPAddress(address, length: length) else {
+            return "the address is neither IPv4 nor IPv6"
+        }
+        return Self.refusal(of: address)
+    }
+
+    private static func refusal(of address: IPAddress) -> String? {
+        address.specialKind.map { "\(address) is \($0)" }
+    }
+
+    /// A refusal in words that tell how to permit it.
+    static func advised(_ refusal: String, _ url: HTTPURL) -> String {
+        "\(refusal); --allow-private-network or --allow-host \(url.host) permits it"
     }
 }

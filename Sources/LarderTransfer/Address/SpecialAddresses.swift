@@ -38,9 +38,13 @@ enum SpecialAddresses {
     private static let ipv4: [(prefix: UInt32, length: Int, kind: String)] = [
         (0x0000_0000, 8, "an unspecified address"),  // 0.0.0.0/8
         (0x0a00_0000, 8, "a private address"),  // 10.0.0.0/8
-        (0x6440_0000, 10, "a carrier-grade NAT address"),  // 100.64.0.0/10
+        // 100.64.0.0/10, Alibaba Cloud's metadata at 100.100.100.200 among it
+        (0x6440_0000, 10, "a carrier-grade NAT address"),
         (0x7f00_0000, 8, "a loopback address"),  // 127.0.0.0/8
         (0xa9fe_0000, 16, "a link-local address"),  // 169.254.0.0/16, cloud metadata among it
+        // 168.63.129.16, public by its number, and within Azure the host's own wire server
+        // (https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16)
+        (0xa83f_8110, 32, "a cloud platform's address"),
         (0xac10_0000, 12, "a private address"),  // 172.16.0.0/12
         (0xc000_0000, 24, "a protocol assignment's address"),  // 192.0.0.0/24
         (0xc000_0200, 24, "a documentation address"),  // 192.0.2.0/24
@@ -63,7 +67,8 @@ enum SpecialAddresses {
         (at(0x2001_0000, 0), 23, "a protocol assignment's address"),  // 2001::/23
         (at(0x3fff_0000, 0), 20, "a documentation address"),  // 3fff::/20
         (at(0x5f00_0000, 0), 16, "a segment routing address"),  // 5f00::/16
-        (at(0xfc00_0000, 0), 7, "a private address"),  // fc00::/7
+        // fc00::/7, Amazon's metadata at fd00:ec2::254 among it
+        (at(0xfc00_0000, 0), 7, "a private address"),
         (at(0xfe80_0000, 0), 10, "a link-local address"),  // fe80::/10
         (at(0xfec0_0000, 0), 10, "a private address"),  // fec0::/10, once site-local
         (at(0xff00_0000, 0), 8, "a multicast address"),  // ff00::/8

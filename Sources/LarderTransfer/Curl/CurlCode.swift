@@ -27,6 +27,8 @@ public struct CurlCode: RawRepresentable, Hashable, Sendable, CustomStringConver
     public static let unsupportedProtocol = CurlCode(CURLE_UNSUPPORTED_PROTOCOL)
     /// `CURLE_URL_MALFORMAT`.
     public static let urlMalformat = CurlCode(CURLE_URL_MALFORMAT)
+    /// `CURLE_COULDNT_RESOLVE_PROXY`.
+    public static let couldntResolveProxy = CurlCode(CURLE_COULDNT_RESOLVE_PROXY)
     /// `CURLE_COULDNT_RESOLVE_HOST`.
     public static let couldntResolveHost = CurlCode(CURLE_COULDNT_RESOLVE_HOST)
     /// `CURLE_COULDNT_CONNECT`.
@@ -87,4 +89,6 @@ public struct CurlCode: RawRepresentable, Hashable, Sendable, CustomStringConver
     public static let quicConnectError = CurlCode(CURLE_QUIC_CONNECT_ERROR)
     /// `CURLE_SSL_CLIENTCERT`: the server wants a certificate of ours.
     public static let sslClientCertificate = CurlCode(CURLE_SSL_CLIENTCERT)
+    /// `CURLE_PROXY`: a SOCKS proxy answered that it will not, or cannot.
+    public static let proxy = CurlCode(CURLE_PROXY)
 }

@@ -16,60 +16,39 @@ final class EasyHandle {
     private(set) var transfer: Transfer?
     private let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
-    private var headerList: UnsafeMutablePointer<curl_slist>?
+    private let options: EasyOptions
+    private let hasProxies: Bool
+    private let hasNetrc: Bool
+    private let clientCertificate: ClientCertificate?
+    private let rateLimit: RateLimit?
+    private var headers: StringList?
 
     /// A handle with everything set that is the same for all transfers.
-    init(configuration: TransferConfiguration) throws(TransferError) {
+    init(
+        configuration: TransferConfiguration, rateLimit: RateLimit?
+    ) throws(TransferError) {
         guard let pointer = curl_easy_init() else {
             throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
         }
+        do throws(TransferError) {
+            options = try EasyOptions(of: pointer, configuration: configuration)
+        } catch {
+            curl_easy_cleanup(pointer)
+            throw error
+        }
         self.pointer = pointer
+        hasProxies = !configuration.proxies.isEmpty
+        hasNetrc = configuration.netrcFile != nil
+        clientCertificate = configuration.clientCertificate
+        self.rateLimit = rateLimit
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        try setConstants()
-        try setLimits(configuration)
         try setCallbacks()
     }
 
     deinit {
         curl_easy_cleanup(pointer)
-        curl_slist_free_all(headerList)
         errorText.deallocate()
-    }
-
-    // MARK: Options
-
-    private func setConstants() throws(TransferError) {
-        try set(CURLOPT_PROTOCOLS_STR, "http,https")
-        try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
-        try set(CURLOPT_FOLLOWLOCATION, 0)
-        // Empty, not unset: the environment's proxy variables would apply.
-        try set(CURLOPT_PROXY, "")
-        try set(CURLOPT_NOSIGNAL, 1)
-        // Without it, taking out a transfer waits for its name look-up, and all others with it.
-        // The look-up's thread then cleans up after itself.
-        try set(CURLOPT_QUICK_EXIT, 1)
-        try set(CURLOPT_SSL_VERIFYPEER, 1)
-        try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // Refused by a libcurl that was built without HTTP/2, which then does without.
-        _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
-        try set(CURLOPT_TCP_NODELAY, 1)
-        // Every encoding that libcurl was built to decode.
-        try set(CURLOPT_ACCEPT_ENCODING, "")
-        try set(CURLOPT_BUFFERSIZE, 64 << 10)
-        try set(CURLOPT_NOPROGRESS, 1)
-    }
-
-    private func setLimits(_ configuration: TransferConfiguration) throws(TransferError) {
-        try set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.wholeMilliseconds)
-        try set(CURLOPT_TIMEOUT_MS, configuration.totalTimeout.wholeMilliseconds)
-        try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
-        try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        try set(CURLOPT_USERAGENT, configuration.userAgent)
-        if let authorities = configuration.certificateAuthorities {
-            try set(CURLOPT_CAINFO, authorities)
-            try check(larder_easy_set_string(pointer, CURLOPT_CAPATH, nil), CURLOPT_CAPATH)
-        }
     }
 
     private func setCallbacks() throws(TransferError) {
@@ -78,39 +57,23 @@ final class EasyHandle {
         for option in [
             CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA,
         ] {
-            try check(larder_easy_set_pointer(pointer, option, context), option)
+            try options.check(larder_easy_set_pointer(pointer, option, context), option)
         }
-        try check(
+        try options.check(
             larder_easy_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorText), CURLOPT_ERRORBUFFER)
-        try check(
+        try options.check(
             larder_easy_set_data_callback(pointer, CURLOPT_HEADERFUNCTION) {
                 EasyHandle.at($3)?.received(header: .init(start: $0, count: $1 * $2)) ?? 0
             }, CURLOPT_HEADERFUNCTION)
-        try check(
+        try options.check(
             larder_easy_set_data_callback(pointer, CURLOPT_WRITEFUNCTION) {
                 EasyHandle.at($3)?.received(body: .init(start: $0, count: $1 * $2)) ?? 0
             }, CURLOPT_WRITEFUNCTION)
-        try check(
+        try options.check(
             larder_easy_set_open_socket_callback(pointer) { context, _, address in
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
-    }
-
-    private func set(_ option: CURLoption, _ value: Int) throws(TransferError) {
-        try check(larder_easy_set_long(pointer, option, value), option)
-    }
-
-    private func set(_ option: CURLoption, _ value: String) throws(TransferError) {
-        try check(larder_easy_set_string(pointer, option, value), option)
-    }
-
-    private func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
-        guard code != CURLE_OK else { return }
-        throw TransferError(
-            code: .other,
-            message: "libcurl refuses its option \(option.rawValue): \(CurlCode(code))",
-            curlCode: CurlCode(code))
     }
 
     // MARK: One transfer
@@ -126,24 +89,51 @@ final class EasyHandle {
                 code: .invalidRequest, url: request.url,
                 message: "the header field '\(name)' cannot be sent")
         }
-        try set(CURLOPT_URL, request.url.string)
-        try set(CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
+        if let refusal = transfer.refusalOfURL {
+            throw TransferError(
+                code: .addressRefused, url: request.url,
+                message: AddressPolicy.advised(refusal, request.url))
+        }
+        try options.set(CURLOPT_URL, request.url.string)
+        try options.set(
+            CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
+        // What follows is unset where a request has none: the handle's last one may have had some.
+        try setSecrets(of: request, proxy: transfer.proxy)
         try setHeaders(request.headers)
         errorText.pointee = 0
         self.transfer = transfer
     }
 
-    private func setHeaders(_ headers: [(name: String, value: String)]) throws(TransferError) {
-        guard !headers.isEmpty || headerList != nil else { return }
-        curl_slist_free_all(headerList)
-        headerList = nil
-        for (name, value) in headers {
-            // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
-            let line = value.isEmpty ? "\(name);" : "\(name): \(value)"
-            headerList = curl_slist_append(headerList, line) ?? headerList
+    private func setSecrets(
+        of request: TransferRequest, proxy: ProxyServer?
+    ) throws(TransferError) {
+        try options.set(CURLOPT_USERNAME, request.url.credentials?.user)
+        try options.set(CURLOPT_PASSWORD, request.url.credentials?.password)
+        if hasProxies {
+            try options.set(CURLOPT_PROXY, proxy?.url ?? "")
+            try options.set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
+            try options.set(CURLOPT_PROXYPASSWORD, proxy?.credentials?.password)
         }
-        try check(
-            larder_easy_set_list(pointer, CURLOPT_HTTPHEADER, headerList), CURLOPT_HTTPHEADER)
+        if hasNetrc {
+            let use = request.usesStoredCredentials ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED
+            try options.set(CURLOPT_NETRC, Int(use.rawValue))
+        }
+        if let clientCertificate {
+            let certificate = request.usesStoredCredentials ? clientCertificate : nil
+            try options.set(CURLOPT_SSLCERT, certificate?.certificate)
+            try options.set(CURLOPT_SSLKEY, certificate?.key)
+        }
+    }
+
+    private func setHeaders(_ fields: [(name: String, value: String)]) throws(TransferError) {
+        guard !fields.isEmpty || headers != nil else { return }
+        // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
+        let list =
+            fields.isEmpty
+            ? nil
+            : try StringList(fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" })
+        try options.set(CURLOPT_HTTPHEADER, list: list)
+        headers = list
     }
 
     /// Lets go of the transfer; the handle must be out of the multi handle.
@@ -166,6 +156,11 @@ final class EasyHandle {
 
     fileprivate func received(body bytes: UnsafeRawBufferPointer) -> Int {
         guard let transfer else { return 0 }
+        if let rateLimit,
+            !transfer.isAdmitted(received: offset(CURLINFO_SIZE_DOWNLOAD_T), by: rateLimit)
+        {
+            return Int(CURL_WRITEFUNC_PAUSE)
+        }
         return switch transfer.receive(body: bytes) {
         case .proceed: bytes.count
         case .pause: Int(CURL_WRITEFUNC_PAUSE)
@@ -195,6 +190,15 @@ final class EasyHandle {
 
     /// The operating system's `errno` of a failed connection.
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
+
+    /// The status that a proxy answered to `CONNECT`; `nil` where there was no answer.
+    var proxyStatus: Int? {
+        let status = long(CURLINFO_HTTP_CONNECTCODE)
+        return status == 0 ? nil : status
+    }
+
+    /// Why a SOCKS proxy failed.
+    var proxyError: CURLproxycode { CURLproxycode(UInt32(long(CURLINFO_PROXY_ERROR))) }
 
     /// Whether the request was, or was about to be, sent: the connection stands.
     var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
@@ -255,20 +259,3 @@ final class EasyHandle {
 
 @available(*, unavailable, message: "an easy handle belongs to the loop's thread")
 extension EasyHandle: Sendable {}
-
-extension Duration {
-    /// For libcurl, which takes 0 for "no limit" and no more than 2^31 - 1.
-    fileprivate var wholeMilliseconds: Int {
-        let (seconds, attoseconds) = components
-        guard seconds < 2_000_000 else { return 2_000_000_000 }
-        return max(
-            1,
-            Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
-    }
-
-    /// For libcurl, which takes 0 for "no limit" and no more than 2^16 - 1; rounded up.
-    fileprivate var wholeSeconds: Int {
-        let (seconds, attoseconds) = components
-        return Int(min(max(1, seconds + (attoseconds > 0 ? 1 : 0)), 65_535))
-    }
-}

@@ -22,6 +22,8 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        // Without a descriptor left for it libcurl goes on, and nobody could ever wake it.
+        try check(curl_multi_wakeup(pointer))
     }
 
     deinit {
@@ -63,13 +65,15 @@ final class MultiHandle {
         return nil
     }
 
-    /// Waits for a socket, one of libcurl's timeouts or a ``Waker``.
-    func wait() throws(Failure) {
-        // The waker ends it early, so the time is only a bound on how long one wait may be.
-        try check(curl_multi_poll(pointer, nil, 0, 60_000, nil))
+    /// Waits for a socket, one of libcurl's timeouts or a ``Waker``; no longer than that.
+    func wait(atMost limit: Duration?) throws(Failure) {
+        // The waker ends it early, so the minute is only a bound on how long one wait may be.
+        let limit = min(limit ?? .seconds(60), .seconds(60))
+        let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
+        try check(curl_multi_poll(pointer, nil, 0, milliseconds, nil))
     }
 
-    /// Ends ``wait()``, now or the next one, from any thread.
+    /// Ends ``wait(atMost:)``, now or the next one, from any thread.
     var waker: Waker { Waker(pointer: pointer) }
 
     /// See ``MultiHandle/waker``.

@@ -48,6 +48,22 @@ public struct HeaderFields: Sendable {
         return found
     }
 
+    /// Whether a field can be sent as one: else its name is no token or its value has a line break
+    /// or another control character in it, so that it would end up as something else (RFC 9110,
+    /// section 5).
+    public static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
+        func isToken(_ byte: UInt8) -> Bool {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+            }
+        }
+        return !name.isEmpty && name.utf8.allSatisfy(isToken)
+            && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
     private typealias Line = Slice<UnsafeBufferPointer<UInt8>>
 
     /// Calls `body` with each line until it answers `false`.

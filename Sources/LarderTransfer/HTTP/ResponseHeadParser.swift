@@ -6,30 +6,38 @@ struct ResponseHeadParser {
         case more
         case head(ResponseHead)
         case tooLarge
+        case tooMany
         case malformed
     }
 
-    private let limit: Int
+    private let maximumBytes: Int
+    private let maximumFields: Int
     private var received = 0
+    private var fields = 0
     private var status: Int?
     private var version = ""
     private var lines: [UInt8] = []
     private(set) var isComplete = false
 
-    /// - Parameter limit: bytes, over everything that is ever added.
-    init(limit: Int) {
-        self.limit = limit
+    /// Both limits are on everything that is ever added.
+    init(maximumBytes: Int, maximumFields: Int) {
+        self.maximumBytes = maximumBytes
+        self.maximumFields = maximumFields
         lines.reserveCapacity(512)
     }
 
     mutating func add(_ line: UnsafeRawBufferPointer) -> Step {
         received += line.count
-        guard received <= limit else { return .tooLarge }
-        guard !isComplete else { return .more }
-        guard let status else { return addStatusLine(line) }
-        guard !Self.isEmpty(line) else { return end(status) }
-        addField(line)
-        return .more
+        guard received <= maximumBytes else { return .tooLarge }
+        guard isComplete || status != nil else { return addStatusLine(line) }
+        if !Self.isEmpty(line) {
+            fields += 1
+            guard fields <= maximumFields else { return .tooMany }
+            if !isComplete { addField(line) }
+            return .more
+        }
+        guard !isComplete, let status else { return .more }
+        return end(status)
     }
 
     private mutating func addStatusLine(_ line: UnsafeRawBufferPointer) -> Step {

@@ -5,6 +5,7 @@ final class LoopRunner {
     private let configuration: TransferConfiguration
     private let inbox: LoopInbox
     private let multi: MultiHandle
+    private let rateLimit: RateLimit?
     private var backlog: TransferBacklog
     private var underWay: [TransferID: EasyHandle] = [:]
     /// Handles between two transfers; never more than the most that were under way at once.
@@ -18,8 +19,9 @@ final class LoopRunner {
         } catch {
             throw TransferError(code: .other, message: error.message)
         }
+        rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
         // The first one now, so that a libcurl that is too old is told at once, and once.
-        idle = [try EasyHandle(configuration: configuration)]
+        idle = [try EasyHandle(configuration: configuration, rateLimit: rateLimit)]
         backlog = TransferBacklog(
             limit: configuration.maximumConnections,
             limitPerOrigin: configuration.maximumConnectionsPerHost)
@@ -33,10 +35,12 @@ final class LoopRunner {
                 for command in commands { carryOut(command) }
                 commands.removeAll(keepingCapacity: true)
                 beginNext()
+                // Before the others get to work: those in line are first.
+                resumeThrottled()
                 try multi.perform()
                 let isBusy = endFinished()
                 if !isBusy, inbox.fallAsleep(multi.waker) {
-                    try multi.wait()
+                    try multi.wait(atMost: rateLimit?.delay())
                     inbox.wakeUp()
                 }
             }
@@ -70,7 +74,7 @@ final class LoopRunner {
         if let last = idle.popLast() {
             handle = last
         } else {
-            handle = try EasyHandle(configuration: configuration)
+            handle = try EasyHandle(configuration: configuration, rateLimit: rateLimit)
         }
         do throws(TransferError) {
             // Who waits for another's connection to a host that does not answer waits in a line
@@ -103,6 +107,16 @@ final class LoopRunner {
         guard let handle = underWay[id], handle.transfer?.isPaused == true else { return }
         let code = handle.resume()
         if code != .ok { finish(handle, code) }
+    }
+
+    private func resumeThrottled() {
+        guard let rateLimit else { return }
+        while let id = rateLimit.next() {
+            // It may have been cancelled meanwhile.
+            guard let handle = underWay[id] else { continue }
+            let code = handle.resume()
+            if code != .ok { finish(handle, code) }
+        }
     }
 
     /// - Returns: whether there were any.

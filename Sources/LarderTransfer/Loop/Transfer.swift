@@ -12,8 +12,14 @@
 /// Belongs to the loop's thread.
 final class Transfer {
     let order: TransferOrder
+    /// What it goes through, if anything.
+    let proxy: ProxyServer?
     private let policy: AddressPolicy
+    private let allowsAnyAddress: Bool
+    private let maximumHeaderFields: Int
     private var parser: ResponseHeadParser
+    /// Bytes of the body, as they came over the wire, that the rate limit has let through.
+    private var admitted: Int64 = 0
     /// Bytes of the body that the receiver took, or that were drained.
     private var taken: Int64 = 0
     private var isDraining = false
@@ -30,8 +36,15 @@ final class Transfer {
 
     init(order: TransferOrder, configuration: TransferConfiguration) {
         self.order = order
+        let url = order.request.url
         policy = configuration.addressPolicy
-        parser = ResponseHeadParser(limit: configuration.maximumHeaderBytes)
+        proxy = configuration.proxies.proxy(for: url)
+        // A proxy is the user's own choice; the addresses behind it are never seen here.
+        allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
+        maximumHeaderFields = configuration.maximumHeaderFields
+        parser = ResponseHeadParser(
+            maximumBytes: configuration.maximumHeaderBytes,
+            maximumFields: configuration.maximumHeaderFields)
     }
 
     var hasHead: Bool { parser.isComplete }
@@ -41,9 +54,12 @@ final class Transfer {
 
     // MARK: Connecting
 
+    /// Why the URL alone is reason enough not to look for its host.
+    var refusalOfURL: String? { policy.refusal(of: order.request.url) }
+
     /// Whether the address may be connected to.
     func allows(_ address: UnsafePointer<sockaddr>, length: Int) -> Bool {
-        if let refusal = policy.refusal(of: address, length: length) {
+        if !allowsAnyAddress, let refusal = policy.refusal(of: address, length: length) {
             refusedAddress = refusedAddress ?? refusal
             return false
         }
@@ -64,11 +80,19 @@ final class Transfer {
         case .more: return true
         case .head(let head): return receive(head, announcing: handle.announcedLength)
         case .tooLarge: return stop(.headersTooLarge, "the response's head is too long")
+        case .tooMany:
+            return stop(
+                .headersTooLarge,
+                "the response's head has more than \(maximumHeaderFields) fields")
         case .malformed: return stop(.malformedResponse, "the response has no valid status line")
         }
     }
 
     private func receive(_ head: ResponseHead, announcing length: Int64?) -> Bool {
+        // Only a proxy has that status (RFC 9110, section 15.5.8).
+        if head.status == 407, let proxy {
+            return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
+        }
         let hasBody = head.status != 204 && head.status != 304
         guard order.receiver.transfer(order.id, didReceive: head) else {
             _ = stop(.abandoned, "the response's body was not wanted")
@@ -80,6 +104,15 @@ final class Transfer {
                 .tooLarge,
                 "\(length) bytes are announced, \(order.request.maximumBodyBytes) allowed")
         }
+        return true
+    }
+
+    /// Whether the rate limit lets through what has come over the wire, `received` bytes in all;
+    /// if not, the transfer is to pause, and stands in the limit's line.
+    func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
+        isPaused = false
+        guard limit.admits(received - admitted, of: order.id) else { return false }
+        admitted = received
         return true
     }
 

@@ -1,3 +1,5 @@
+import CCurl
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -29,52 +31,68 @@ struct TransferOutcome {
             code: code, url: transfer.order.request.url, message: message, curlCode: curlCode)
     }
 
+    /// What libcurl's result means where more is known than the result alone.
     private var code: TransferError.Code {
-        switch curlCode {
-        case .couldntResolveHost: Self.isOutOfFiles ? .outOfFiles : .nameNotResolved
-        case .couldntConnect:
-            if transfer.isOutOfFiles {
-                .outOfFiles
-            } else if transfer.refusal != nil {
-                .addressRefused
-            } else {
-                handle.systemError == ECONNREFUSED ? .connectionRefused : .connectFailed
-            }
+        let general = TransferError.Code(curlCode)
+        return switch curlCode {
+        case _ where isRefusedByProxy: .proxyRefused
+        case _ where handle.proxyStatus.map { $0 >= 300 } ?? false: .connectFailed
+        case .couldntResolveHost, .couldntResolveProxy: Self.isOutOfFiles ? .outOfFiles : general
+        case .couldntConnect where transfer.isOutOfFiles: .outOfFiles
+        case .couldntConnect where transfer.refusal != nil: .addressRefused
+        case .couldntConnect where handle.systemError == ECONNREFUSED: .connectionRefused
         case .operationTimedOut: timeoutCode
-        case .peerFailedVerification, .sslIssuerError, .sslInvalidCertificateStatus,
-            .sslPinnedKeyMismatch:
-            .certificate
-        case .sslConnectError, .sslEngineNotFound, .sslEngineSetFailed, .sslEngineInitFailed,
-            .sslCertificateProblem, .sslCipher, .sslCABadFile, .sslShutdownFailed, .sslCRLBadFile,
-            .sslClientCertificate:
-            .tls
-        case .partialFile: .bodyTruncated
-        case .fileSizeExceeded: .tooLarge
-        case .weirdServerReply, .unsupportedProtocol, .badContentEncoding: .malformedResponse
-        case .gotNothing, .sendError, .receiveError, .http2, .http2Stream, .http3,
-            .quicConnectError:
-            .connectionLost
+        case .sslConnectError where isLostInHandshake: .connectionLost
         case .outOfMemory where handle.isConnected && !transfer.hasHead: .headersTooLarge
-        case .urlMalformat: .invalidRequest
-        default: .other
+        default: general
         }
+    }
+
+    /// Whether the proxy answered, and will not do what it is asked; where it merely could not reach
+    /// the server, another attempt may succeed.
+    private var isRefusedByProxy: Bool {
+        if let status = handle.proxyStatus { return (400..<500).contains(status) }
+        guard curlCode == .proxy else { return false }
+        return switch handle.proxyError {
+        case CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_GENERAL_SERVER_FAILURE,
+            CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_NETWORK_UNREACHABLE,
+            CURLPX_REPLY_TTL_EXPIRED, CURLPX_RESOLVE_HOST, CURLPX_CLOSED:
+            false
+        default: true
+        }
+    }
+
+    /// Whether the server left during the handshake instead of refusing it: by a reset, or by an end
+    /// in the middle, which OpenSSL calls so.
+    private var isLostInHandshake: Bool {
+        [ECONNRESET, ECONNABORTED, EPIPE].contains(handle.systemError)
+            || handle.errorMessage.contains("SSL_ERROR_SYSCALL")
     }
 
     /// libcurl has one code for three timeouts.
     private var timeoutCode: TransferError.Code {
         // It counts whole milliseconds.
-        if handle.elapsed + .milliseconds(1) >= configuration.totalTimeout { return .timeout }
+        if configuration.maximumBytesPerSecond == nil,
+            handle.elapsed + .milliseconds(1) >= configuration.totalTimeout
+        {
+            return .timeout
+        }
         return handle.isConnected ? .stalled : .connectTimeout
     }
 
     private func message(for code: TransferError.Code) -> String {
         if code == .addressRefused, let refusal = transfer.refusal {
-            return "\(refusal); --allow-private-network permits it"
+            return AddressPolicy.advised(refusal, transfer.order.request.url)
         }
         if code == .outOfFiles { return "no file descriptor is left" }
         if code == .headersTooLarge { return "the response's head is too long" }
-        let words = handle.errorMessage
-        return words.isEmpty ? curlCode.description : words
+        let message = handle.errorMessage
+        let words = message.isEmpty ? curlCode.description : message
+        guard let proxy = transfer.proxy, !handle.isConnected else { return words }
+        if let status = handle.proxyStatus, status >= 300 {
+            return "the proxy \(proxy) answered with status \(status)"
+        }
+        return "through the proxy \(proxy): \(words)"
     }
 
     /// A name look-up without a descriptor to ask with fails like that of an unknown name.

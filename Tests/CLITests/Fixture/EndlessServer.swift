@@ -13,7 +13,8 @@ final class EndlessServer: Sendable {
     private let sent = Atomic<Int>(0)
     private let end = DispatchGroup()
 
-    init() throws {
+    /// - Parameter visitors: so many are heard and left without a word before the first is answered.
+    init(leaving visitors: Int = 0) throws {
         #if canImport(Darwin)
             let listener = socket(AF_INET, SOCK_STREAM, 0)
         #else
@@ -37,6 +38,7 @@ final class EndlessServer: Sendable {
         url = "http://127.0.0.1:\(UInt16(bigEndian: address.sin_port))/endless"
         end.enter()
         let thread = Thread { [self] in
+            for _ in 0..<visitors { leave(listener) }
             serve(listener)
             close(listener)
             end.leave()
@@ -48,6 +50,14 @@ final class EndlessServer: Sendable {
     func waitForEnd() -> Int {
         _ = end.wait(timeout: .now() + 60)
         return sent.load(ordering: .relaxed)
+    }
+
+    private func leave(_ listener: Int32) {
+        let client = accept(listener, nil, nil)
+        guard client >= 0 else { return }
+        var request = [UInt8](repeating: 0, count: 4096)
+        _ = read(client, &request, request.count)
+        close(client)
     }
 
     private func serve(_ listener: Int32) {

@@ -24,9 +24,11 @@ final class ErrorPipe {
             environment: ProcessInfo.processInfo.environment.merging(["ERRORS": path]) { $1 })
     }
 
-    /// Reads until `words` have come; false where the process ends without them. To be called once
-    /// the process is known to run.
+    /// Reads until `words` have come; false where the process ends without them.
     func wait(for words: String) -> Bool {
+        // Before anybody has opened it for writing, reading would find its end.
+        var first = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        while poll(&first, 1, 60_000) < 0, errno == EINTR {}
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while !String(decoding: text, as: UTF8.self).contains(words) {

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The tables of `docs/output.md`.
+/// The tables of a page of `docs`.
 struct OutputDocument {
     /// A table: its column heads, and its rows by their first cell, in order.
     struct Table {
@@ -21,9 +21,9 @@ struct OutputDocument {
     /// By the heading above, then by the head of the first column.
     private var tables: [String: [String: Table]] = [:]
 
-    init() throws {
+    init(_ page: String = "output") throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../../docs/output.md").standardizedFileURL
+            .appendingPathComponent("../../../docs/\(page).md").standardizedFileURL
         var heading = ""
         var lines: [[String]] = []
         for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {

@@ -20,6 +20,7 @@ struct PrefetchRun {
         let skipped: Int
         let failed: Int
         let unfinished: Int
+        let unstored: Int
         let failures: [String: Int]
         let receivedBytes: Int
         let seconds: Double
@@ -76,7 +77,7 @@ struct PrefetchRun {
             "fetched": summary.fetched, "revalidated": summary.revalidated,
             "cached": summary.cached, "coalesced": summary.coalesced,
             "skipped": summary.skipped, "failed": summary.failed,
-            "unfinished": summary.unfinished,
+            "unfinished": summary.unfinished, "unstored": summary.unstored,
         ]
         #expect(counts == stated.filter { $0.value > 0 }, "lines and summary disagree")
         #expect(lines.count == summary.entries)

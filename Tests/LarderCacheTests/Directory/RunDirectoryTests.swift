@@ -34,9 +34,9 @@ import Testing
             for name in ["run-a", "run-b"] {
                 try Tree.put([1], at: directory.path("tmp/\(name)/1"))
             }
-            #expect(try RunDirectory.sweepAbandoned(in: cache) == 2)
+            #expect(try RunDirectory.sweepAbandoned(in: cache).runs == 2)
             #expect(Tree.names(directory.path("tmp")) == [living.name])
-            #expect(try RunDirectory.sweepAbandoned(in: cache) == 0)
+            #expect(try RunDirectory.sweepAbandoned(in: cache).runs == 0)
         }
     }
 

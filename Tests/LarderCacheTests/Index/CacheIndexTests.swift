@@ -53,7 +53,7 @@ import Testing
         try withTemporaryDirectory { directory in
             try index(at: directory.path).write { db in
                 try db.execute(
-                    sql: "INSERT INTO grdb_migrations VALUES ('2: of a version to come')")
+                    sql: "INSERT INTO grdb_migrations VALUES ('1000: of a version to come')")
             }
             for open in Cache.openings {
                 let error = #expect(throws: CacheError.self) { _ = try open(directory.path) }
@@ -73,7 +73,7 @@ import Testing
             let error = #expect(throws: CacheError.self) {
                 _ = try Cache.open(at: directory.path)
             }
-            #expect(error?.code == .index)
+            #expect(error?.code == .damaged)
             #expect(try Tree.bytes(directory.path("index.sqlite")) == text)
         }
     }
@@ -172,7 +172,7 @@ import Testing
             let error = #expect(throws: CacheError.self) { try batches.outcomes[1].result.get() }
             #expect(error?.code == .index)
             cache.close()
-            let again = try Cache.open(at: directory.path)
+            let again = try Cache.create(at: directory.path)
             #expect(try again.resource("b") == nil)
             #expect(try again.verify().isClean)
         }

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func pausesUntilTheDiskHasCaughtUp() async throws {
+    @Test(.timeLimit(.minutes(10))) func pausesUntilTheDiskHasCaughtUp() async throws {
         try await withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let (drained, continuation) = AsyncStream<Void>.makeStream()
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// Whatever the body's size, only so much of it waits in memory for the disk.
-    @Test(.timeLimit(.minutes(1))) func holdsLittleInMemory() throws {
+    @Test(.timeLimit(.minutes(10))) func holdsLittleInMemory() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let drained = DispatchSemaphore(value: 0)

@@ -72,6 +72,9 @@ import Testing
             let report = try scene.cache.verify()
             #expect((report.objects, report.whole, report.resources) == (30, 30, 30))
             #expect(report.bytes == 5_000 + 29 * 100)
+            #expect((report.indexObjects, report.treeObjects) == (30, 30))
+            #expect((report.indexBytes, report.treeBytes) == (report.bytes, report.bytes))
+            #expect(report.isComplete && Set(report.steps.keys) == [.index, .objects, .resources])
             #expect(report.isClean && report.findings.isEmpty)
             #expect(report.temporaries == 0)
         }
@@ -79,10 +82,12 @@ import Testing
 
     @Test func progressReachesTheEnd() throws {
         try withScene { scene in
-            let seen = Mutex<[(Int, Int)]>([])
-            _ = try scene.cache.verify { done, total in seen.withLock { $0.append((done, total)) } }
-            #expect(seen.withLock { $0.map(\.0).max() } == 30)
-            #expect(seen.withLock { $0.allSatisfy { $0.1 == 30 } })
+            let seen = Mutex<[VerifyProgress]>([])
+            let report = try scene.cache.verify { progress in seen.withLock { $0.append(progress) }
+            }
+            let last = try #require(seen.withLock { $0.last })
+            #expect(last.objects == 30 && last.total == 30 && last.bytes == report.bytes)
+            #expect(last.findings == 0)
         }
     }
 
@@ -133,14 +138,14 @@ import Testing
     }
 
     /// Even to the right bytes: a link may lead anywhere tomorrow.
-    @Test func linkInAnObjectsPlaceIsCorrupt() throws {
+    @Test func linkInAnObjectsPlaceIsALink() throws {
         try withScene { scene in
             let outside = scene.root + "/copy"
             try Tree.put(scene.bytes, at: outside)
             unlink(try scene.file)
             try FileManager.default.createSymbolicLink(
                 atPath: try scene.file, withDestinationPath: outside)
-            try expect(.corrupt, at: scene.subject, urls: [scene.key], whole: 29, scene)
+            try expect(.link, at: scene.subject, urls: [scene.key], whole: 29, scene)
         }
     }
 
@@ -277,19 +282,104 @@ import Testing
         }
     }
 
-    @Test func treeWithoutAnIndexIsOrphaned() throws {
+    /// Deleting it costs nothing that a rebuild does not bring back: nothing is called an orphan.
+    @Test func missingIndexIsAFinding() throws {
         try withTemporaryDirectory { directory in
             do { _ = try Scene(directory) }
             for name in CacheLayout.indexFiles { unlink(directory.path(name)) }
             try Tree.put([1], at: directory.path("tmp/run-dead/1"))
-            let report = try Cache.open(at: directory.path).verify()
-            #expect(report.count(.orphaned) == 30)
+            let report = try Cache.openDamaged(at: directory.path).verify()
+            #expect(report.findings.map(\.kind) == [.index])
+            #expect(report.whole == 30)
             #expect(report.temporaries == 1)
-            #expect(report.isClean)
+            #expect(!report.isClean)
+        }
+    }
+
+    @Test(arguments: [0o644, 0o400, 0o4444]) func wrongModeIsOnlyReported(_ mode: Int) throws {
+        try withScene { scene in
+            chmod(try scene.file, mode_t(mode))
+            try expect(.mode, at: scene.subject, urls: [], whole: 30, scene)
+        }
+    }
+
+    @Test func totalsTellTheIndexFromTheTree() throws {
+        try withScene { scene in
+            unlink(try scene.file)
+            let bytes = noise(10, seed: 99)
+            try Tree.put(bytes, at: scene.cache.file(of: bytes))
+            let report = try scene.cache.verify()
+            #expect((report.indexObjects, report.indexBytes) == (30, 7_900))
+            #expect((report.treeObjects, report.treeBytes) == (30, 2_910))
+        }
+    }
+
+    // MARK: Quick
+
+    @Test func quickComparesSizesAndReadsNothing() throws {
+        try withScene { scene in
+            var options = VerifyOptions()
+            options.isQuick = true
+            try scene.change { $0.reversed() }
+            chmod(try scene.file, 0o444)
+            #expect(try scene.cache.verify(options).findings.isEmpty)
+            #expect(try scene.cache.verify(options).bytes == 0)
+            try scene.change { $0 + [0] }
+            let report = try scene.cache.verify(options)
+            #expect(report.findings.map(\.kind) == [.corrupt])
+            #expect(report.whole == 29 && report.objects == 30)
         }
     }
 
     // MARK: The index itself
+
+    /// What SQLite cannot open is a finding; the objects still have their names to be measured by.
+    @Test func unreadableIndexLeavesTheObjectsToBeChecked() throws {
+        try withScene { scene in
+            scene.cache.close()
+            try scene.change { $0.reversed() }
+            for name in CacheLayout.indexFiles { unlink("\(scene.root)/\(name)") }
+            try Tree.put([UInt8](repeating: 0x5A, count: 32_768), at: scene.root + "/index.sqlite")
+            #expect(throws: CacheError.self) { _ = try Cache.open(at: scene.root) }
+            let report = try Cache.openDamaged(at: scene.root).verify()
+            #expect(report.findings.map(\.kind) == [.index, .corrupt])
+            #expect(report.findings.map(\.subject) == ["index.sqlite", scene.subject])
+            #expect(report.whole == 29 && report.objects == 30)
+        }
+    }
+
+    /// A page in the middle: what is found out late is no reason to stop.
+    @Test func indexThatBreaksHalfWayLeavesTheObjectsToBeChecked() throws {
+        try withScene { scene in
+            scene.cache.close()
+            let index = scene.root + "/index.sqlite"
+            var bytes = try Tree.bytes(index)
+            let queue = try DatabaseQueue(path: index)
+            let page = try queue.read { db in
+                try Int.fetchOne(
+                    db, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'objects'")
+            }
+            try queue.close()
+            let start = (try #require(page) - 1) * 4096
+            bytes.replaceSubrange(start..<start + 4096, with: [UInt8](repeating: 0xA5, count: 4096))
+            try Tree.put(bytes, at: index)
+            let report = try Cache.openDamaged(at: scene.root).verify()
+            #expect(!report.isClean)
+            #expect(Set(report.findings.map(\.kind)) == [.index])
+            #expect(report.whole == 30)
+        }
+    }
+
+    @Test func newerIndexIsNotCalledDamaged() throws {
+        try withScene { scene in
+            try scene.execute("INSERT INTO grdb_migrations VALUES ('99: to come')")
+            scene.cache.close()
+            let error = #expect(throws: CacheError.self) {
+                _ = try Cache.openDamaged(at: scene.root)
+            }
+            #expect(error?.message.contains("newer version") == true)
+        }
+    }
 
     @Test func rowWithAnotherSizeIsTheIndexsFault() throws {
         try withScene { scene in

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderCache
 import LarderKit
 import LarderTestSupport
@@ -99,6 +100,95 @@ import Testing
                 #expect(report.count(.revalidated) == 1 && report.receivedBytes == 0)
             }
             #expect(origin.count("/a") == 3)
+        }
+    }
+
+    @Test func aRedirectedEntryIsAskedAboutWhereItsValidatorCameFrom() async throws {
+        let origin = try Origin()
+        origin.on("/a", .redirect(to: "/b"))
+        origin.on("/b") { request in
+            request.header("If-None-Match") == #""v1""#
+                ? .notModified
+                : .ok(IconPainter.png(seed: 1)).header("ETag", #""v1""#)
+                    .header("Cache-Control", "no-cache")
+        }
+        try await withTemporaryDirectory { directory in
+            let text = manifest([origin.url("/a")])
+            let cache = directory.path("cache")
+            #expect(try await prefetch(text, into: cache).report.count(.fetched) == 1)
+            let (report, _) = try await prefetch(text, into: cache)
+            #expect(report.count(.revalidated) == 1 && report.receivedBytes == 0)
+            // The one that redirects has not said anything that it could be asked about.
+            let conditions = origin.requests.map { $0.header("If-None-Match") }
+            #expect(conditions == [nil, nil, nil, #""v1""#])
+            // Where it leads elsewhere now, the validator is worth nothing.
+            origin.on("/a", .redirect(to: "/c"))
+            origin.on("/c") { request in
+                request.header("If-None-Match") != nil
+                    ? .notModified : .ok(IconPainter.png(seed: 2))
+            }
+            #expect(try await prefetch(text, into: cache).report.count(.fetched) == 1)
+        }
+    }
+
+    /// However long the target may be used, its redirect may lead elsewhere by now.
+    @Test(
+        arguments: [
+            (302, nil, 2), (307, nil, 2), (302, "max-age=600", 0), (302, "no-store", 2),
+            (301, nil, 0),
+            (308, "no-cache", 2),
+        ] as [(Int, String?, Int)])
+    func aRedirectIsAsFreshAsItSays(_ status: Int, _ directive: String?, _ asked: Int) async throws
+    {
+        let origin = try Origin()
+        let redirect = Reply.redirect(to: "/b", status: status)
+        origin.on("/a", directive.map { redirect.header("Cache-Control", $0) } ?? redirect)
+        origin.on("/b") { request in
+            request.header("If-None-Match") == nil
+                ? .ok(IconPainter.png(seed: 1)).header("ETag", "\"1\"")
+                    .header("Cache-Control", "max-age=31536000, immutable")
+                : .notModified
+        }
+        try await withTemporaryDirectory { directory in
+            let text = manifest([origin.url("/a")])
+            _ = try await prefetch(text, into: directory.path("cache"))
+            origin.resetLog()
+            let (report, _) = try await prefetch(text, into: directory.path("cache"))
+            #expect(origin.count() == asked)
+            #expect(report.count(asked == 0 ? .cached : .revalidated) == 1)
+            #expect(report.receivedBytes == 0)
+            _ = try await prefetch(text, into: directory.path("cache")) {
+                $0.policy.revalidation = .always
+            }
+            #expect(origin.count() == asked + 2)
+        }
+    }
+
+    @Test func whatIsEvictedAtTheEndIsReportedOnce() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.on("/a") { request in
+            request.header("If-None-Match") == nil
+                ? .ok(IconPainter.png(seed: 1)).header("ETag", "\"1\"")
+                    .header("Cache-Control", "no-cache")
+                : .notModified
+        }
+        origin.on("/b", Reply.ok(IconPainter.png(seed: 2)).heldBy(gate))
+        try await withTemporaryDirectory { directory in
+            let cache = directory.path("cache")
+            _ = try await prefetch(manifest([origin.url("/a")]), into: cache)
+            origin.resetLog()
+            let text = manifest(["/a", "/b"].map { origin.url($0) })
+            async let finished = prefetch(text, into: cache) { $0.retry.attempts = 1 }
+            try await origin.waitForRequests(2)
+            // Between the answer and the commit of what it vouches for.
+            let index = try DatabaseQueue(path: cache + "/index.sqlite")
+            try await index.write { try $0.execute(sql: "DELETE FROM objects") }
+            gate.open()
+            let (report, results) = try await finished
+            #expect(results.count == 2)
+            #expect(report.entries == 2)
+            #expect(report.outcomes.values.reduce(0, +) == 2)
         }
     }
 

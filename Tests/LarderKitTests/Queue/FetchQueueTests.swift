@@ -133,7 +133,7 @@ import Testing
             var configuration = PrefetchConfiguration(cache: directory.path("cache"))
             configuration.transfer.addressPolicy = .allowAll
             configuration.maximumConcurrent = 1
-            configuration.attempts = 1
+            configuration.retry.attempts = 1
             var failedBeforeTheLast = 0
             let text = manifest(dead + (0..<10).map { origin.url("/\($0)") })
             for try await event in Prefetcher(configuration).prefetch(
@@ -150,7 +150,7 @@ import Testing
     @Test func triesAgainWhereAFailureMayPass() async throws {
         let origin = try Origin()
         origin.on("/busy") { request in
-            request.attempt < 3 ? .status(503) : .ok(IconPainter.png(seed: 1))
+            request.attempt < 3 ? .status(502) : .ok(IconPainter.png(seed: 1))
         }
         origin.on("/gone", .status(404))
         origin.on("/never", .status(501))
@@ -163,7 +163,7 @@ import Testing
             let paths = ["/busy", "/gone", "/never", "/broken", "/cut"]
             let (report, results) = try await prefetch(
                 manifest(paths.map { origin.url($0) }), into: directory.path("cache")
-            ) { $0.attempts = 3 }
+            ) { $0.retry.attempts = 3 }
             #expect(report.failures == ["http-404": 1, "http-501": 1, "http-500": 1])
             #expect(paths.map { origin.count($0) } == [3, 1, 1, 3, 2])
             let attempts = results.sorted { $0.position < $1.position }.map(\.attempts)

@@ -77,6 +77,35 @@ public struct Reply: Sendable {
         return reply.withoutLength()
     }
 
+    /// The part of a body that the request asks for, as a server does it that offers ranges: with 206
+    /// where its If-Range is this tag, 416 where the part is beyond the end, else the whole with 200.
+    ///
+    /// - Parameter ignoresIfRange: sends a part of whatever version there is.
+    public static func ranged(
+        _ body: [UInt8], tag: String, for request: Request, ignoresIfRange: Bool = false
+    ) -> Reply {
+        func offering(_ reply: Reply) -> Reply {
+            reply.header("ETag", tag).header("Accept-Ranges", "bytes")
+        }
+        guard let range = request.header("Range"), range.hasPrefix("bytes="), range.hasSuffix("-"),
+            let first = Int(range.dropFirst(6).dropLast()),
+            ignoresIfRange || request.header("If-Range") == tag
+        else { return offering(.ok(body)) }
+        guard first < body.count else {
+            return offering(.status(416)).header("Content-Range", "bytes */\(body.count)")
+        }
+        return offering(.ok(body[first...]).status(206))
+            .header("Content-Range", "bytes \(first)-\(body.count - 1)/\(body.count)")
+    }
+
+    /// Status 200 with a body that is compressed on its way (Content-Encoding: deflate).
+    public static func deflated(_ body: some Sequence<UInt8>) -> Reply {
+        ok(Deflate.zlibStream(Array(body))).header("Content-Encoding", "deflate")
+    }
+
+    /// How many bytes the body has on its way.
+    public var bodyLength: Int { body.count }
+
     // MARK: Head
 
     /// Another status, body and headers unchanged.

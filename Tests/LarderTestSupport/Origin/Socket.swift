@@ -82,12 +82,24 @@ enum Socket {
     static func startConnecting(toPort port: UInt16) throws(OriginError) -> Int32 {
         let socket = try stream(AF_INET)
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
-        let result = withLoopback4(port) { connect(socket, $0, $1) }
+        let result = withLoopback4(port) { systemConnect(socket, $0, $1) }
         guard result == 0 || errno == EINPROGRESS else {
             let error = OriginError("connect 127.0.0.1:\(port)")
             close(socket)
             throw error
         }
+        return socket
+    }
+
+    /// A connection to a loopback port.
+    static func connect(toPort port: UInt16) throws(OriginError) -> Int32 {
+        let socket = try stream(AF_INET)
+        guard withLoopback4(port, { systemConnect(socket, $0, $1) }) == 0 else {
+            let error = OriginError("connect 127.0.0.1:\(port)")
+            close(socket)
+            throw error
+        }
+        set(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
         return socket
     }
 
@@ -181,4 +193,11 @@ enum Socket {
             }
         }
     }
+}
+
+/// `connect` under a name that the method above does not hide.
+private func systemConnect(
+    _ socket: Int32, _ address: UnsafePointer<sockaddr>, _ length: socklen_t
+) -> Int32 {
+    connect(socket, address, length)
 }

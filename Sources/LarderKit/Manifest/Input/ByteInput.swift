@@ -1,3 +1,5 @@
+import LarderTransfer
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -9,6 +11,8 @@
 /// The bytes of a manifest in order, and at any place where the source allows it.
 final class ByteInput {
     let name: String
+    /// Where it came from, for relative URLs; nil where that is no place on the network.
+    let baseURL: HTTPURL?
     private let source: Source
     private var position = 0
 
@@ -17,13 +21,15 @@ final class ByteInput {
         case bytes([UInt8])
     }
 
-    init(descriptor: Int32, isOwned: Bool, name: String) {
+    init(descriptor: Int32, isOwned: Bool, name: String, baseURL: HTTPURL? = nil) {
         self.name = name
+        self.baseURL = baseURL
         source = .descriptor(descriptor, isOwned: isOwned)
     }
 
     init(bytes: [UInt8], name: String) {
         self.name = name
+        baseURL = nil
         source = .bytes(bytes)
     }
 

@@ -1,0 +1,126 @@
+import ArgumentParser
+import LarderCache
+import LarderKit
+import LarderTransfer
+
+struct EvictCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evict",
+        abstract: "Keep the cache within bounds: remove what was not used for longest.",
+        discussion: """
+            Sweeps what crashes have left, then removes objects until every limit is kept, the least \
+            recently used first. Runs beside everything else: what is pinned, what a manifest of --keep \
+            names and what a prefetch under way has stored stays. Exit status 2 where that alone \
+            exceeds a limit. Without a limit only leftovers are swept.
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Option(help: ArgumentHelp("How many bytes of objects may stay.", valueName: "size"))
+    var maxSize: ByteCount?
+
+    @Option(help: ArgumentHelp("Objects as old as that go.", valueName: "time"))
+    var maxAge: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            "What age is, and who goes first: since the last use, or since the bytes were fetched.",
+            valueName: "used|fetched"))
+    var by = EvictionPolicy.Age.used
+
+    @Option(help: ArgumentHelp("How many objects may stay.", valueName: "n"))
+    var maxCount: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How much is to be free on the cache's file system.", valueName: "size"))
+    var minFree: ByteCount?
+
+    @Option(
+        help: ArgumentHelp(
+            "Keep what this manifest names; may be given more than once. A file, or - for standard input.",
+            valueName: "manifest"))
+    var keep: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Remove what this manifest does not name; given more than once, what none of them names.",
+            valueName: "manifest"))
+    var only: [String] = []
+
+    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
+    var baseURL: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Leave orphans, interrupted bodies and quarantined objects that are younger; 0 leaves none. \
+            (default: 1h)
+            """, valueName: "time"),
+        transform: TimeSpan.orZero)
+    var grace = TimeSpan(seconds: 3600)
+
+    @Flag(help: "Print what would go, one object a line, and remove nothing.")
+    var dryRun = false
+
+    @Flag(help: "Print the report as one JSON object, behind a line for each object of --dry-run.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
+    var quiet = false
+
+    func validate() throws {
+        if (keep + only).filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
+        if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
+        _ = try policy
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, recordedAs: dryRun ? nil : .evict
+        ) { run in
+            var policy = try policy
+            policy.isCancelled = { run.interrupts.isAsked }
+            let printsVictims = dryRun && (json || !quiet)
+            let report =
+                try opened(run.wait)?.evict(policy) { victim in
+                    if printsVictims { print(json ? victim.json : victim.text) }
+                } ?? EvictionReport(isDryRun: dryRun)
+            run.note(report.counts)
+            if json { print(report.json) } else if !quiet { print(report.text) }
+            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if !report.missed.isEmpty { try ExitStatus.someFailed.exit() }
+        }
+    }
+
+    private func opened(_ wait: LockWait) throws -> Cache? {
+        try dryRun ? cache.open(wait: wait) : cache.openMakingRoom(wait: wait)
+    }
+
+    private var policy: EvictionPolicy {
+        get throws {
+            let base = try HTTPURL.base(baseURL)
+            var policy = EvictionPolicy()
+            policy.maximumBytes = maxSize?.bytes
+            policy.maximumObjects = maxCount
+            policy.maximumAge = maxAge.map { $0.duration / .seconds(1) }
+            policy.minimumFree = minFree?.bytes
+            policy.age = by
+            if !keep.isEmpty {
+                policy.keep = try LocalManifests(keep, baseURL: base).forEachKey
+            }
+            if !only.isEmpty {
+                policy.only = try LocalManifests(only, baseURL: base).forEachKeyOfAll
+            }
+            policy.grace = grace.duration / .seconds(1)
+            policy.isDryRun = dryRun
+            return policy
+        }
+    }
+}
+
+extension EvictionPolicy.Age: ExpressibleByArgument {}

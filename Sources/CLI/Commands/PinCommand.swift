@@ -1,0 +1,30 @@
+import ArgumentParser
+import LarderCache
+import LarderKit
+
+struct PinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin",
+        abstract: "Keep icons from eviction, or list those that are kept.",
+        discussion: """
+            Icons need not be cached to be pinned. Without arguments, prints what is pinned, one URL or \
+            key a line.
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var subjects: PinSubjects
+    @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    func run() async throws {
+        guard !subjects.subjects.isEmpty else {
+            return try await ExitStatus.of {
+                try cache.open()?.forEachPin { print($0.sanitizedForTerminal) }
+            }
+        }
+        try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
+            let cache = try Cache.create(at: cache.path, wait: run.wait)
+            defer { cache.close() }
+            print("pinned \(try cache.pin(subjects.forEachKey))")
+        }
+    }
+}

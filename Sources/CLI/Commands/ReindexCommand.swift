@@ -1,0 +1,38 @@
+import ArgumentParser
+import LarderCache
+import LarderKit
+
+struct ReindexCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reindex",
+        abstract: "Rebuild the index from the objects and what is left of it.",
+        discussion: """
+            Every object is read and checked against its digest. URLs come from the index itself where \
+            it is sound, else from the snapshot that the last run took. A damaged index is kept \
+            beside the new one, under the date. A prefetch does the same by itself where it has to.
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
+    var quiet = false
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .reindex
+        ) { run in
+            let report = try Cache.reindex(at: cache.path, wait: run.wait) {
+                run.interrupts.isAsked
+            }
+            run.note(report.counts)
+            if json { print(report.json) } else if !quiet { print(report.text) }
+            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if report.damaged > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderKit
+
+struct SnapshotCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "snapshot",
+        abstract:
+            "Write one consistent copy of the cache, for a read-only medium or another machine.",
+        discussion: """
+            The copy has one index file without a log, and every object that it names, read and compared with \
+            its digest on the way. It is made beside its place and gets its name when it is whole and durable. \
+            Others may read and write the cache meanwhile. Exit status 2 where an object was not whole and is \
+            left out.
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Argument(help: "Where: nothing may be there yet, or an empty directory.")
+    var directory: String
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+    var quiet = false
+
+    func validate() throws {
+        if directory.isEmpty { throw ValidationError("The copy needs the name of a directory.") }
+    }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
+            let line = ProgressLine(isQuiet: quiet)
+            let report: SnapshotReport
+            do {
+                report = try Cache.open(at: cache.path, wait: run.wait).snapshot(
+                    to: directory, isCancelled: { run.interrupts.isAsked }
+                ) { if $0.objects % 256 == 0 { line.show($0.progressText) } }
+            } catch is CancellationError {
+                line.clear()
+                Console.complain("interrupted: nothing was copied")
+                return try run.interrupts.status.exit()
+            }
+            line.clear()
+            if json { print(report.json) } else if !quiet { print(report.text) }
+            if !report.damaged.isEmpty {
+                if quiet { Console.complain(report.complaint) }
+                try ExitStatus.someFailed.exit()
+            }
+        }
+    }
+}

@@ -1,0 +1,30 @@
+import ArgumentParser
+import LarderCache
+import LarderKit
+
+struct UnpinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unpin",
+        abstract: "Let evictions take icons again.")
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var subjects: PinSubjects
+    @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Flag(help: "Unpin everything.")
+    var all = false
+
+    func validate() throws {
+        guard all == subjects.subjects.isEmpty else {
+            throw ValidationError("Name what to unpin, or give --all.")
+        }
+    }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks) { run in
+            guard let cache = try cache.open(wait: run.wait) else { return print("unpinned 0") }
+            let count = try all ? cache.unpin(cache.forEachPin) : cache.unpin(subjects.forEachKey)
+            print("unpinned \(count)")
+        }
+    }
+}

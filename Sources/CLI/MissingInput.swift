@@ -1,0 +1,20 @@
+import Foundation
+
+/// A file that an option names and that cannot be read: status 66.
+struct MissingInput: Error, CustomStringConvertible {
+    let description: String
+
+    /// - Throws: ``MissingInput``, before anything has begun.
+    static func check(_ file: String?, for option: String) throws(MissingInput) {
+        guard let file else { return }
+        guard access(file, R_OK) == 0 else {
+            throw MissingInput(
+                description: "\(option): \(file): \(String(cString: strerror(errno)))")
+        }
+        var isDirectory: ObjCBool = false
+        _ = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
+        if isDirectory.boolValue {
+            throw MissingInput(description: "\(option): \(file): Is a directory")
+        }
+    }
+}

@@ -1,0 +1,20 @@
+import ArgumentParser
+import LarderTransfer
+
+extension HTTPURL {
+    /// What `--base-url` names; nil where it was not given.
+    static func base(_ text: String?) throws -> HTTPURL? {
+        guard let text else { return nil }
+        do {
+            return try HTTPURL(text)
+        } catch {
+            let reason =
+                switch error {
+                case .unsupportedScheme(let scheme): "it has the scheme '\(scheme)'"
+                case .relativeWithoutBase: "it has no scheme"
+                case .malformed(let reason): reason
+                }
+            throw ValidationError("--base-url is not an absolute http or https URL: \(reason).")
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import ArgumentParser
+import Foundation
+import LarderKit
+import LarderTransfer
+
+/// Who the user is to servers, and which servers are trusted.
+///
+/// Messages name an option and never quote its value, which may be a secret.
+struct CredentialOptions: ParsableArguments {
+    @Option(
+        name: .customLong("header"),
+        help: ArgumentHelp(
+            """
+            Send 'Name: value' to the hosts that manifests name, or 'host: Name: value' to that \
+            host alone; may be repeated.
+            """, valueName: "field"))
+    var headers: [String] = []
+
+    @Flag(help: "Take names and passwords from $NETRC, else ~/.netrc.")
+    var netrc = false
+
+    @Option(help: ArgumentHelp("Take names and passwords from this file.", valueName: "file"))
+    var netrcFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Trust the certificate authorities in this PEM file instead of the system's.",
+            valueName: "file"))
+    var caCert: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Show the certificate in this PEM file to the servers that manifests name.",
+            valueName: "file"))
+    var clientCert: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Its private key, without a passphrase. (default: in the same file)",
+            valueName: "file"))
+    var clientKey: String?
+
+    func validate() throws {
+        _ = try rules
+        if clientKey != nil, clientCert == nil {
+            throw ValidationError("--client-key needs --client-cert.")
+        }
+    }
+
+    /// - Throws: ``MissingInput`` where one of the files cannot be read.
+    func apply(to configuration: inout PrefetchConfiguration) throws {
+        configuration.headers = try rules
+        configuration.transfer.netrcFile = netrcPath
+        configuration.transfer.certificateAuthorities = caCert
+        configuration.transfer.clientCertificate = clientCert.map {
+            ClientCertificate(certificate: $0, key: clientKey)
+        }
+        try MissingInput.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
+        try MissingInput.check(caCert, for: "--ca-cert")
+        try MissingInput.check(clientCert, for: "--client-cert")
+        try MissingInput.check(clientKey, for: "--client-key")
+    }
+
+    private var rules: [HeaderRule] {
+        get throws {
+            try headers.enumerated().map { number, text in
+                do throws(HeaderRule.ParseError) {
+                    return try HeaderRule(text)
+                } catch {
+                    throw ValidationError("--header, number \(number + 1): \(error).")
+                }
+            }
+        }
+    }
+
+    private var netrcPath: String? {
+        if let netrcFile { return netrcFile }
+        guard netrc else { return nil }
+        let environment = ProcessInfo.processInfo.environment
+        if let named = environment["NETRC"], !named.isEmpty { return named }
+        return (environment["HOME"] ?? NSHomeDirectory()) + "/.netrc"
+    }
+}

@@ -1,0 +1,25 @@
+import ArgumentParser
+import LarderKit
+
+/// What is asked for of what failed before, for `prefetch` and `plan`.
+struct FailureOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            How long what is gone (404, 410) is not asked for again, and fails at once; 0 asks every \
+            time. (default: 1h)
+            """, valueName: "time"),
+        transform: TimeSpan.orZero)
+    var failureTtl = TimeSpan(seconds: 3600)
+
+    @Flag(help: "Ask for what is gone, too, whenever that was.")
+    var force = false
+
+    @Flag(help: "Fetch only what failed before, also what is gone.")
+    var retryFailed = false
+
+    func apply(to policy: inout PlanPolicy) {
+        policy.failureLifetime = force ? .zero : failureTtl.duration
+        policy.retriesOnlyFailed = retryFailed
+    }
+}

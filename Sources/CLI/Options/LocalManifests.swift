@@ -1,0 +1,36 @@
+import ArgumentParser
+import Foundation
+import LarderKit
+import LarderTransfer
+
+/// Manifests that name resources and of which nothing is fetched: files, or standard input.
+struct LocalManifests {
+    private let sources: [ManifestSource]
+    private let baseURL: HTTPURL?
+
+    /// - Throws: `ValidationError` where one is a URL.
+    init(_ names: [String], baseURL: HTTPURL?) throws {
+        self.baseURL = baseURL
+        sources = try names.map { name in
+            guard !Self.isURL(name) else {
+                throw ValidationError("'\(name)' is a URL: the manifest must be a file here.")
+            }
+            return name == "-" ? .standardInput : .file(name)
+        }
+    }
+
+    /// Hands over the keys of their entries.
+    func forEachKey(_ body: (String) throws -> Void) throws {
+        try ManifestKeys(sources, baseURL: baseURL).forEach(body)
+    }
+
+    /// The same, where one entry that cannot be used is an error.
+    func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
+        try ManifestKeys(sources, baseURL: baseURL, mustBeUsable: true).forEach(body)
+    }
+
+    static func isURL(_ text: String) -> Bool {
+        let start = text.prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
+    }
+}

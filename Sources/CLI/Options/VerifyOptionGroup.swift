@@ -1,0 +1,75 @@
+import ArgumentParser
+import LarderCache
+import LarderKit
+import LarderTransfer
+
+/// What is verified, how thoroughly and for how long.
+struct VerifyOptionGroup: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Verify a random part (5%), or one of several parts that cover the whole in turn (3/10).
+            """, valueName: "p%|n/m"))
+    var sample: Sample?
+
+    @Option(
+        help: ArgumentHelp(
+            "Take the same random part whenever this number is the same.", valueName: "n"))
+    var seed: UInt64?
+
+    @Option(
+        help: ArgumentHelp(
+            "Stop after this time; the next run with a time limit goes on there.",
+            valueName: "time"))
+    var maxDuration: TimeSpan?
+
+    @Option(
+        name: .customLong("manifest"),
+        help: ArgumentHelp(
+            """
+            Verify what this manifest names, and nothing else; an entry that is not cached is missing. \
+            May be repeated.
+            """, valueName: "manifest"))
+    var manifests: [String] = []
+
+    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
+    var baseURL: String?
+
+    @Flag(help: "Compare sizes, and read no bytes.")
+    var quick = false
+
+    func validate() throws {
+        let isRandom = if case .percent? = sample { true } else { false }
+        if seed != nil, !isRandom {
+            throw ValidationError("--seed goes with --sample and a percentage.")
+        }
+        if !manifests.isEmpty, sample != nil || maxDuration != nil {
+            throw ValidationError("--manifest goes with neither --sample nor --max-duration.")
+        }
+        if maxDuration != nil, isRandom {
+            throw ValidationError("--max-duration goes with --sample n/m, not with a percentage.")
+        }
+        if manifests.filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
+        _ = try base
+    }
+
+    var base: HTTPURL? {
+        get throws { try HTTPURL.base(baseURL) }
+    }
+
+    var options: VerifyOptions {
+        var options = VerifyOptions()
+        options.isQuick = quick
+        options.maximumDuration = maxDuration?.duration
+        if let sample { options.selection = sample.selection(seed: seed) }
+        return options
+    }
+
+    func sources(_ configuration: PrefetchConfiguration) throws -> [ManifestSource] {
+        try manifests.map {
+            try ManifestOptions.source($0, configuration, maximumBytes: ManifestOptions.defaultSize)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// Opens a cache's root, and refuses one that somebody else could bend to their ends.
+///
+/// Everything beneath is reached through the descriptor and without following links; what leads to the
+/// root is the user's own path, and may. Where nothing can be written anyway, as on a read-only medium,
+/// it does not matter who owns it: objects are checked against their digests.
+enum CacheRoot {
+    /// - Throws: ``CacheError`` `.missing` where there is nothing, `.unusable` where it is no directory,
+    ///   a link that another user has made, another user's, or open to all.
+    static func open(
+        _ path: String
+    ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
+        let root: FileDescriptor
+        do throws(CacheError) {
+            // Who may put a link in the root's place may choose what is written to: the user, or root.
+            var flags = O_RDONLY | O_DIRECTORY
+            if let owner = linkOwner(path) {
+                guard isTrusted(owner) else {
+                    throw refusal(path, "is a link that \(name(of: owner)) has made")
+                }
+            } else {
+                flags |= O_NOFOLLOW
+            }
+            root = try FileDescriptor.open(path, flags: flags)
+        } catch  where error.errno == ENOENT {
+            throw CacheError(.missing, subject: path, message: "there is no cache here")
+        } catch {
+            guard let number = error.errno else { throw error }
+            throw CacheError("open", subject: path, errno: number)
+        }
+        let isWritable = faccessat(root.raw, ".", W_OK, 0) == 0
+        let status = try root.status(subject: path)
+        guard isWritable else { return (root, false) }
+        guard isTrusted(status.st_uid) else {
+            throw refusal(
+                path,
+                "belongs to \(name(of: status.st_uid)); run larder as that user, or use another")
+        }
+        guard status.st_mode & S_IWOTH == 0 || status.st_mode & S_ISVTX != 0 else {
+            throw refusal(
+                path, "can be written by everybody, who could replace what is in it (chmod o-w)")
+        }
+        return (root, true)
+    }
+
+    /// Makes sure that a path which was opened by its name, as SQLite does, led into the root.
+    ///
+    /// - Throws: ``CacheError`` `.unusable` where the root has another place by now.
+    static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
+        var status = stat()
+        let own = try root.status(subject: path)
+        guard stat(path, &status) == 0, status.st_ino == own.st_ino, status.st_dev == own.st_dev
+        else { throw refusal(path, "was moved or replaced while it was opened") }
+    }
+
+    private static func linkOwner(_ path: String) -> uid_t? {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.isLink ? status.st_uid : nil
+    }
+
+    private static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
+
+    private static func refusal(_ path: String, _ message: String) -> CacheError {
+        CacheError(.unusable, subject: path, message: message)
+    }
+
+    /// The user's name, or the number where it has none.
+    private static func name(of user: uid_t) -> String {
+        var entry = passwd()
+        var found: UnsafeMutablePointer<passwd>?
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 * 1024) { room in
+            let result = getpwuid_r(user, &entry, room.baseAddress!, room.count, &found)
+            guard result == 0, found != nil, let name = entry.pw_name else {
+                return "the user \(user)"
+            }
+            return "the user \(String(cString: name))"
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import GRDB
+
+extension Cache {
+    /// Opens the cache at `path` to be evicted from: as ``open(at:wait:)``, but that where the disk is nearly
+    /// full, what can be had again goes first. Deleting takes room, too: for the index's log, and the plan.
+    ///
+    /// - Throws: ``CacheError``.
+    public static func openMakingRoom(
+        at path: String, wait: LockWait = .none
+    ) throws(CacheError) -> Cache {
+        try makeRoom(in: try CacheDirectory(path: path, create: false, wait: wait))
+        return try open(at: path, wait: wait)
+    }
+
+    private static func makeRoom(in directory: CacheDirectory) throws(CacheError) {
+        guard directory.isWritable, let index = try directory.root.status(of: CacheLayout.index),
+            try DiskSpace(of: directory.root).free < max(Evictor.tightness, Int64(index.st_size))
+        else { return }
+        try RunDirectory.sweepAbandoned(in: directory)
+        // Taken again at the end.
+        if try directory.root.status(of: CacheLayout.snapshot)?.isRegularFile == true {
+            unlinkat(directory.root.raw, CacheLayout.snapshot, 0)
+        }
+    }
+
+    /// Keeps the cache within bounds: sweeps leftovers, then removes the objects that `policy` lets go,
+    /// the least recently used first. Beside other processes: what a run that is under way has stored,
+    /// what is used meanwhile and what is pinned stays, and readers keep what they have open.
+    ///
+    /// Manifests are read before anything is removed.
+    ///
+    /// - Parameter onVictim: called for every object that goes, in order, once its rows are gone.
+    /// - Throws: ``CacheError``, `.unusable` where the cache is read-only and this is no dry run; what the
+    ///   policy's keys or `onVictim` throw.
+    public func evict(
+        _ policy: EvictionPolicy,
+        onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in }
+    ) throws -> EvictionReport {
+        if isReadOnly, !policy.isDryRun { try requireWritable() }
+        do {
+            var evictor = Evictor(
+                directory: directory, index: index, policy: policy, onVictim: onVictim)
+            let report = try evictor.run()
+            if !policy.isDryRun, let index,
+                try directory.root.status(of: CacheLayout.snapshot) == nil,
+                let run = try? RunDirectory(in: directory)
+            {
+                try? index.takeSnapshot(run: run)
+            }
+            return report
+        } catch let error as DatabaseError {
+            throw judged(CacheError(index: "the eviction's plan", error))
+        } catch let error as CacheError {
+            throw judged(error)
+        }
+    }
+
+    /// Pins resources, cached or not: no eviction takes their objects until they are unpinned.
+    ///
+    /// - Returns: how many were not pinned before.
+    public func pin(_ keys: EvictionPolicy.Keys) throws -> Int {
+        try forEachStep(keys) { table, key in try table.add(key) }
+    }
+
+    /// Takes pins away.
+    ///
+    /// - Returns: how many were pinned.
+    public func unpin(_ keys: EvictionPolicy.Keys) throws -> Int {
+        try forEachStep(keys) { table, key in try table.remove(key) }
+    }
+
+    /// Every pinned key, in their order.
+    public func forEachPin(_ body: (String) throws -> Void) throws {
+        guard let index else { return }
+        var last = ""
+        while true {
+            let page = try index.pins(after: last, limit: ObjectUse.stepLimit)
+            guard let end = page.last else { return }
+            last = end
+            try page.forEach(body)
+        }
+    }
+
+    /// Counts the keys for which `body` answers true.
+    private func forEachStep(
+        _ keys: EvictionPolicy.Keys, _ body: @escaping (PinTable, String) throws -> Bool
+    ) throws -> Int {
+        let index = try requireWritable()
+        var (count, step) = (0, [String]())
+        func finishStep() throws {
+            var counted = 0
+            try index.writeStep { db in
+                let table = PinTable(db)
+                for key in step where try body(table, key) { counted += 1 }
+            }
+            count += counted
+            step.removeAll(keepingCapacity: true)
+        }
+        try keys { key in
+            step.append(key)
+            if step.count == ObjectUse.stepLimit { try finishStep() }
+        }
+        if !step.isEmpty { try finishStep() }
+        if count > 0, let run = try? RunDirectory(in: directory) {
+            // Best done: pins are nobody's but the user's, and can be had from nowhere else.
+            try? index.takeSnapshot(run: run)
+        }
+        return count
+    }
+}

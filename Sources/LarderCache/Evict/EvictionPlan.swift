@@ -1,0 +1,224 @@
+import Foundation
+import GRDB
+
+/// Who goes, in which order: a temporary database beside the index, so that a million objects need no
+/// more memory than ten.
+final class EvictionPlan {
+    typealias Reason = EvictionReport.Reason
+    typealias Hold = EvictionReport.Hold
+
+    /// One object that is to go, as the index had it when that was decided.
+    struct Victim {
+        let rank: Int64
+        let object: Int64
+        let digest: Digest
+        let size: Int64
+        let usedAt: Double
+        let reason: Reason
+
+        var reported: EvictionReport.Victim { .init(digest: digest, size: size, reason: reason) }
+    }
+
+    /// What was decided about all objects.
+    struct Decision {
+        var left = EvictionReport.Tally()
+        var held: [Hold: EvictionReport.Tally] = [:]
+        var missed: [Reason] = []
+    }
+
+    private let policy: EvictionPolicy
+    private let disk: DiskSpace
+    private let database: DatabaseQueue
+
+    /// Reads the policy's manifests, whole.
+    ///
+    /// - Parameters:
+    ///   - path: where the temporary database is to be; nil leaves the place to SQLite.
+    ///   - disk: where the objects lie.
+    /// - Throws: what the policy's keys throw, ``CacheError``.
+    init(_ policy: EvictionPolicy, index uri: String, at path: String?, on disk: DiskSpace) throws {
+        self.policy = policy
+        self.disk = disk
+        var configuration = Configuration()
+        configuration.prepareDatabase { db in
+            // Nobody else reads it and nobody wants it after a crash.
+            try db.execute(
+                sql: """
+                    PRAGMA main.journal_mode = OFF;
+                    PRAGMA main.synchronous = OFF;
+                    PRAGMA main.locking_mode = EXCLUSIVE;
+                    """)
+        }
+        database = try DatabaseQueue(path: path ?? "", configuration: configuration)
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "ATTACH DATABASE ? AS cache", arguments: [uri])
+            try db.execute(sql: Self.tables)
+            for (table, keys) in [("kept_keys", policy.keep), ("only_keys", policy.only)] {
+                guard let keys else { continue }
+                try db.inTransaction {
+                    let insert = try db.cachedStatement(
+                        sql: "INSERT OR IGNORE INTO \(table) VALUES (?)")
+                    try keys { try insert.execute(arguments: [$0]) }
+                    return .commit
+                }
+            }
+        }
+    }
+
+    private static let tables = """
+        CREATE TABLE main.kept_keys (key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
+        CREATE TABLE main.only_keys (key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID;
+        CREATE TABLE main.held (object INTEGER PRIMARY KEY, hold TEXT NOT NULL);
+        CREATE TABLE main.wanted (object INTEGER PRIMARY KEY);  -- the only ones to stay
+        CREATE TABLE main.victims (
+            rank INTEGER PRIMARY KEY,
+            object INTEGER NOT NULL,
+            digest BLOB NOT NULL,
+            size INTEGER NOT NULL,
+            used_at REAL NOT NULL,
+            reason TEXT NOT NULL
+        );
+        """
+
+    /// Decides about every object that the index has now; forgets what was decided before.
+    ///
+    /// - Parameters:
+    ///   - instant: when ages are as they are.
+    ///   - runStart: what was used since then stays: a run that began then may be under way. Everything
+    ///     stays where it is `distantPast`.
+    ///   - free: bytes that are free on the disk.
+    /// - Throws: `CancellationError`, ``CacheError``.
+    func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
+        try database.writeWithoutTransaction { db in
+            var decision = Decision()
+            try db.inTransaction(.deferred) {
+                try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")
+                try hold(db)
+                var excess = try excess(free: free, db)
+                // What must go whatever the limits comes first, and may already meet them.
+                for isLimit in [false, true] where !isLimit || excess.isAny {
+                    try forEachObject(db) { object in
+                        if policy.isCancelled() { throw CancellationError() }
+                        let mandate = mandate(for: object, at: instant)
+                        guard let reason = isLimit ? excess.reason : mandate,
+                            !isLimit || mandate == nil
+                        else { return }
+                        if let hold = object.hold ?? runHold(on: object, since: runStart, instant) {
+                            decision.held[hold, default: .init()].add(object.size)
+                        } else {
+                            try add(object, reason, db)
+                            excess.take(object.size, occupying: disk.occupied(by: object.size))
+                        }
+                    }
+                }
+                decision.left = excess.left
+                decision.missed = excess.missed
+                return .commit
+            }
+            return decision
+        }
+    }
+
+    /// The next objects that are to go.
+    func victims(after rank: Int64, limit: Int) throws -> [Victim] {
+        try database.unsafeRead { db in
+            let statement = try db.cachedStatement(
+                sql: """
+                    SELECT rank, object, digest, size, used_at, reason FROM victims
+                    WHERE rank > ? ORDER BY rank LIMIT ?
+                    """)
+            return try Row.fetchAll(statement, arguments: [rank, limit]).compactMap { row in
+                Reason(rawValue: row[5]).map { reason in
+                    Victim(
+                        rank: row[0], object: row[1], digest: Digest(blob: row[2]), size: row[3],
+                        usedAt: row[4], reason: reason)
+                }
+            }
+        }
+    }
+
+    /// Lets go of the index: the last connection to leave it folds its log into it, and this one cannot.
+    func close() throws { try database.close() }
+
+    // MARK: -
+
+    private struct Object {
+        let id: Int64
+        let digest: Data
+        let size: Int64
+        let usedAt: Double
+        let storedAt: Double
+        let hold: Hold?
+        let isWanted: Bool
+    }
+
+    private func hold(_ db: Database) throws {
+        // Cross joins, which SQLite does not turn round: the names look for their resources. A
+        // manifest's word is told before a pin's.
+        for (table, hold) in [("main.kept_keys", Hold.manifest), ("cache.pins", .pin)] {
+            try db.execute(
+                sql: """
+                    INSERT OR IGNORE INTO held
+                    SELECT r.object, ? FROM \(table) k CROSS JOIN cache.resources r ON r.key = k.key
+                    """, arguments: [hold.rawValue])
+        }
+        try db.execute(
+            sql: """
+                INSERT OR IGNORE INTO wanted
+                SELECT r.object FROM only_keys k CROSS JOIN cache.resources r ON r.key = k.key
+                """)
+    }
+
+    private func excess(free: Int64, _ db: Database) throws -> EvictionExcess {
+        let totals = try Row.fetchOne(
+            db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM cache.objects")
+        var left = EvictionReport.Tally()
+        left.count = totals?[0] ?? 0
+        left.bytes = totals?[1] ?? 0
+        return EvictionExcess(policy, left: left, free: free)
+    }
+
+    /// In the order in which they go.
+    private func forEachObject(_ db: Database, _ body: (Object) throws -> Void) throws {
+        let age = policy.age == .used ? "used_at" : "stored_at"
+        let rows = try Row.fetchCursor(
+            db,
+            sql: """
+                SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL
+                FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
+                    LEFT JOIN main.wanted w ON w.object = o.id
+                ORDER BY o.\(age), o.digest
+                """)
+        while let row = try rows.next() {
+            try body(
+                Object(
+                    id: row[0], digest: row[1], size: row[2], usedAt: row[3], storedAt: row[4],
+                    hold: (row[5] as String?).flatMap(Hold.init), isWanted: row[6]))
+        }
+    }
+
+    /// Why an object must go whatever the limits; nil where nothing says so.
+    private func mandate(for object: Object, at instant: Date) -> Reason? {
+        if policy.only != nil, !object.isWanted { return .only }
+        let since = policy.age == .used ? object.usedAt : object.storedAt
+        guard let limit = policy.maximumAge else { return nil }
+        return instant.timeIntervalSince1970 - since >= limit ? .age : nil
+    }
+
+    /// A use in a time to come is of a clock that was set back, and no run's.
+    private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
+        if start == .distantPast { return .run }
+        let end = instant.timeIntervalSince1970 + Freshness.clockSkew
+        return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
+    }
+
+    private func add(_ object: Object, _ reason: Reason, _ db: Database) throws {
+        let insert = try db.cachedStatement(
+            sql: """
+                INSERT INTO victims (object, digest, size, used_at, reason) VALUES (?, ?, ?, ?, ?)
+                """)
+        try insert.execute(arguments: [
+            object.id, object.digest, object.size, object.usedAt, reason.rawValue,
+        ])
+    }
+}

@@ -1,0 +1,42 @@
+import Foundation
+
+/// What an eviction is to take, and what it must leave.
+public struct EvictionPolicy {
+    /// By which instant objects are as old as they are.
+    public enum Age: String, Sendable, CaseIterable {
+        /// When they were last used, within ``ObjectUse/precision``.
+        case used
+        /// When their bytes were stored.
+        case fetched
+    }
+
+    /// Hands over keys of resources, in any order, one at a time.
+    public typealias Keys = (_ add: (String) throws -> Void) throws -> Void
+
+    /// The most bytes that may stay: the sum of the objects' sizes. Default: nil, any number.
+    public var maximumBytes: Int64?
+    /// The most objects that may stay. Default: nil, any number.
+    public var maximumObjects: Int?
+    /// Objects at least this old, in seconds, go. Default: nil, none.
+    public var maximumAge: TimeInterval?
+    /// The least bytes that are to be free on the cache's file system. Default: nil, none.
+    public var minimumFree: Int64?
+    /// The oldest go first, by digest where they are of one age. Default: by use.
+    public var age = Age.used
+    /// Resources whose objects stay, whatever else is said. Default: nil, none but the pinned.
+    public var keep: Keys?
+    /// The only resources whose objects may stay. Default: nil, all.
+    public var only: Keys?
+    /// Leftovers younger than this, in seconds, stay: somebody may be about to need them. Default: an
+    /// hour.
+    public var grace: TimeInterval = 3_600
+    /// Whether everything is reckoned and nothing removed. Default: false.
+    public var isDryRun = false
+
+    /// Asked often once the keys are read: true ends the eviction within moments; what went is gone, and
+    /// the report tells. Default: never.
+    public var isCancelled: () -> Bool = { false }
+
+    /// Only leftovers are swept.
+    public init() {}
+}

@@ -1,0 +1,95 @@
+/// What an eviction took, what it left and why.
+public struct EvictionReport: Sendable {
+    /// Why an object goes.
+    public enum Reason: String, Sendable, CaseIterable {
+        /// It stands in no manifest that names the only ones to stay.
+        case only
+        /// It was too old.
+        case age
+        /// There were too many bytes.
+        case size
+        /// There were too many objects.
+        case count
+        /// Too little was free on the disk.
+        case free
+
+        /// Whether it is a limit, which may be out of reach.
+        public var isLimit: Bool { self != .only && self != .age }
+    }
+
+    /// Why an object that should have gone stays.
+    public enum Hold: String, Sendable, CaseIterable {
+        /// A manifest names it whose resources are kept.
+        case manifest
+        /// It is pinned.
+        case pin
+        /// A run that is under way has stored or used it.
+        case run
+    }
+
+    /// What was left behind by nobody's fault, and is nobody's.
+    public enum Leftover: String, Sendable, CaseIterable {
+        /// Objects that no row mentions.
+        case orphans
+        /// Directories of runs that have ended.
+        case runs
+        /// Interrupted bodies.
+        case partials
+        /// Objects that failed verification.
+        case quarantined
+    }
+
+    /// How many, and how much.
+    public struct Tally: Sendable, Equatable {
+        /// How many there are.
+        public internal(set) var count = 0
+        /// The sum of their bytes: of objects their sizes, of leftovers what they take on disk.
+        public internal(set) var bytes: Int64 = 0
+
+        /// None.
+        public init() {}
+
+        mutating func add(_ bytes: Int64) {
+            count += 1
+            self.bytes += bytes
+        }
+    }
+
+    /// One object that goes.
+    public struct Victim: Sendable, Equatable {
+        /// The object's digest.
+        public let digest: Digest
+        /// Its size in bytes.
+        public let size: Int64
+        /// Why it goes.
+        public let reason: Reason
+    }
+
+    /// Whether nothing was removed.
+    public let isDryRun: Bool
+    /// What went, by reason.
+    public internal(set) var evicted: [Reason: Tally] = [:]
+    /// What should have gone, and stays.
+    public internal(set) var held: [Hold: Tally] = [:]
+    /// What was swept.
+    public internal(set) var swept: [Leftover: Tally] = [:]
+    /// Objects that are left in the index, and the sum of their sizes.
+    public internal(set) var left = Tally()
+    /// Whether it was cancelled before its end.
+    public internal(set) var isInterrupted = false
+    /// The limits that were not reached.
+    public internal(set) var missed: [Reason] = []
+    /// How long it took.
+    public internal(set) var seconds: Double = 0
+
+    /// The report on a cache that is not there: there was nothing to do.
+    public init(isDryRun: Bool) { self.isDryRun = isDryRun }
+
+    /// Everything that went.
+    public var total: Tally {
+        evicted.values.reduce(into: Tally()) { sum, tally in
+            sum.count += tally.count
+            sum.bytes += tally.bytes
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import Foundation
+import GRDB
+
+/// Keeps a cache within bounds, beside whoever else uses it: sweeps what nobody needs, decides who goes,
+/// and removes them, the oldest first.
+///
+/// An object goes in two transactions. The first deletes its rows; the second, once that is durable,
+/// removes the file if there is still no row for it. So a crash in between leaves a file without a row
+/// and never a row without a file. And a store that puts the same bytes in its place meanwhile finds
+/// out: it commits a row only where its file is there in the same transaction, and from then on the
+/// file is no longer without a row.
+struct Evictor {
+    /// A transaction ends after so many victims, …
+    static let batchLimit = 500
+    /// … or after this time: others wait for it.
+    static let batchTime = Duration.milliseconds(20)
+    /// With less than that free, in bytes, the plan is made elsewhere, and steps are small: their log needs room.
+    static let tightness: Int64 = 8 << 20
+    private static let tightLimit = 8
+    /// Victims that are used before their turn are decided about again, so often at most.
+    private static let passLimit = 5
+
+    private let directory: CacheDirectory
+    private let index: CacheIndex?
+    private let policy: EvictionPolicy
+    private let onVictim: (EvictionReport.Victim) throws -> Void
+    private var report: EvictionReport
+    /// Bytes on disk that were swept or evicted; counted, because a file system may take its time.
+    private var freed: Int64 = 0
+
+    init(
+        directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy,
+        onVictim: @escaping (EvictionReport.Victim) throws -> Void
+    ) {
+        self.directory = directory
+        self.index = index
+        self.policy = policy
+        self.onVictim = onVictim
+        report = EvictionReport(isDryRun: policy.isDryRun)
+    }
+
+    mutating func run() throws -> EvictionReport {
+        let start = ContinuousClock.now
+        let isReadOnly = policy.isDryRun || index == nil
+        let run = isReadOnly ? nil : try RunDirectory(in: directory)
+        let disk = try DiskSpace(of: directory.root)
+        // All manifests are read before anything is removed.
+        let plan = try makePlan(in: run, on: disk)
+        report.swept = try Sweeper(directory: directory, index: index, policy: policy).run()
+        report.isInterrupted = policy.isCancelled()
+        if let index, let plan {
+            freed = report.swept.values.reduce(0) { $0 + $1.bytes }
+            do {
+                // Nothing is written, so no room is needed, in a dry run; the index may be read-only.
+                if isReadOnly || isTight(disk) {
+                    try evict(plan, from: index, in: run, on: disk)
+                } else {
+                    try index.withRoom { try evict(plan, from: index, in: run, on: disk) }
+                }
+            } catch is CancellationError {
+                try breakOff(index, on: disk)
+            }
+            try plan.close()
+        }
+        withExtendedLifetime(run) {}
+        report.seconds = (ContinuousClock.now - start) / .seconds(1)
+        return report
+    }
+
+    /// Since when whatever was used may be a run's that is under way. One that begins in a time to come
+    /// has seen the clock set back: then nothing is known of when, and everything may be its.
+    private static func use(since runStart: Date?, _ now: Date) -> Date {
+        guard let runStart else { return now }
+        return runStart > now ? .distantPast : runStart
+    }
+
+    private func makePlan(in run: RunDirectory?, on disk: DiskSpace) throws -> EvictionPlan? {
+        guard let index else { return nil }
+        // Where the disk is nearly full, SQLite finds another place.
+        let path =
+            isTight(disk)
+            ? nil
+            : run.map {
+                "\(directory.path)/\(CacheLayout.temporary)/\($0.name)/eviction.sqlite"
+            }
+        return try EvictionPlan(policy, index: index.uri, at: path, on: disk)
+    }
+
+    private mutating func evict(
+        _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
+    ) throws {
+        for _ in 0..<Self.passLimit {
+            // A run may begin between here and the look at the index: from now on whatever is used is
+            // some run's.
+            let now = Date()
+            let runStart = try RunDirectory.oldestStart(in: directory, except: run?.name)
+            let decision = try plan.decide(
+                at: now, runStart: Self.use(since: runStart, now), free: disk.free + freed)
+            report.held = decision.held
+            report.missed = decision.missed
+            report.left = decision.left
+            if try remove(plan, from: index, on: disk) { break }
+        }
+        guard !policy.isDryRun else { return }
+        try ObjectUse.settleTimesToCome(in: index)
+        // Others may have stored meanwhile.
+        report.left = try index.objectTotals()
+    }
+
+    /// Takes stock of an eviction that was cancelled.
+    private mutating func breakOff(_ index: CacheIndex, on disk: DiskSpace) throws {
+        report.isInterrupted = true
+        report.left = try index.objectTotals()
+        if policy.isDryRun {
+            report.left.count -= report.total.count
+            report.left.bytes -= report.total.bytes
+        }
+        report.missed =
+            EvictionExcess(policy, left: report.left, free: disk.free + freed).missed
+    }
+
+    /// Removes all victims; returns whether none had been used meanwhile.
+    ///
+    /// - Throws: `CancellationError`, once the files are gone whose rows are.
+    private mutating func remove(
+        _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
+    ) throws -> Bool {
+        var isWhole = true
+        var rank: Int64 = 0
+        var rowless: [Digest] = []
+        let removal = ObjectRemoval(directory)
+        let isTight = isTight(disk)
+        let limit = isTight ? Self.tightLimit : Self.batchLimit
+        while true {
+            let isOver = policy.isCancelled()
+            let batch = isOver ? [] : try plan.victims(after: rank, limit: limit)
+            guard !batch.isEmpty || !rowless.isEmpty else {
+                if isOver { throw CancellationError() }
+                return isWhole
+            }
+            if policy.isDryRun {
+                rank = batch.last?.rank ?? rank
+                for victim in batch { try count(victim, on: disk) }
+                continue
+            }
+            var gone: [EvictionPlan.Victim] = []
+            try index.writeStep { db in
+                let deadline = ContinuousClock.now + Self.batchTime
+                rowless = try removal.removeFiles(of: rowless, in: db, until: deadline)
+                guard rowless.isEmpty else { return }
+                for victim in batch {
+                    rank = victim.rank
+                    if try Self.removeRows(of: victim, db) {
+                        gone.append(victim)
+                    } else {
+                        isWhole = false
+                    }
+                    if ContinuousClock.now >= deadline { break }
+                }
+            }
+            // A reader may be in the way: then the log is folded later.
+            if isTight { try? index.foldLog() }
+            rowless += gone.map(\.digest)
+            for victim in gone { try count(victim, on: disk) }
+        }
+    }
+
+    private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
+
+    private mutating func count(_ victim: EvictionPlan.Victim, on disk: DiskSpace) throws {
+        freed += disk.occupied(by: victim.size)
+        report.evicted[victim.reason, default: .init()].add(victim.size)
+        try onVictim(victim.reported)
+    }
+
+    /// Deletes an object's row, and with it those of its resources, if nothing has happened to it since
+    /// it was decided about; returns whether it did. Every deposit is a use, and so are fresh hits.
+    private static func removeRows(
+        of victim: EvictionPlan.Victim, _ db: Database
+    ) throws -> Bool {
+        let delete = try db.cachedStatement(
+            sql: """
+                DELETE FROM objects WHERE id = ?1 AND digest = ?2 AND used_at = ?3
+                    AND NOT EXISTS (
+                        SELECT 1 FROM resources r JOIN pins p ON p.key = r.key WHERE r.object = ?1)
+                """)
+        try delete.execute(arguments: [victim.object, victim.digest.blob, victim.usedAt])
+        return db.changesCount > 0
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import GRDB
+
+/// Removes what crashes and interruptions have left, once it is older than the policy's grace.
+struct Sweeper {
+    typealias Leftover = EvictionReport.Leftover
+    typealias Tally = EvictionReport.Tally
+
+    private let directory: CacheDirectory
+    private let index: CacheIndex?
+    private let isDryRun: Bool
+    private let isCancelled: () -> Bool
+    /// What has changed since then stays.
+    private let limit: Date
+
+    init(directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy) {
+        self.directory = directory
+        self.index = index
+        isDryRun = policy.isDryRun
+        isCancelled = policy.isCancelled
+        limit = Date(timeIntervalSinceNow: -policy.grace)
+    }
+
+    func run() throws -> [Leftover: Tally] {
+        var swept: [Leftover: Tally] = [:]
+        swept[.runs] = try sweepRuns()
+        swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) {
+            Digest(hex: $0) != nil
+        }
+        swept[.quarantined] = try sweep([CacheLayout.quarantine], where: Quarantine.isOwn)
+        // Without an index every object looks like one; it is to be restored, not to be followed.
+        if let index { swept[.orphans] = try sweepOrphans(index) }
+        return swept
+    }
+
+    /// Nobody's since the lock on them is free, so without grace.
+    private func sweepRuns() throws(CacheError) -> Tally {
+        let runs = try RunDirectory.sweepAbandoned(in: directory, isDryRun: isDryRun)
+        var tally = Tally()
+        tally.count = runs.runs
+        tally.bytes = runs.bytes
+        return tally
+    }
+
+    /// The regular files of a directory that have a name of the cache's own.
+    private func sweep(
+        _ path: [String], where isOwn: (String) -> Bool
+    ) throws(CacheError) -> Tally {
+        var tally = Tally()
+        do throws(CacheError) {
+            var parent = directory.root
+            for name in path {
+                parent = try FileDescriptor.directory(name, beneath: parent, create: false)
+            }
+            for name in try parent.names(subject: path.joined(separator: "/")) where isOwn(name) {
+                if isCancelled() { break }
+                guard let status = try parent.status(of: name), status.isRegularFile, isOld(status)
+                else { continue }
+                guard isDryRun || unlinkat(parent.raw, name, 0) == 0 || errno == ENOENT else {
+                    throw CacheError("unlink", subject: name, errno: errno)
+                }
+                tally.add(status.allocatedBytes)
+            }
+        } catch  where error.isAbsence {
+            // Not there, or somebody else's.
+        }
+        return tally
+    }
+
+    private func sweepOrphans(_ index: CacheIndex) throws -> Tally {
+        let tree = ObjectTree(directory)
+        let removal = ObjectRemoval(directory)
+        var tally = Tally()
+        guard let root = try tree.root() else { return tally }
+        for byte in UInt8.min...UInt8.max where !isCancelled() {
+            let orphans = try orphans(byte, tree, root, index)
+            if isDryRun {
+                for orphan in orphans { tally.add(orphan.bytes) }
+                continue
+            }
+            var rest = orphans.map(\.digest)
+            while !rest.isEmpty, !isCancelled() {
+                try index.writeStep { db in
+                    rest = try removal.removeFiles(
+                        of: rest, in: db, until: .now + Evictor.batchTime, where: isOld
+                    ) { tally.add($0.allocatedBytes) }
+                }
+            }
+        }
+        return tally
+    }
+
+    /// Old files of one fan-out directory that no row mentions: some may be about to get one.
+    private func orphans(
+        _ byte: UInt8, _ tree: ObjectTree, _ root: FileDescriptor, _ index: CacheIndex
+    ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
+        let name = (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        guard try root.status(of: name)?.isDirectory == true else { return [] }
+        let known = Set(try index.objects(fanOut: byte).map(\.digest))
+        var orphans: [(digest: Digest, bytes: Int64)] = []
+        do throws(CacheError) {
+            try tree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
+                guard let digest = entry.digest, !known.contains(digest),
+                    let status = try entry.parent.status(of: entry.name), status.isRegularFile,
+                    isOld(status)
+                else { return }
+                orphans.append((digest, status.allocatedBytes))
+            }
+        } catch  where error.isAbsence {
+            // Removed since it was looked at, or a link.
+        }
+        return orphans
+    }
+
+    /// A rename changes the status alone (rename(2)), which on all common file systems has its time.
+    private func isOld(_ status: stat) -> Bool {
+        #if canImport(Darwin)
+            let times = [status.st_mtimespec, status.st_ctimespec]
+        #else
+            let times = [status.st_mtim, status.st_ctim]
+        #endif
+        return times.allSatisfy {
+            Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
+        }
+    }
+}

@@ -1,0 +1,87 @@
+/// The directives of a response's Cache-Control field that matter to a private cache (RFC 9111,
+/// section 5.2.2; `immutable`: RFC 8246).
+///
+/// `s-maxage`, `proxy-revalidate` and `public` speak to shared caches, `private` keeps only those
+/// out, and `must-revalidate` forbids what is never done here: using a stale response unasked.
+package struct CacheControl: Equatable, Sendable {
+    /// `max-age` in seconds; nil where there is none, 0 where its value is none: "caches are
+    /// encouraged to consider responses that have invalid freshness information to be stale"
+    /// (section 4.2.1).
+    package private(set) var maxAge: Int?
+    /// `no-cache`; its qualified form (`no-cache="Set-Cookie"`) counts as the unqualified one, which
+    /// section 5.2.2.4 allows.
+    package private(set) var isNoCache = false
+    /// `no-store`, unless `must-understand` says that it is meant for caches that do not know the
+    /// status (section 5.2.2.3): only statuses that are understood get here.
+    package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
+    /// `immutable`: while it is fresh nobody need ask, not even on demand.
+    package private(set) var isImmutable = false
+
+    private var hasNoStore = false
+    private var hasMustUnderstand = false
+
+    /// Reads the field's value; several fields are joined by commas first. Nil reads as an empty one.
+    package init(_ field: String?) {
+        guard let field else { return }
+        var directives = DirectiveReader(field)
+        while let (name, argument) = directives.next() {
+            switch name {
+            // The first one counts (section 4.2.1).
+            case "max-age": maxAge = maxAge ?? argument.flatMap(DeltaSeconds.parse) ?? 0
+            case "no-cache": isNoCache = true
+            case "no-store": hasNoStore = true
+            case "must-understand": hasMustUnderstand = true
+            case "immutable": isImmutable = true
+            default: break
+            }
+        }
+    }
+}
+
+/// Takes a list of directives apart: `token [ "=" ( token / quoted-string ) ]`, by commas (RFC 9111,
+/// section 5.2; lists: RFC 9110, section 5.6.1).
+private struct DirectiveReader {
+    private var rest: Substring.UTF8View
+
+    init(_ field: String) { rest = Substring(field).utf8 }
+
+    /// The next directive, its name in lower case; nil at the end. An argument that the grammar does
+    /// not allow is handed over as it came: blanks around `=` belong to it.
+    mutating func next() -> (name: String, argument: String?)? {
+        while let byte = rest.first, byte == UInt8(ascii: ",") || Self.isBlank(byte) {
+            rest.removeFirst()
+        }
+        guard !rest.isEmpty else { return nil }
+        let name = take { !",=\"".utf8.contains($0) && !Self.isBlank($0) }
+        let argument = takeArgument()
+        return (name.lowercased(), argument)
+    }
+
+    private mutating func takeArgument() -> String? {
+        var argument: [UInt8] = []
+        var isQuoted = false
+        while let byte = rest.first, isQuoted || byte != UInt8(ascii: ",") {
+            rest.removeFirst()
+            switch byte {
+            case UInt8(ascii: "\""): isQuoted.toggle()
+            case UInt8(ascii: "\\") where isQuoted:
+                if let escaped = rest.popFirst() { argument.append(escaped) }
+            default: argument.append(byte)
+            }
+        }
+        while let last = argument.last, Self.isBlank(last) { argument.removeLast() }
+        guard argument.first == UInt8(ascii: "=") else {
+            // Nothing, or something else than an argument.
+            return argument.isEmpty ? nil : String(decoding: argument, as: UTF8.self)
+        }
+        return String(decoding: argument.dropFirst(), as: UTF8.self)
+    }
+
+    private mutating func take(while condition: (UInt8) -> Bool) -> String {
+        let taken = rest.prefix(while: condition)
+        rest = rest[taken.endIndex...]
+        return String(Substring(taken))
+    }
+
+    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

@@ -1,0 +1,84 @@
+import Foundation
+
+/// The header fields of a response by which its freshness is judged and its origin asked again.
+public struct Validators: Sendable, Equatable, Codable {
+    /// The `ETag` field as it came, quotes and weakness mark included.
+    public var etag: String?
+    /// The `Last-Modified` field as it came.
+    public var lastModified: String?
+    /// The `Date` field as it came.
+    public var date: String?
+    /// The `Age` field, in seconds.
+    public var age: TimeInterval?
+    /// The `Cache-Control` field, several joined by commas.
+    public var cacheControl: String?
+    /// The `Expires` field as it came.
+    public var expires: String?
+    /// The `Vary` field, several joined by commas.
+    public var vary: String?
+
+    /// No fields at all.
+    public init() {}
+
+    /// The fields of a response.
+    ///
+    /// Of a field that states one value the first counts, and an `Age` that is no number is ignored
+    /// (RFC 9111, sections 4.2.1 and 5.1).
+    ///
+    /// - Parameter fields: the values of all fields of a name, in the order they came.
+    public init(_ fields: (_ name: String) -> [String]) {
+        func list(_ name: String) -> String? {
+            let values = fields(name)
+            return values.isEmpty ? nil : values.joined(separator: ", ")
+        }
+        etag = fields("ETag").first
+        lastModified = fields("Last-Modified").first
+        date = fields("Date").first
+        age = fields("Age").first?.split(separator: ",").first
+            .flatMap { DeltaSeconds.parse($0.filter { $0 != " " && $0 != "\t" }) }
+            .map(TimeInterval.init)
+        cacheControl = list("Cache-Control")
+        expires = fields("Expires").first
+        vary = list("Vary")
+    }
+
+    /// These fields, and from `older` those that are missing: a 304 that does not repeat a
+    /// validator must not lose it (RFC 9111, section 3.2). But for `Date` and `Age`: they tell how
+    /// old this response is.
+    public func completed(from older: Validators) -> Validators {
+        var merged = self
+        merged.etag = etag ?? older.etag
+        merged.lastModified = lastModified ?? older.lastModified
+        merged.cacheControl = cacheControl ?? older.cacheControl
+        merged.expires = expires ?? older.expires
+        merged.vary = vary ?? older.vary
+        return merged
+    }
+
+    /// Whether a 304 with these fields speaks of the response that has `stored` (RFC 9111, section
+    /// 4.3.4): where both have an ETag it is the same, weak or not. Another one's bytes are not ours.
+    package func vouch(for stored: Validators) -> Bool {
+        guard let etag, let known = stored.etag else { return true }
+        func opaque(_ tag: String) -> Substring {
+            tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+        }
+        return opaque(etag) == opaque(known)
+    }
+
+    /// The header fields that ask for a response only if it is another one than this (RFC 9111,
+    /// section 4.3.1): every validator there is. None where there is none.
+    ///
+    /// - Parameter sameVariant: whether the request selects the variant that this is. If not, only an
+    ///   ETag may vouch: variants are often modified at the same time.
+    package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
+        var conditions: [(name: String, value: String)] = []
+        // What cannot be sent as it came is not sent: the request would fail for it.
+        if let etag, etag.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
+            conditions.append(("If-None-Match", etag))
+        }
+        if sameVariant, let lastModified, HTTPDate.parse(lastModified) != nil {
+            conditions.append(("If-Modified-Since", lastModified))
+        }
+        return conditions
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import GRDB
+
+/// What verification, eviction and recovery do with all of an index, beside its other users.
+extension CacheIndex {
+    /// SQLite's own check of the file's structure; the complaints, none when it is sound.
+    ///
+    /// - Parameters:
+    ///   - isQuick: whether rows are not compared with the indices over them. Default: false.
+    ///   - isCancelled: asked a few times a second; there are no complaints then. Default: never.
+    func structuralComplaints(
+        isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) throws(CacheError) -> [String] {
+        do {
+            return try database.read(unless: isCancelled) { db in
+                let check = isQuick ? "quick_check" : "integrity_check"
+                // It looks every row up in every index, at random.
+                try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
+                defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
+                let lines = try String.fetchAll(db, sql: "PRAGMA \(check)(20)")
+                let dangling = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
+                return lines.filter { $0 != "ok" }
+                    + (dangling == 0 ? [] : ["\(dangling) resources point at no object"])
+            }
+        } catch is CancellationError {
+            return []
+        } catch {
+            throw CacheError(index: path, error)
+        }
+    }
+
+    /// Copies what is committed beside the index, for the day that it is lost.
+    func takeSnapshot(run: RunDirectory) throws(CacheError) {
+        try IndexSnapshot.take(of: database, in: directory, run: run)
+    }
+
+    /// Copies what is committed into another database.
+    func copy(to other: DatabaseQueue) throws { try database.backup(to: other) }
+
+    /// Folds the log into the index, and gives its room back.
+    func foldLog() throws {
+        _ = try database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+    }
+
+    /// Writes one step of long work in a transaction of its own, and then leaves the others time to begin
+    /// theirs: who waits for SQLite's write lock asks for it every millisecond.
+    func writeStep(_ body: (Database) throws -> Void) throws(CacheError) {
+        try write(body)
+        usleep(3_000)
+    }
+
+    /// Long work that writes all over the index, a step at a time: with room for what is written again and
+    /// again, which otherwise goes through the log each time.
+    func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
+        func set(cache: Int, checkpoint: Int) throws {
+            try database.writeWithoutTransaction {
+                try $0.execute(
+                    sql: """
+                        PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(checkpoint)
+                        """)
+            }
+        }
+        try set(cache: Self.roomyCache, checkpoint: 4_000)
+        defer { try? set(cache: Self.usualCache, checkpoint: 1_000) }
+        return try body()
+    }
+
+    /// In KiB: SQLite's default, …
+    private static let usualCache = 2_000
+    /// … and what work on all rows gets.
+    private static let roomyCache = 16_000
+}

@@ -1,0 +1,39 @@
+import Foundation
+import GRDB
+
+/// The failures that the index remembers: of each resource the last, and in how many runs in a row.
+/// For the length of one transaction.
+struct FailureTable {
+    private let db: Database
+    /// Almost always: a success then has nothing to forget, and costs nothing.
+    private var isEmpty: Bool
+
+    init(_ db: Database) throws {
+        self.db = db
+        let statement = try db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM failures)")
+        isEmpty = try Bool.fetchOne(statement) ?? false
+    }
+
+    mutating func add(_ deposit: Deposit, code: String, status: Int?) throws {
+        isEmpty = false
+        let upsert = try db.cachedStatement(
+            sql: """
+                INSERT INTO failures (key, url, code, status, failed_at, count)
+                VALUES (?, ?, ?, ?, ?, 1)
+                ON CONFLICT (key) DO UPDATE SET
+                    url = excluded.url, code = excluded.code, status = excluded.status,
+                    failed_at = excluded.failed_at, count = count + 1
+                """)
+        try upsert.execute(arguments: [
+            deposit.key, deposit.url == deposit.key ? nil : deposit.url, code, status,
+            deposit.receivedAt.timeIntervalSince1970,
+        ])
+    }
+
+    /// Forgets the failures of a resource that was fetched.
+    func remove(_ key: String) throws {
+        guard !isEmpty else { return }
+        let delete = try db.cachedStatement(sql: "DELETE FROM failures WHERE key = ?")
+        try delete.execute(arguments: [key])
+    }
+}

@@ -1,0 +1,25 @@
+import Foundation
+import GRDB
+
+/// The resources that no eviction takes, by key; they need not be cached. For the length of one
+/// transaction.
+struct PinTable {
+    private let db: Database
+
+    init(_ db: Database) { self.db = db }
+
+    /// Pins a resource; returns whether it was not before.
+    func add(_ key: String) throws -> Bool {
+        let insert = try db.cachedStatement(
+            sql: "INSERT OR IGNORE INTO pins (key, pinned_at) VALUES (?, ?)")
+        try insert.execute(arguments: [key, Date().timeIntervalSince1970])
+        return db.changesCount > 0
+    }
+
+    /// Returns whether it was pinned.
+    func remove(_ key: String) throws -> Bool {
+        let delete = try db.cachedStatement(sql: "DELETE FROM pins WHERE key = ?")
+        try delete.execute(arguments: [key])
+        return db.changesCount > 0
+    }
+}

@@ -1,0 +1,21 @@
+import GRDB
+
+/// Keeps everybody from committing to an index for as long as it holds: what is committed between the copy of
+/// its rows and its replacement would be lost with it.
+struct CommitStop {
+    private let database: DatabaseQueue
+
+    /// - Throws: `DatabaseError`, `SQLITE_BUSY` where somebody goes on writing for longer than 30 s.
+    init(at path: String) throws {
+        var configuration = Configuration()
+        configuration.busyMode = .callback(CacheIndex.waitForWriter)
+        configuration.allowsUnsafeTransactions = true
+        database = try DatabaseQueue(path: path, configuration: configuration)
+        try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+    }
+
+    func end() {
+        try? database.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try? database.close()
+    }
+}

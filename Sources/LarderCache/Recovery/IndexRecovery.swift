@@ -1,0 +1,277 @@
+import Foundation
+import GRDB
+
+/// Makes a new index from what there is: the objects in the tree, checked against their digests, and
+/// the rows of the old index, or of its last snapshot where it is damaged.
+///
+/// Who has the old index open meanwhile finds, before it reports anything as stored, that it was replaced
+/// (``CacheIndex/write(_:)``). Killed at any moment, it leaves either the old state or the new one, or a missing index, which the
+/// next opening rebuilds.
+struct IndexRecovery {
+    private let directory: CacheDirectory
+    private let run: RunDirectory
+
+    init(_ directory: CacheDirectory) throws(CacheError) {
+        self.directory = directory
+        run = try RunDirectory(in: directory)
+    }
+
+    /// Whether the index is to be rebuilt before it is used: somebody came upon damage in it, or it is gone.
+    static func isDue(in directory: CacheDirectory) throws(CacheError) -> Bool {
+        if try directory.root.status(of: CacheLayout.damage) != nil { return true }
+        return try isIndexGone(from: directory)
+    }
+
+    /// Whether the index is not there, or without a byte, although objects are left.
+    ///
+    /// - Parameter waiting: whether to look again once nobody is about to put a new one in its place.
+    ///   Default: false.
+    static func isIndexGone(
+        from directory: CacheDirectory, waiting: Bool = false
+    ) throws(CacheError) -> Bool {
+        if waiting {
+            guard try isIndexGone(from: directory) else { return false }
+            _ = try directory.openingLock()
+        }
+        if let index = try directory.root.status(of: CacheLayout.index), index.st_size > 0 {
+            return false
+        }
+        guard let tree = try ObjectTree(directory).root() else { return false }
+        return try tree.names(subject: CacheLayout.objects).contains(where: ObjectTree.isFanOut)
+    }
+
+    /// Rebuilds the index where that is due; nil where it is not. One process at a time.
+    static func runIfDue(in directory: CacheDirectory) throws(CacheError) -> RecoveryReport? {
+        guard try isDue(in: directory) else { return nil }
+        let lock = try directory.openingLock()
+        defer { withExtendedLifetime(lock) {} }
+        // Somebody else may have been quicker.
+        guard try isDue(in: directory) else { return nil }
+        return try IndexRecovery(directory).rebuild()
+    }
+
+    /// Leaves a mark that ``isDue(in:)`` finds: whoever meets damage in the middle of its work cannot
+    /// rebuild the index under the others' hands.
+    static func markDamage(in directory: CacheDirectory) {
+        let file = openat(
+            directory.root.raw, CacheLayout.damage,
+            O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW
+                | O_NONBLOCK,
+            0o666)
+        if file >= 0 { close(file) }
+    }
+
+    /// Rebuilds the index.
+    ///
+    /// - Parameter isCancelled: asked often, until the old index is replaced. Default: never.
+    /// - Throws: ``CacheError``, `.index` where the index is a newer version's, which is never touched.
+    func rebuild(
+        isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) throws(CacheError) -> RecoveryReport {
+        defer { run.remove() }
+        var report = RecoveryReport()
+        let name = run.uniqueName()
+        let path = "\(directory.path)/\(CacheLayout.temporary)/\(run.name)/\(name)"
+        var stop: CommitStop?
+        defer { stop?.end() }
+        do {
+            let database = try DatabaseQueue(path: path)
+            report.source = try copyRows(to: database, &stop, unless: isCancelled)
+            try IndexSchema.migrator.migrate(database)
+            try compareWithTree(database, &report, unless: isCancelled)
+            try database.close()
+        } catch is CancellationError {
+            report.isInterrupted = true
+            return report
+        } catch {
+            let error = error as? CacheError ?? CacheError(index: CacheLayout.index, error)
+            // What was only just written, and reads otherwise, is the disk's fault.
+            throw error.isDamage
+                ? CacheError("read", subject: CacheLayout.index, errno: EIO) : error
+        }
+        report.setAside = try setAside(isDamaged: report.source != .index)
+        try IndexSnapshot.publish(name, of: run, as: CacheLayout.index, in: directory)
+        unlinkat(directory.root.raw, CacheLayout.damage, 0)
+        return report
+    }
+
+    /// The best rows there are, as a whole database.
+    ///
+    /// - Parameter stop: is set before rows are copied from the index.
+    private func copyRows(
+        to database: DatabaseQueue, _ stop: inout CommitStop?,
+        unless isCancelled: @escaping @Sendable () -> Bool
+    ) throws -> RecoveryReport.Source {
+        for (name, source) in [
+            (CacheLayout.index, RecoveryReport.Source.index),
+            (CacheLayout.snapshot, .snapshot),
+        ] {
+            // SQLite opens by path and would follow a link out of the root.
+            guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
+            do {
+                var configuration = Configuration()
+                configuration.busyMode = .callback(CacheIndex.waitForWriter)
+                let old = try DatabaseQueue(
+                    path: "\(directory.path)/\(name)", configuration: configuration)
+                defer { try? old.close() }
+                guard try !old.read(IndexSchema.migrator.hasBeenSuperseded) else {
+                    throw CacheError(
+                        .index, subject: "\(directory.path)/\(name)",
+                        message: "was written by a newer version of larder; use that version")
+                }
+                // Without its tables it says nothing.
+                guard try !old.read(IndexSchema.migrator.appliedIdentifiers).isEmpty else {
+                    continue
+                }
+                let complaints = try old.read(unless: isCancelled) {
+                    try String.fetchAll($0, sql: "PRAGMA quick_check(1)")
+                }
+                guard complaints == ["ok"] else {
+                    if source == .index { stop = try? CommitStop(at: "\(directory.path)/\(name)") }
+                    continue
+                }
+                // What is copied must be all: the log goes with the old file.
+                if source == .index {
+                    _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+                    stop = try CommitStop(at: "\(directory.path)/\(name)")
+                    // What came in between: a kill before the new index is there must not cost it.
+                    _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
+                }
+                try old.backup(to: database, pagesPerStep: 1_000) { _ in
+                    if isCancelled() { throw CancellationError() }
+                }
+                try database.writeWithoutTransaction {
+                    try $0.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON")
+                }
+                return source
+            } catch let error as DatabaseError {
+                // A disk that fails says nothing about the rows: they stay where they are.
+                let error = CacheError(index: "\(directory.path)/\(name)", error)
+                guard error.isDamage else { throw error }
+            }
+        }
+        return .nothing
+    }
+
+    /// Drops the rows of objects that are not whole, and adopts whole objects without a row.
+    private func compareWithTree(
+        _ database: DatabaseQueue, _ report: inout RecoveryReport,
+        unless isCancelled: () -> Bool
+    ) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: ObjectReader.chunk, alignment: 16)
+        defer { buffer.deallocate() }
+        try database.writeWithoutTransaction { db in
+            try db.execute(sql: "CREATE TEMP TABLE whole (digest BLOB PRIMARY KEY) WITHOUT ROWID")
+            try db.inTransaction {
+                let insert = try db.makeStatement(
+                    sql: """
+                        INSERT INTO objects (digest, size, stored_at) VALUES (?, ?, ?)
+                        ON CONFLICT (digest) DO UPDATE SET size = excluded.size
+                        """)
+                let mark = try db.makeStatement(sql: "INSERT INTO temp.whole VALUES (?)")
+                try ObjectTree(directory).walk { (entry) throws(CacheError) in
+                    guard let digest = entry.digest, !isCancelled() else { return }
+                    guard let content = try Self.check(entry, digest, buffer, isCancelled) else {
+                        return
+                    }
+                    if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
+                    do {
+                        if case .whole(let size, let modified) = content {
+                            try insert.execute(
+                                arguments: [digest.blob, size, modified.timeIntervalSince1970])
+                        }
+                        if case .other = content { return }
+                        try mark.execute(arguments: [digest.blob])
+                    } catch {
+                        throw CacheError(index: CacheLayout.index, error)
+                    }
+                }
+                if isCancelled() { throw CancellationError() }
+                // Their resources go with them: the next prefetch fetches them again. What cannot be
+                // read is not adopted and not lost: what vouched for it still does.
+                try db.execute(
+                    sql: "DELETE FROM objects WHERE digest NOT IN (SELECT digest FROM temp.whole)")
+                return .commit
+            }
+            report.resources = try Int.fetchOne(db, sql: "SELECT count(*) FROM resources") ?? 0
+            try db.execute(sql: "DROP TABLE temp.whole")
+        }
+    }
+
+    /// What is in an object's place.
+    private enum Content {
+        case whole(size: Int64, modified: Date)
+        case unreadable
+        case other
+    }
+
+    /// Nil where reading is broken off.
+    private static func check(
+        _ entry: ObjectTree.Entry, _ digest: Digest, _ buffer: UnsafeMutableRawBufferPointer,
+        _ isCancelled: () -> Bool
+    ) throws(CacheError) -> Content? {
+        do throws(CacheError) {
+            let file = try FileDescriptor.open(
+                entry.name, beneath: entry.parent, flags: O_RDONLY | O_NONBLOCK)
+            let status = try file.status(subject: entry.path)
+            guard status.isRegularFile else { return .other }
+            let read = try ObjectReader.digest(
+                file, subject: entry.path, buffer: buffer, isCancelled: isCancelled)
+            guard let actual = read?.0 else { return nil }
+            guard actual == digest else { return .other }
+            #if canImport(Darwin)
+                let modified = status.st_mtimespec.tv_sec
+            #else
+                let modified = status.st_mtim.tv_sec
+            #endif
+            return .whole(
+                size: Int64(status.st_size),
+                modified: Date(timeIntervalSince1970: TimeInterval(modified)))
+        } catch  where error.isAbsence {
+            return .other
+        } catch  where [EACCES, EIO].contains(error.errno) {
+            return .unreadable
+        }
+    }
+
+    /// Moves the index out of the way: kept under a date where it is damaged, else gone.
+    private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
+        var kept: String?
+        var stamp = Self.stamp(Date())
+        var serial = 1
+        while try directory.root.status(of: "index.damaged-\(stamp).sqlite") != nil {
+            serial += 1
+            stamp = "\(Self.stamp(Date()))-\(serial)"
+        }
+        // The index first: without its log it might look sound, and say what is no longer so.
+        for name in CacheLayout.indexFiles
+        where try directory.root.status(of: name) != nil {
+            if isDamaged {
+                let suffix = name.dropFirst(CacheLayout.index.count)
+                let target = "index.damaged-\(stamp).sqlite\(suffix)"
+                guard renameat(directory.root.raw, name, directory.root.raw, target) == 0 else {
+                    throw CacheError("rename", subject: name, errno: errno)
+                }
+                if name == CacheLayout.index { kept = target }
+            } else if name != CacheLayout.index {
+                // A log of the old file's must not be played into the new one.
+                guard unlinkat(directory.root.raw, name, 0) == 0 else {
+                    throw CacheError("unlink", subject: name, errno: errno)
+                }
+            }
+        }
+        return kept
+    }
+
+    /// `20261121T061500Z`
+    private static func stamp(_ date: Date) -> String {
+        var seconds = time_t(date.timeIntervalSince1970)
+        var parts = tm()
+        gmtime_r(&seconds, &parts)
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { text in
+            strftime(text.baseAddress!, text.count, "%Y%m%dT%H%M%SZ", &parts)
+            return String(cString: text.baseAddress!)
+        }
+    }
+}

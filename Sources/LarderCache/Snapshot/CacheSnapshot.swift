@@ -1,0 +1,160 @@
+import Foundation
+import GRDB
+
+/// A copy of a cache that needs nothing beside itself: the index as one file, and every object that it
+/// names, read through its digest.
+///
+/// It is made beside its place and takes it with a rename, durable by then: who finds it finds all of it.
+struct CacheSnapshot {
+    private let source: CacheDirectory
+    private let index: CacheIndex?
+    private let isCancelled: () -> Bool
+    private let onProgress: (SnapshotReport) -> Void
+
+    init(
+        of source: CacheDirectory, index: CacheIndex?,
+        isCancelled: @escaping () -> Bool, onProgress: @escaping (SnapshotReport) -> Void
+    ) {
+        self.source = source
+        self.index = index
+        self.isCancelled = isCancelled
+        self.onProgress = onProgress
+    }
+
+    func write(to path: String) throws -> SnapshotReport {
+        let start = ContinuousClock.now
+        let target = try SnapshotPlace(path, outside: source)
+        let copy = try CacheDirectory(path: target.staging, create: true)
+        do {
+            var report = SnapshotReport()
+            let database = try DatabaseQueue(path: copy.indexPath)
+            // The index first: an object that is stored from now on is not missed.
+            try index?.copy(to: database)
+            try database.writeWithoutTransaction {
+                // One file that a read-only medium can hold: the copy says that it has a log, like the original.
+                try $0.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON")
+            }
+            try IndexSchema.migrator.migrate(database)
+            try copyObjects(of: database, to: copy, &report)
+            report.resources =
+                try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") }
+                ?? 0
+            try database.close()
+            try Durability.add(
+                FileDescriptor.open(CacheLayout.index, beneath: copy.root, flags: O_RDONLY))
+            try Durability.add(copy.root)
+            try Durability.flush(copy.root)
+            try target.publish()
+            report.seconds = (ContinuousClock.now - start) / .seconds(1)
+            return report
+        } catch {
+            target.discard()
+            throw error
+        }
+    }
+
+    /// Copies what the new index names, in the order of the digests, and drops the rows of the rest.
+    private func copyObjects(
+        of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
+    ) throws {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(
+            byteCount: ObjectReader.chunk, alignment: 16)
+        defer { buffer.deallocate() }
+        let objects = try copy.objects()
+        var left: [Digest] = []
+        try database.read { db in
+            var fanOut: (name: String, directory: FileDescriptor)?
+            let rows = try Row.fetchCursor(
+                db, sql: "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
+            while let row = try rows.next() {
+                if isCancelled() { throw CancellationError() }
+                let object = StoredObject(row: row)
+                let name = CacheLayout.fanOut(object.digest)
+                if fanOut?.name != name {
+                    if let old = fanOut?.directory { try Durability.add(old) }
+                    fanOut = (name, try .directory(name, beneath: objects, create: true))
+                }
+                guard let directory = fanOut?.directory else { continue }
+                guard let isWhole = try copyBytes(of: object, into: directory, buffer) else {
+                    throw CancellationError()
+                }
+                if isWhole {
+                    report.objects += 1
+                    report.bytes += object.size
+                } else {
+                    left.append(object.digest)
+                    // Its row again, after its file: an eviction deletes the one before the other.
+                    if try index?.object(object.digest) == nil {
+                        report.evicted += 1
+                    } else {
+                        report.damaged.append(object.digest)
+                    }
+                }
+                onProgress(report)
+            }
+            if let last = fanOut?.directory { try Durability.add(last) }
+        }
+        try database.write { db in
+            for digest in left {
+                try db.execute(
+                    sql: "DELETE FROM objects WHERE digest = ?", arguments: [digest.blob])
+            }
+        }
+    }
+
+    /// Returns whether the object is whole, and in its place in the copy; nil where it was broken off.
+    private func copyBytes(
+        of object: StoredObject, into fanOut: FileDescriptor,
+        _ buffer: UnsafeMutableRawBufferPointer
+    ) throws(CacheError) -> Bool? {
+        let subject = CacheLayout.path(object.digest)
+        let file: FileDescriptor
+        do throws(CacheError) {
+            file = try source.open(object.digest)
+        } catch  where error.code == .corrupt || [EACCES, EIO].contains(error.errno) {
+            return false
+        }
+        let target = try FileDescriptor.open(
+            object.digest.hex, beneath: fanOut, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+            try target.write(bytes, subject: subject)
+        }
+        let read = try ObjectReader.digest(
+            file, subject: subject, buffer: buffer, isCancelled: isCancelled, onBytes: append)
+        guard let (digest, count) = read else { return nil }
+        guard digest == object.digest, count == object.size else {
+            unlinkat(fanOut.raw, object.digest.hex, 0)
+            return false
+        }
+        guard fchmod(target.raw, 0o444) == 0 else {
+            throw CacheError("chmod", subject: subject, errno: errno)
+        }
+        try Durability.add(target)
+        return true
+    }
+}
+
+extension Cache {
+    /// Writes a consistent copy of the cache beside others who read and write it: one index file without
+    /// a log, and every object that it names. The copy opens on a read-only medium, and as a cache of its own.
+    ///
+    /// - Parameters:
+    ///   - path: where; nothing may be there, or an empty directory.
+    ///   - isCancelled: asked often: true ends it within moments, and nothing is left of it. Default: never.
+    ///   - onProgress: called after every object with what is copied so far. Default: nothing.
+    /// - Throws: ``CacheError``, `.unusable` where the place is taken or lies in the cache;
+    ///   `CancellationError`.
+    public func snapshot(
+        to path: String, isCancelled: @escaping () -> Bool = { false },
+        onProgress: @escaping (SnapshotReport) -> Void = { _ in }
+    ) throws -> SnapshotReport {
+        if let damage { throw damage }
+        do {
+            return try CacheSnapshot(
+                of: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
+            ).write(to: path)
+        } catch let error as DatabaseError {
+            throw CacheError(index: CacheLayout.index, error)
+        }
+    }
+}

@@ -1,0 +1,74 @@
+import Foundation
+
+/// Where a copy of a cache is to be, and where it is made: beside it, under a name of its own.
+struct SnapshotPlace {
+    private let path: String
+    /// The directory in which the copy is made.
+    let staging: String
+    private let parent: FileDescriptor
+
+    /// - Throws: ``CacheError`` `.unusable` where the place is taken or lies beneath `source`, `.missing`
+    ///   where there is no directory that it could be in.
+    init(_ path: String, outside source: CacheDirectory) throws(CacheError) {
+        let url = URL(fileURLWithPath: path).standardizedFileURL
+        self.path = url.path
+        let folder = url.deletingLastPathComponent().path
+        let serial = String(UInt64.random(in: .min ... .max), radix: 36)
+        staging = "\(folder)/.\(url.lastPathComponent).\(serial).partial"
+        do throws(CacheError) {
+            parent = try FileDescriptor.open(folder, flags: O_RDONLY | O_DIRECTORY)
+        } catch  where error.errno == ENOENT {
+            throw CacheError(.missing, subject: folder, message: "there is no such directory")
+        }
+        if try Self.lies(parent, in: source.root) {
+            throw CacheError(
+                .unusable, subject: self.path, message: "lies in the cache that is to be copied")
+        }
+        if let status = try parent.status(of: url.lastPathComponent) {
+            guard try status.st_dev == parent.status(subject: folder).st_dev else {
+                throw CacheError(
+                    .unusable, subject: self.path,
+                    message: "is a file system of its own; name a directory in it")
+            }
+            guard status.isDirectory,
+                try FileDescriptor.open(
+                    url.lastPathComponent, beneath: parent, flags: O_RDONLY | O_DIRECTORY
+                ).names(subject: self.path).isEmpty
+            else {
+                throw CacheError(
+                    .unusable, subject: self.path, message: "is there already, and not empty")
+            }
+        }
+    }
+
+    /// Gives the finished copy its name, durably.
+    func publish() throws(CacheError) {
+        // An empty directory gives way to another (rename(2)); anything else does not.
+        guard rename(staging, path) == 0 else {
+            throw CacheError("rename", subject: path, errno: errno)
+        }
+        guard fsync(parent.raw) == 0 else {
+            throw CacheError("fsync", subject: path, errno: errno)
+        }
+    }
+
+    /// Removes what there is of an unfinished copy.
+    func discard() { try? FileManager.default.removeItem(atPath: staging) }
+
+    /// Whether going up from `directory` leads to `root`.
+    private static func lies(
+        _ directory: FileDescriptor, in root: FileDescriptor
+    ) throws(CacheError) -> Bool {
+        let root = try root.status(subject: "cache")
+        var current = directory
+        var seen: stat?
+        while true {
+            let status = try current.status(subject: "..")
+            if status.st_ino == root.st_ino, status.st_dev == root.st_dev { return true }
+            // The directory above the topmost is itself.
+            if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
+            seen = status
+            current = try FileDescriptor.open("..", beneath: current, flags: O_RDONLY | O_DIRECTORY)
+        }
+    }
+}

@@ -1,0 +1,122 @@
+import Crypto
+import Foundation
+
+/// Interrupted bodies, kept in `tmp/partial/` for another attempt of this run or a later one.
+///
+/// A file is named by the digest of its URL and ends in a ``PartialTrailer``. Whoever goes on with one
+/// renames it into its own run's directory first: two processes never write to the same. What cannot
+/// be kept is lost, which costs a download.
+final class PartialBodies: @unchecked Sendable {
+    // Unchecked because `names` is a variable; every access holds `lock`.
+
+    private let temporary: FileDescriptor
+    private let run: RunDirectory
+    private let lock = NSLock()
+    /// What is there as far as this run knows, so that a URL without one costs no system call.
+    private var names: Set<String>
+
+    init(in directory: CacheDirectory, run: RunDirectory) throws(CacheError) {
+        temporary = try FileDescriptor.directory(
+            CacheLayout.temporary, beneath: directory.root, create: true)
+        self.run = run
+        names = []
+        if let partial = try? open(create: false) {
+            names = Set((try? partial.names(subject: CacheLayout.partial)) ?? [])
+            for name in names where Self.isForgotten(name, in: partial) {
+                unlinkat(partial.raw, name, 0)
+                names.remove(name)
+            }
+        }
+    }
+
+    /// Whether nobody came back for it in a week: its URL may not be asked for any more.
+    private static func isForgotten(_ name: String, in partial: FileDescriptor) -> Bool {
+        guard let status = try? partial.status(of: name) else { return false }
+        #if canImport(Darwin)
+            let modified = status.st_mtimespec.tv_sec
+        #else
+            let modified = status.st_mtim.tv_sec
+        #endif
+        return time(nil) - modified > 7 * 86_400
+    }
+
+    /// Claims the beginning of a URL's body, if there is one that is whole.
+    func take(_ url: String) -> PartialBody? {
+        guard lock.withLock({ !names.isEmpty }) else { return nil }
+        let name = Self.name(of: url)
+        guard lock.withLock({ names.remove(name) }) != nil,
+            let partial = try? open(create: false)
+        else { return nil }
+        let claimed = run.uniqueName()
+        guard renameat(partial.raw, name, run.directory.raw, claimed) == 0 else { return nil }
+        guard
+            let file = try? FileDescriptor.open(
+                claimed, beneath: run.directory, flags: O_RDWR | O_NONBLOCK),
+            // It is to be written to: somebody may have it under another name, too.
+            let status = try? file.status(subject: CacheLayout.partial),
+            status.isRegularFile, status.st_nlink == 1,
+            let trailer = PartialTrailer(of: file),
+            let hasher = Self.digest(of: file, trailer)
+        else {
+            run.remove(claimed)
+            return nil
+        }
+        return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
+    }
+
+    /// Keeps what has arrived of a body, if that is more than is held in memory.
+    func keep(
+        _ body: StagedBody, of url: String, validator: String, fields: Validators,
+        totalBytes: Int64?
+    ) {
+        let count = body.count
+        guard let (file, descriptor, digest) = try? body.takeUnfinished() else { return }
+        let trailer = PartialTrailer(
+            validator: validator, fields: fields, count: count, totalBytes: totalBytes,
+            digest: digest)
+        guard var bytes = trailer.bytes,
+            (try? bytes.withUnsafeMutableBytes({
+                try descriptor.write(UnsafeRawBufferPointer($0), subject: CacheLayout.partial)
+            })) != nil
+        else { return run.remove(file) }
+        put(file, back: Self.name(of: url))
+    }
+
+    func put(_ file: String, back name: String) {
+        guard let partial = try? open(create: true),
+            renameat(run.directory.raw, file, partial.raw, name) == 0
+        else { return run.remove(file) }
+        lock.withLock { _ = names.insert(name) }
+    }
+
+    func discard(_ file: String) { run.remove(file) }
+
+    /// Removes the directory if nothing is in it; whoever wants to keep a body makes it again.
+    func close() { unlinkat(temporary.raw, CacheLayout.partial, AT_REMOVEDIR) }
+
+    private func open(create: Bool) throws(CacheError) -> FileDescriptor {
+        try FileDescriptor.directory(CacheLayout.partial, beneath: temporary, create: create)
+    }
+
+    /// A URL may be longer than a file's name, and hold what should not stand in one.
+    private static func name(of url: String) -> String {
+        Digest(SHA256.hash(data: Data(url.utf8))).hex
+    }
+
+    /// The state after the last byte; nil where the bytes are not those that were received.
+    private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> SHA256? {
+        var hasher = SHA256()
+        var left = Int(trailer.count)
+        var buffer = [UInt8](repeating: 0, count: min(max(left, 1), 1 << 20))
+        while left > 0 {
+            let count = buffer.withUnsafeMutableBytes { bytes in
+                let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(left, bytes.count)])
+                return (try? file.read(into: part, subject: CacheLayout.partial)) ?? 0
+            }
+            guard count > 0 else { return nil }
+            hasher.update(data: buffer[..<count])
+            left -= count
+        }
+        return Digest(hasher.finalize()).hex == trailer.digest ? hasher : nil
+    }
+}

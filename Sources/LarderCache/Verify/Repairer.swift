@@ -1,0 +1,233 @@
+import Foundation
+import GRDB
+
+/// Mends what a verification found, as far as that needs no network: nothing is deleted but rows.
+///
+/// Rows go before the file that they vouch for is moved, and no row comes before its file: a crash at
+/// any instruction leaves files that no row mentions. Other processes may store meanwhile, so that every
+/// finding is looked at again, and once more inside the transaction that acts on it.
+struct Repairer {
+    /// How many objects are dropped in one transaction: other writers wait for it.
+    private static let batch = 64
+
+    let directory: CacheDirectory
+    let index: CacheIndex
+
+    /// Fills in what became of the findings. A finding whose resources were dropped counts as lost until
+    /// they are fetched again.
+    ///
+    /// - Parameter isCancelled: asked before each object: the rest is left as it is.
+    /// - Returns: the resources that were dropped.
+    func repair(
+        _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
+    ) throws(CacheError) -> [DroppedResource] {
+        for position in findings.indices where !isCancelled() {
+            do throws(CacheError) {
+                switch findings[position].kind {
+                case .misplaced: try settle(&findings[position])
+                case .mode: try mendMode(&findings[position])
+                default: continue
+                }
+            } catch  where [EACCES, EPERM, ENOENT].contains(error.errno) {
+                // Somebody else's, or gone meanwhile. Neither is corruption: it stays as it is.
+            }
+        }
+        var dropped: [DroppedResource] = []
+        let bad = findings.indices.filter {
+            findings[$0].digest != nil
+                && [.corrupt, .missing, .link, .index].contains(findings[$0].kind)
+        }
+        for start in stride(from: 0, to: bad.count, by: Self.batch) {
+            let batch = bad[start..<min(start + Self.batch, bad.count)]
+            dropped += try withdraw(batch, &findings, isCancelled)
+        }
+        return isCancelled() ? dropped : try dropped + mendIndex(&findings)
+    }
+
+    // MARK: Objects that are not whole
+
+    /// What is in an object's place.
+    private enum Place {
+        case whole(size: Int64)
+        case bad(inode: ino_t)
+        case empty
+    }
+
+    private func withdraw(
+        _ batch: ArraySlice<Int>, _ findings: inout [VerifyReport.Finding],
+        _ isCancelled: () -> Bool
+    ) throws(CacheError) -> [DroppedResource] {
+        var suspects: [(Int, Digest, Place)] = []
+        for position in batch where !isCancelled() {
+            // The findings chosen have one.
+            let digest = findings[position].digest ?? Digest(unchecked: (0, 0, 0, 0))
+            suspects.append((position, digest, try place(of: digest)))
+        }
+        guard !suspects.isEmpty else { return [] }
+        var dropped: [DroppedResource] = []
+        var repairs: [Int: VerifyReport.Finding.Repair] = [:]
+        try index.write { db in
+            (dropped, repairs) = ([], [:])
+            for (position, digest, place) in suspects {
+                if case .whole(let size) = place {
+                    try db.execute(
+                        sql: "UPDATE objects SET size = ? WHERE digest = ? AND size <> ?",
+                        arguments: [size, digest.blob, size])
+                    repairs[position] = .restored
+                } else if try isStill(place, digest) {
+                    let lost = try drop(digest, finding: position, in: db)
+                    dropped += lost
+                    repairs[position] = lost.isEmpty ? .removed : .lost
+                } else {
+                    // Another process has stored it anew.
+                    repairs[position] = .restored
+                }
+            }
+        }
+        for (position, repair) in repairs { findings[position].repair = repair }
+        for (position, digest, place) in suspects {
+            guard case .bad(let inode) = place, repairs[position] != .restored else { continue }
+            findings[position].quarantine = try Quarantine(of: directory).take(
+                digest.hex, from: directory.fanOut(digest), digest: digest, inode: inode)
+        }
+        return dropped
+    }
+
+    private func place(of digest: Digest) throws(CacheError) -> Place {
+        guard let status = try status(of: digest) else { return .empty }
+        let bad = Place.bad(inode: status.st_ino)
+        guard status.isRegularFile else { return bad }
+        do throws(CacheError) {
+            let file = try directory.open(digest)
+            let found = try file.status(subject: "\(digest)")
+            var none: [UInt8] = []
+            let actual = try ObjectReader.digest(file, subject: "\(digest)", into: &none)
+            return actual == digest
+                ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
+        } catch  where error.code == .corrupt {
+            // Gone or replaced at this moment: the transaction finds out.
+            return bad
+        }
+    }
+
+    private func isStill(_ place: Place, _ digest: Digest) throws(CacheError) -> Bool {
+        let inode = try status(of: digest)?.st_ino
+        return switch place {
+        case .whole: true
+        case .bad(let bad): inode == bad
+        case .empty: inode == nil
+        }
+    }
+
+    private func status(of digest: Digest) throws(CacheError) -> stat? {
+        do throws(CacheError) {
+            return try directory.fanOut(digest).status(of: digest.hex)
+        } catch  where error.isAbsence {
+            return nil
+        }
+    }
+
+    /// Deletes an object's row, and with it those of its resources.
+    private func drop(
+        _ digest: Digest, finding: Int, in db: Database
+    ) throws -> [DroppedResource] {
+        let select = try db.cachedStatement(
+            sql: """
+                SELECT \(DroppedResource.columns)
+                FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
+                """)
+        let dropped = try Row.fetchAll(select, arguments: [digest.blob])
+            .map { DroppedResource($0, finding: finding) }
+        let delete = try db.cachedStatement(sql: "DELETE FROM objects WHERE digest = ?")
+        try delete.execute(arguments: [digest.blob])
+        return dropped
+    }
+
+    // MARK: The index
+
+    /// Drops resources that point at no object.
+    private func mendIndex(
+        _ findings: inout [VerifyReport.Finding]
+    ) throws(CacheError) -> [DroppedResource] {
+        let damaged = findings.indices.filter {
+            findings[$0].kind == .index && findings[$0].digest == nil
+        }
+        guard let first = damaged.first else { return [] }
+        var dropped: [DroppedResource] = []
+        try index.write { db in
+            dropped = try Row.fetchAll(
+                db,
+                sql: """
+                    SELECT \(DroppedResource.columns)
+                    FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL
+                    ORDER BY r.key
+                    """
+            ).map { DroppedResource($0, finding: first) }
+            try db.execute(
+                sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
+        }
+        // What else SQLite complains of is not for this to mend.
+        if try index.structuralComplaints().isEmpty {
+            for position in damaged { findings[position].repair = .removed }
+            if !dropped.isEmpty { findings[first].repair = .lost }
+        }
+        return dropped
+    }
+
+    // MARK: Objects that are whole
+
+    /// Puts an object where it belongs, if that is what it is and the place is free.
+    private func settle(_ finding: inout VerifyReport.Finding) throws(CacheError) {
+        guard let digest = finding.digest else { return }
+        let objects = try directory.objects()
+        let fanOut = String(finding.subject.split(separator: "/")[2])
+        let parent = try FileDescriptor.directory(fanOut, beneath: objects, create: false)
+        // Anything else is nobody's object.
+        guard let status = try parent.status(of: digest.hex), status.isRegularFile else { return }
+        if case .empty = try place(of: digest) {
+            let file = try FileDescriptor.open(
+                digest.hex, beneath: parent, flags: O_RDONLY | O_NONBLOCK)
+            var none: [UInt8] = []
+            if try ObjectReader.digest(file, subject: finding.subject, into: &none) == digest {
+                // Nobody knows whether its bytes are durable, and a row may be waiting for them.
+                try Self.makeReadOnly(file, subject: finding.subject)
+                guard fsync(file.raw) == 0 else {
+                    throw CacheError("fsync", subject: finding.subject, errno: errno)
+                }
+                let home = try FileDescriptor.directory(
+                    CacheLayout.fanOut(digest), beneath: objects, create: true)
+                guard renameat(parent.raw, digest.hex, home.raw, digest.hex) == 0,
+                    fsync(home.raw) == 0
+                else {
+                    throw CacheError("rename", subject: finding.subject, errno: errno)
+                }
+                finding.repair = .restored
+                return
+            }
+        }
+        finding.quarantine = try Quarantine(of: directory).take(
+            digest.hex, from: parent, digest: digest, inode: status.st_ino)
+        finding.repair = .removed
+    }
+
+    private func mendMode(_ finding: inout VerifyReport.Finding) throws(CacheError) {
+        guard let digest = finding.digest else { return }
+        let file = try FileDescriptor.open(
+            digest.hex, beneath: try directory.fanOut(digest), flags: O_RDONLY | O_NONBLOCK)
+        guard try Self.makeReadOnly(file, subject: finding.subject) else { return }
+        finding.repair = .restored
+    }
+
+    /// Takes away the permission to write, unless somebody has the file under another name, too: it is
+    /// his as well. Returns whether it did.
+    @discardableResult
+    private static func makeReadOnly(
+        _ file: FileDescriptor, subject: String
+    ) throws(CacheError) -> Bool {
+        guard try file.status(subject: subject).st_nlink == 1 else { return false }
+        guard fchmod(file.raw, 0o444) == 0 else {
+            throw CacheError("chmod", subject: subject, errno: errno)
+        }
+        return true
+    }
+}

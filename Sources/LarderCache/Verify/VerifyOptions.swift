@@ -1,0 +1,19 @@
+/// How thorough a verification is, and how long it may take.
+public struct VerifyOptions: Sendable {
+    /// Which objects are looked at. Default: all.
+    public var selection = VerifySelection.all
+    /// Whether sizes alone are compared and no byte is read. Default: false.
+    public var isQuick = false
+    /// After this long no further directory is begun, and the next verification of the same
+    /// selection that is limited, too, goes on there. Default: nil, no limit. At least one directory
+    /// is verified. Only with ``VerifySelection/all`` and ``VerifySelection/part(_:of:)``, and where
+    /// the cache can be written.
+    public var maximumDuration: Duration?
+
+    /// Asked often, from any thread: true ends the verification within moments, as if the time were up.
+    /// Default: never.
+    public var isCancelled: @Sendable () -> Bool = { false }
+
+    /// The defaults.
+    public init() {}
+}

@@ -1,0 +1,94 @@
+import Foundation
+import LarderTransfer
+import Synchronization
+
+#if canImport(Musl)
+    import Musl
+#endif
+
+/// Writes a response's body into a file without a name.
+final class ManifestReceiver: TransferReceiver {
+    enum Outcome {
+        /// The whole body: a descriptor at its beginning, now the caller's.
+        case body(Int32)
+        case redirect(String)
+        case failed(FetchFailure)
+    }
+
+    private struct State {
+        var verdict: Outcome?
+        var outcome: Outcome?
+    }
+
+    private let file: Int32
+    private let state = Mutex(State())
+    private let ended = DispatchSemaphore(value: 0)
+
+    init(name: String) throws(ManifestError) {
+        // Unlinked at once: what was downloaded is nobody's but this process's.
+        var path = Array((NSTemporaryDirectory() + "larder-manifest-XXXXXX").utf8CString)
+        file = mkstemp(&path)
+        guard file >= 0 else {
+            throw ManifestError.system(errno, "cannot make a temporary file", source: name)
+        }
+        unlink(path)
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// Waits for the transfer's end. To be called once.
+    func wait() -> Outcome {
+        ended.wait()
+        let outcome =
+            state.withLock { $0.outcome } ?? .failed(FetchFailure(.cancelled, "cancelled"))
+        if case .body = outcome { lseek(file, 0, SEEK_SET) } else { close(file) }
+        return outcome
+    }
+
+    func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
+        let verdict: Outcome?
+        switch head.status {
+        case 200, 203: verdict = nil
+        case let status where Redirect.statuses.contains(status):
+            verdict =
+                head.headers[first: "Location"].map(Outcome.redirect)
+                ?? .failed(FetchFailure(.badRedirect, "redirected without a Location"))
+        default:
+            verdict = .failed(
+                FetchFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
+        }
+        state.withLock { $0.verdict = verdict }
+        return verdict == nil
+    }
+
+    func transfer(
+        _ id: TransferID, didReceive bytes: UnsafeRawBufferPointer
+    ) -> ReceiveVerdict {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = write(file, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count < 0 {
+                let number = errno
+                if number == EINTR { continue }
+                let reason = String(cString: strerror(number))
+                state.withLock {
+                    $0.verdict = .failed(FetchFailure(.storage, "cannot store it: \(reason)"))
+                }
+                return .stop
+            }
+            rest = rest.dropFirst(count)
+        }
+        return .proceed
+    }
+
+    func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
+        state.withLock { state in
+            state.outcome =
+                switch (state.verdict, result) {
+                case (let verdict?, _): verdict
+                case (nil, .success): .body(file)
+                case (nil, .failure(let error)): .failed(FetchFailure(error))
+                }
+        }
+        ended.signal()
+    }
+}

@@ -1,0 +1,66 @@
+import Foundation
+import LarderCache
+import LarderTransfer
+
+/// When and how an interrupted body is continued (RFC 9110, sections 13.1.5 and 14).
+///
+/// Only what was sent unencoded, by a server that offers ranges and names the version with a strong
+/// validator; and only with a 206 that is the very rest of that version.
+enum Resumption {
+    /// The header fields that ask for the rest. The validator makes the server send the whole instead
+    /// where the resource has changed.
+    static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
+        [
+            ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
+            // Offsets in an encoded body would be others.
+            ("Accept-Encoding", "identity"),
+        ]
+    }
+
+    /// Whether a response is the rest of what there is.
+    static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
+        guard head.status == 206, isUnencoded(head), let range = ByteRange(head.headers),
+            range.first == partial.count, let total = range.total,
+            partial.totalBytes == nil || partial.totalBytes == total
+        else { return false }
+        // A date need not be repeated in answer to If-Range (RFC 9110, section 15.3.7).
+        return isDate(partial.validator)
+            ? [nil, partial.validator].contains(head.headers[first: "Last-Modified"])
+            : head.headers[first: "ETag"] == partial.validator
+    }
+
+    /// What the rest of a body can be asked for by, should it be interrupted; nil where it cannot.
+    ///
+    /// - Parameter fields: the response's, completed by those of the one that it goes on with.
+    static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
+        guard isUnencoded(head), head.status == 206 || offersRanges(head) else { return nil }
+        if let tag = fields.etag {
+            return tag.hasPrefix("\"") ? tag : nil
+        }
+        // A date is strong only where the resource cannot have changed twice within its resolution
+        // (RFC 9110, section 8.8.2.2); a minute makes up for clocks that differ.
+        guard let modified = fields.lastModified,
+            let instant = HTTPDate.parse(modified),
+            let date = fields.date.flatMap({ HTTPDate.parse($0) }),
+            date.timeIntervalSince(instant) >= 60
+        else { return nil }
+        return modified
+    }
+
+    /// The length of the whole body, where a response says it.
+    static func totalBytes(_ head: ResponseHead) -> Int64? {
+        if head.status == 206 { return ByteRange(head.headers)?.total }
+        return head.headers[first: "Content-Length"].flatMap { Int64($0) }
+    }
+
+    private static func offersRanges(_ head: ResponseHead) -> Bool {
+        head.headers.all("Accept-Ranges").contains { $0.lowercased().contains("bytes") }
+    }
+
+    private static func isUnencoded(_ head: ResponseHead) -> Bool {
+        let encoding = head.headers[first: "Content-Encoding"]?.lowercased() ?? ""
+        return encoding.isEmpty || encoding == "identity"
+    }
+
+    private static func isDate(_ validator: String) -> Bool { !validator.hasPrefix("\"") }
+}

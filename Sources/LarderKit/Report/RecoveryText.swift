@@ -1,0 +1,37 @@
+import LarderCache
+
+extension RecoveryReport {
+    /// The report for people, one line.
+    public var text: String {
+        guard !isInterrupted else { return "interrupted: the index is as it was" }
+        let origin =
+            switch source {
+            case .index: "from the index itself"
+            case .snapshot: "from the last snapshot"
+            case .nothing: "there was nothing to restore URLs from"
+            }
+        var parts = ["index rebuilt: \(objects) objects, \(resources) URLs (\(origin))"]
+        if damaged > 0 { parts.append("\(damaged) files are no whole objects: see larder verify") }
+        if let setAside { parts.append("the damaged index is kept as \(setAside)") }
+        return parts.joined(separator: "; ")
+    }
+
+    /// What is wrong, one line for people; nil where nothing is.
+    public var complaint: String? {
+        if isInterrupted { return text }
+        guard damaged > 0 else { return nil }
+        return "\(damaged) files are no whole objects; larder verify says more"
+    }
+
+    /// The report as one JSON object, without a line end.
+    public var json: String {
+        var object = JSONObject()
+        object.set("source", source.rawValue)
+        object.set("objects", objects)
+        object.set("resources", resources)
+        object.set("damaged", damaged)
+        object.set("set_aside", setAside)
+        object.set("interrupted", isInterrupted)
+        return object.text
+    }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import LarderCache
+
+/// Verifies a cache, alone or as manifests need it, and mends it from its URLs' origins.
+///
+///     let verification = CacheVerification(PrefetchConfiguration(cache: "cache"))
+///     var report = try verification.verify(cache)
+///     if !report.isClean { try await verification.repair(&report, of: cache) }
+public struct CacheVerification: Sendable {
+    private let configuration: PrefetchConfiguration
+
+    /// - Parameter configuration: where the cache is, and how manifests and icons are fetched.
+    public init(_ configuration: PrefetchConfiguration) { self.configuration = configuration }
+
+    /// Verifies a cache; changes nothing.
+    ///
+    /// - Parameters:
+    ///   - cache: nil reads as an empty one.
+    ///   - manifests: if there are any, what they name is verified and nothing else, and an entry that is
+    ///     not in the cache is missing. Default: none.
+    ///   - options: which objects, how thoroughly, for how long; cancellation is asked for once the
+    ///     manifests are read.
+    ///   - onProgress: called a few times a second, from any thread.
+    /// - Throws: `ManifestError`, `CacheError`.
+    public func verify(
+        _ cache: Cache?, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
+        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
+    ) throws -> VerifyReport {
+        guard !manifests.isEmpty else {
+            return try cache?.verify(options, onProgress: onProgress) ?? VerifyReport()
+        }
+        return try Plan.translatingErrors {
+            let start = ContinuousClock.now
+            let coverage = try ManifestCoverage(
+                of: manifests, cache: cache, configuration: configuration)
+            defer { coverage.close() }
+            let missing = try coverage.missing()
+            let end = ContinuousClock.now
+
+            var options = options
+            options.selection = .named { (byte) throws(CacheError) in try coverage.objects(byte) }
+            var report = try cache?.verify(options, onProgress: onProgress) ?? VerifyReport()
+            report.note(.manifests, since: start, until: end)
+            report.entries = coverage.entries
+            report.findings += missing
+            report.sort()
+            return report
+        }
+    }
+
+    /// Mends what a verification found, and notes in `report` what became of it: moves what is not whole
+    /// to `quarantine/`, and fetches its URLs again. What cannot be fetched is dropped from the index, so
+    /// that the next prefetch asks for it.
+    ///
+    /// - Parameter isCancelled: asked a few times a second: true ends the repair as
+    ///   ``Prefetcher/cancel()`` ends a run. Default: never.
+    /// - Throws: `CacheError` where the cache cannot be written, its index cannot be read, or the disk
+    ///   fails meanwhile; `report` then tells how far it came.
+    public func repair(
+        _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false }
+    ) async throws {
+        var dropped: [DroppedResource] = []
+        try report.time(.repair) { report in
+            dropped = try cache.repair(&report, isCancelled: isCancelled)
+        }
+        defer { if isCancelled() { report.isInterrupted = true } }
+        let start = ContinuousClock.now
+        defer { report.note(.fetch, since: start) }
+        var refetches: [Int: [VerifyReport.Refetch]] = [:]
+        defer {
+            for (finding, refetches) in refetches { report.settle(finding, refetches) }
+            report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
+        }
+        // As they were accepted then.
+        for (way, group) in Dictionary(grouping: dropped, by: Way.init) {
+            try await fetch(group, way, isCancelled) { resource, refetch in
+                refetches[resource.finding, default: []].append(refetch)
+            }
+        }
+    }
+
+    /// What a run accepts.
+    private struct Way: Hashable {
+        let isAnyContent: Bool
+        let isUnstorable: Bool
+
+        init(_ resource: DroppedResource) {
+            isAnyContent = resource.isAnyContent
+            isUnstorable = resource.isUnstorable
+        }
+    }
+
+    private func fetch(
+        _ resources: [DroppedResource], _ way: Way, _ isCancelled: () -> Bool,
+        _ done: (DroppedResource, VerifyReport.Refetch) -> Void
+    ) async throws {
+        var configuration = configuration
+        configuration.acceptsAnyContent = way.isAnyContent
+        configuration.storesUnstorable = way.isUnstorable
+        configuration.policy = PlanPolicy()
+        configuration.policy.failureLifetime = .zero
+        let entries = resources.map { ["icon": $0.url, "key": $0.key] }
+        let manifest = ManifestSource.bytes(
+            Array(try JSONEncoder().encode(entries)), name: "repair")
+        let prefetcher = Prefetcher(configuration)
+        if isCancelled() { prefetcher.cancel() }
+        for try await event in prefetcher.prefetch([manifest]) {
+            // Progress comes a few times a second.
+            if isCancelled() { prefetcher.cancel() }
+            switch event {
+            case .entry(let result):
+                let resource = resources[result.position - 1]
+                done(resource, .init(result, of: resource))
+            case .finished(let report):
+                if let failure = report.failure { throw failure }
+            case .recovered, .planned, .progress: continue
+            }
+        }
+    }
+}
+
+extension VerifyReport {
+    /// Decides what a finding's repair came to.
+    fileprivate mutating func settle(_ finding: Int, _ refetches: [Refetch]) {
+        findings[finding].repair =
+            if refetches.contains(where: { $0.outcome == .failed }) {
+                .lost
+            } else if refetches.contains(where: { $0.outcome == .changed }) {
+                .changed
+            } else {
+                .restored
+            }
+    }
+}
+
+extension VerifyReport.Refetch {
+    fileprivate init(_ result: EntryResult, of resource: DroppedResource) {
+        switch result.outcome {
+        case .fetched, .revalidated, .cached, .coalesced:
+            // Where the index had no object, nothing can be said to have changed.
+            let isSame = resource.digest == nil || result.digest == resource.digest
+            self.init(
+                key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
+        case .unfinished:
+            self.init(
+                key: resource.key, outcome: .failed,
+                problem: (code: "cancelled", message: "the verification was interrupted"))
+        case .skipped, .failed, .unstored:
+            let problem = result.problem.map { (code: $0.code, message: $0.message) }
+            self.init(
+                key: resource.key, outcome: .failed,
+                problem: problem ?? (code: "unstored", message: "is not to be stored"))
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import Foundation
+import GRDB
+import LarderCache
+
+/// What manifests name, compared with a cache's index: the answer to "can this go offline?".
+final class ManifestCoverage: Sendable {
+    private let plan: Plan
+
+    /// Reads all manifests.
+    ///
+    /// - Throws: `ManifestError` where one is no manifest, ``CacheError``.
+    init(of manifests: [ManifestSource], cache: Cache?, configuration: PrefetchConfiguration) throws
+    {
+        plan = try Plan(
+            of: manifests, baseURL: configuration.baseURL, cache: cache, acceptsAnyContent: true,
+            policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
+    }
+
+    /// Elements of all manifests.
+    var entries: Int { plan.summary.entries }
+
+    /// Lets go of the cache's index; nothing can be asked any more.
+    func close() { try? plan.detachIndex() }
+
+    /// The objects whose digests begin with `byte`, of those that entries resolve to.
+    func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
+        guard plan.hasIndex else { return [] }
+        do {
+            return try plan.database.unsafeRead { db in
+                // A cross join is one that SQLite does not turn round: few objects look for their
+                // entries, and not all entries for each of 256 sets of objects.
+                let digests = try Data.fetchSet(
+                    db,
+                    sql: """
+                        SELECT o.digest FROM cache.objects o CROSS JOIN cache.resources r
+                            CROSS JOIN main.fetches f
+                        WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
+                            AND r.object = o.id AND f.key = r.key
+                        """,
+                    arguments: [Data([byte]), byte == 255 ? nil : Data([byte + 1])])
+                return Set(digests.compactMap { Digest(bytes: $0) })
+            }
+        } catch {
+            throw CacheError(index: "the plan", error)
+        }
+    }
+
+    /// A finding for every entry that has no object in the index, or another than it demands.
+    func missing() throws -> [VerifyReport.Finding] {
+        try plan.database.unsafeRead { db in
+            let known = """
+                cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
+                """
+            let object =
+                plan.hasIndex ? "o.digest, o.size" : "NULL, NULL"
+            let rows = try Row.fetchCursor(
+                db,
+                sql: """
+                    SELECT e.manifest, e.position, coalesce(f.url, f.key), f.credentials IS NOT NULL,
+                        e.message, e.digest, e.size, \(object)
+                    FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
+                        \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
+                    WHERE e.fetch IS NOT NULL OR e.code IS NOT NULL ORDER BY e.id
+                    """)
+            var findings: [VerifyReport.Finding] = []
+            while let row = try rows.next() {
+                guard let problem = problem(row) else { continue }
+                let url = (row[2] as String?).map { row[3] ? $0.showingMask : $0 }
+                findings.append(
+                    .init(
+                        .missing, "\(plan.manifests[row[0]]): entry \(row[1] as Int)", problem,
+                        urls: url.map { [$0] } ?? []))
+            }
+            return findings
+        }
+    }
+
+    private func problem(_ row: Row) -> String? {
+        if let message = row[4] as String? { return message }
+        guard let digest = (row[7] as Data?).flatMap({ Digest(bytes: $0) }) else {
+            return "is not cached"
+        }
+        let expected = Expectation(
+            digest: (row[5] as Data?).flatMap { Digest(bytes: $0) }, size: row[6])
+        return expected.refusal(digest: digest, size: row[8])?.message
+    }
+}

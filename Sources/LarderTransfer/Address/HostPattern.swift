@@ -1,0 +1,34 @@
+/// A host, and perhaps a port, as a person names it: `example.com`, `example.com:8080`, `[::1]`.
+public struct HostPattern: Hashable, Sendable {
+    /// The host as ``HTTPURL/host`` spells it, without a dot at its end.
+    let host: String
+    /// The only port that is meant; `nil`: every port.
+    let port: Int?
+
+    /// `nil` where the text is no host, or has more to it than a host and a port.
+    public init?(_ text: String) {
+        let colons = text.count { $0 == ":" }
+        let isBareIPv6 = colons > 1 && !text.hasPrefix("[")
+        guard !text.isEmpty, !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
+            let url = try? HTTPURL("http://" + (isBareIPv6 ? "[\(text)]" : text))
+        else { return nil }
+        let end = text.lastIndex(of: "]") ?? text.startIndex
+        let portText =
+            isBareIPv6 ? nil : text[end...].split(separator: ":", maxSplits: 1).dropFirst().first
+        guard isBareIPv6 || portText != nil || !text[end...].contains(":") else { return nil }
+        host = url.hostWithoutDot
+        port = portText == nil ? nil : url.port
+    }
+
+    /// Whether it names the URL's host, and its port where it has one.
+    public func matches(_ url: HTTPURL) -> Bool {
+        (port == nil || port == url.port) && host == url.hostWithoutDot
+    }
+}
+
+extension HTTPURL {
+    /// The host without the dot that makes a name absolute.
+    var hostWithoutDot: String {
+        host.hasSuffix(".") ? String(host.dropLast()) : host
+    }
+}

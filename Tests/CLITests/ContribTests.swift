@@ -1,0 +1,114 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// The files of `contrib` are right for the programs that read them, and each of their lines runs.
+@Suite struct ContribTests {
+    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+        .appendingPathComponent("../../contrib").standardizedFileURL
+
+    private func text(_ file: String) throws -> String {
+        try String(contentsOf: Self.folder.appendingPathComponent(file), encoding: .utf8)
+    }
+
+    private func lines(_ file: String) throws -> [String] {
+        try text(file).split(separator: "\n").map(String.init)
+            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
+    }
+
+    // MARK: Command lines
+
+    @Test func serviceLines() async throws {
+        let commands = try lines("larder.service").compactMap { line -> String? in
+            guard line.hasPrefix("Exec") else { return nil }
+            return String(line.drop { $0 != "=" }.dropFirst().drop { $0 == "-" })
+        }
+        #expect(commands.count == 4)
+        try await run(commands)
+    }
+
+    @Test func crontabLines() async throws {
+        let commands = try lines("crontab").compactMap { line -> String? in
+            let fields = line.split(separator: " ", maxSplits: 5)
+            // Others set variables. A percent sign would end the command (crontab(5)).
+            guard fields.count == 6 else { return nil }
+            #expect(!line.contains("%"))
+            return fields[5].trimmingCharacters(in: .whitespaces)
+        }
+        #expect(commands.count == 4)
+        try await run(commands)
+    }
+
+    @Test func agentLines() async throws {
+        let data = try Data(
+            contentsOf: Self.folder.appendingPathComponent("com.example.larder.plist"))
+        let agent = try #require(
+            try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
+        #expect(agent["Label"] as? String == "com.example.larder")
+        #expect((agent["StartCalendarInterval"] as? [String: Int])?["Hour"] == 2)
+        let arguments = try #require(agent["ProgramArguments"] as? [String])
+        #expect(arguments.prefix(2) == ["/bin/sh", "-c"])
+        let commands = try #require(arguments.last).split(separator: "\n").map(String.init)
+            .filter { $0.hasPrefix("/usr/local/bin/larder ") }
+        #expect(commands.count == 3)
+        try await run(commands)
+    }
+
+    /// Runs command lines on a new cache: nothing is wrong, so nothing is said.
+    private func run(_ commands: [String]) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            for command in commands {
+                let words = command.split(separator: " ").map(String.init)
+                #expect(words.first?.hasSuffix("larder") == true, "\(command)")
+                var arguments = words.dropFirst().map {
+                    $0.replacingOccurrences(of: "/etc/larder/apps.json", with: manifest)
+                        .replacingOccurrences(
+                            of: "/var/lib/prometheus/node-exporter", with: larder.directory.path)
+                }
+                if ["prefetch", "verify"].contains(arguments.first) {
+                    arguments.append("--allow-private-network")
+                }
+                let finished = try larder.binary.run(
+                    Array(arguments), environment: ["LARDER_CACHE": larder.cache])
+                #expect(finished.status == 0, "\(command)\n\(finished)")
+                #expect(finished.standardOutput.isEmpty && finished.standardError.isEmpty)
+            }
+            let finished = try larder.run("status", "--format", "prometheus")
+            let metrics = try Exposition(finished.standardOutput)
+            #expect(metrics.value("larder_objects") == 3)
+            for command in ["prefetch", "verify", "evict"] {
+                let status = metrics.value("larder_last_run_exit_status", command: command)
+                #expect(status == 0, "\(command)")
+            }
+            let file = larder.directory.path("larder.prom")
+            if commands.contains(where: { $0.contains("prometheus") }) {
+                _ = try Exposition(String(contentsOfFile: file, encoding: .utf8))
+            }
+        }
+    }
+
+    // MARK: Units
+
+    private static let analyzer = "/usr/bin/systemd-analyze"
+
+    @Test(
+        .enabled(
+            if: FileManager.default.isExecutableFile(atPath: "/usr/bin/systemd-analyze"),
+            "there is no systemd-analyze"))
+    func units() async throws {
+        try await withFixture { larder in
+            for name in ["larder.service", "larder.timer"] {
+                // It looks whether the program is there.
+                let unit = try text(name).replacingOccurrences(
+                    of: "/usr/local/bin/larder", with: larder.binary.path)
+                _ = try larder.write(unit.utf8, to: name)
+            }
+            let units = ["larder.service", "larder.timer"].map { larder.directory.path($0) }
+            let finished = try RunningProcess(Self.analyzer, ["verify", "--man=no"] + units).wait()
+            #expect(finished.status == 0, "\(finished)")
+            // An unknown key is but a warning.
+            #expect(finished.standardError.isEmpty, "\(finished)")
+        }
+    }
+}

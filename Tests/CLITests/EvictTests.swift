@@ -1,0 +1,226 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `evict`, `pin` and `unpin` as programs see them.
+@Suite struct EvictTests {
+    /// Four cached icons, in the order of their last use.
+    private func fill(_ larder: CLIFixture) throws -> [String] {
+        let urls = larder.origin.serveIcons(4)
+        for url in urls {
+            let run = try larder.prefetch(try larder.manifest(url))
+            try #require(run.status == 0, "\(run.finished)")
+        }
+        return urls
+    }
+
+    private func cached(_ larder: CLIFixture) throws -> Set<String> {
+        let lines = try JSONValue.lines(larder.run("list", "--json").standardOutputBytes)
+        return Set(lines.compactMap { $0["url"]?.string })
+    }
+
+    private func size(_ numbers: Int...) -> Int { numbers.reduce(0) { $0 + Icons.icon($1).count } }
+
+    @Test func theLeastRecentlyUsedGoesFirst() async throws {
+        try await withFixture { larder in
+            let urls = try fill(larder)
+            let limit = "\(size(1, 2, 3))"
+            let dry = try larder.run("evict", "--max-size", limit, "--dry-run")
+            #expect(dry.status == 0, "\(dry)")
+            let victim = "sha256:\(ReferenceSHA256.hex(Icons.icon(0)))\t\(size(0))\tsize\n"
+            #expect(dry.standardOutput.hasPrefix(victim), "\(dry)")
+            #expect(try larder.status().objects == 4)
+
+            let finished = try larder.run("evict", "--max-size", limit)
+            #expect(finished.status == 0 && finished.standardError.isEmpty, "\(finished)")
+            #expect(try cached(larder) == Set(urls[1...]))
+            let counts = try larder.status()
+            #expect((counts.objects, counts.bytes, counts.temporaries) == (3, size(1, 2, 3), 0))
+            #expect(try larder.verify() == 0)
+            // What went is missing, and nothing else.
+            larder.origin.resetLog()
+            _ = try larder.prefetch(try larder.manifest(urls: urls))
+            #expect(larder.origin.requests.map(\.path) == ["/0"])
+        }
+    }
+
+    @Test func keptManifestsStay() async throws {
+        try await withFixture { larder in
+            let urls = try fill(larder)
+            let (a, b) = (
+                try larder.manifest(urls[0], name: "a.json"),
+                try larder.manifest(urls[2], larder.origin.url("/unknown"), name: "b.json")
+            )
+            let finished = try larder.run("evict", "--max-count", "2", "--keep", a, "--keep", b)
+            #expect(finished.status == 0, "\(finished)")
+            #expect(try cached(larder) == [urls[0], urls[2]])
+            // They alone are too many.
+            let more = try larder.run("evict", "--max-count", "1", "--keep", a, "--keep", b, "-q")
+            #expect(more.status == 2 && more.standardOutput.isEmpty, "\(more)")
+            #expect(
+                more.standardError
+                    == "larder: limit not reached: too many objects; 2 objects are kept that would have to go\n"
+            )
+            #expect(try cached(larder) == [urls[0], urls[2]])
+        }
+    }
+
+    @Test func onlyNamedOnesStay() async throws {
+        try await withFixture { larder in
+            let urls = try fill(larder)
+            let only = try larder.manifest(
+                [["icon": "3"], ["icon": urls[1]]], name: "only.json")
+            // Relative to what? Nothing is removed on a guess.
+            let vague = try larder.run("evict", "--only", only)
+            #expect(vague.status == 65, "\(vague)")
+            #expect(vague.standardError.contains("only.json: entry 1: the URL is relative"))
+            #expect(try cached(larder) == Set(urls))
+            let finished = try larder.run(
+                "evict", "--only", only, "--base-url", larder.origin.url("/"))
+            #expect(finished.status == 0, "\(finished)")
+            #expect(try cached(larder) == [urls[1], urls[3]])
+        }
+    }
+
+    @Test(arguments: [("{", Int32(65)), (nil, 66)])
+    func brokenManifestEvictsNothing(_ text: String?, status: Int32) async throws {
+        try await withFixture { larder in
+            let urls = try fill(larder)
+            let path = larder.directory.path("broken.json")
+            if let text { _ = try larder.write(text.utf8, to: "broken.json") }
+            let finished = try larder.run("evict", "--max-size", "0", "--keep", path)
+            #expect(finished.status == status, "\(finished)")
+            #expect(try cached(larder) == Set(urls))
+        }
+    }
+
+    @Test func pinnedOnesStay() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            let manifest = try larder.manifest(urls[2], name: "pins.json")
+            // Before there is a cache, in any spelling.
+            #expect(
+                try larder.run("pin", urls[0] + "#top", manifest).standardOutput == "pinned 2\n")
+            #expect(try larder.run("pin").standardOutput == "\(urls[0])\n\(urls[2])\n")
+            _ = try fill(larder)
+            #expect(try larder.run("evict", "--max-count", "2").status == 0)
+            #expect(try cached(larder) == [urls[0], urls[2]])
+            #expect(try larder.run("unpin", urls[0]).standardOutput == "unpinned 1\n")
+            #expect(try larder.run("evict", "--max-count", "0").status == 2)
+            #expect(try cached(larder) == [urls[2]])
+            #expect(try larder.run("unpin", "--all").standardOutput == "unpinned 1\n")
+            #expect(try larder.run("evict", "--max-count", "0").status == 0)
+            #expect(try cached(larder).isEmpty)
+        }
+    }
+
+    @Test func absentCacheStaysAbsent() async throws {
+        try await withFixture { larder in
+            for command in [["evict", "--max-size", "0"], ["pin"], ["unpin", "--all"]] {
+                let finished = try larder.binary.run(command + ["--cache", larder.cache])
+                #expect(finished.status == 0, "\(finished)")
+            }
+            #expect(!larder.hasCache)
+        }
+    }
+
+    /// Promise: nothing that a running prefetch has stored is taken, whatever the limit.
+    @Test(.timeLimit(.minutes(10))) func runningPrefetchLosesNothing() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(60)
+            let old = try larder.manifest(urls: Array(urls[..<20]), name: "old.json")
+            #expect(try larder.prefetch(old).status == 0)
+            let gate = try Gate()
+            larder.origin.on("/gated", Icons.reply(1_000).heldBy(gate))
+            let last = larder.origin.url("/gated")
+            let manifest = try larder.manifest(urls: urls[20...] + [last], name: "new.json")
+            let report = larder.directory.path("new.jsonl")
+            let process = try larder.startPrefetch(manifest, report: report)
+            // The last entry keeps the run alive while everything else is stored and evicted.
+            var rounds = 0
+            while try larder.status().resources < 60 - 20 || rounds < 5 {
+                // Without grace even what is about to get its row is swept, and fetched again.
+                let grace = rounds < 3 ? "0" : "1h"
+                let evict = try larder.run("evict", "--max-count", "0", "--grace", grace)
+                #expect([0, 2].contains(evict.status), "\(evict)")
+                rounds += 1
+            }
+            gate.open()
+            let run = try PrefetchRun(process.wait(), report: report)
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(run.summary.fetched == 41)
+            #expect(try cached(larder) == Set(urls[20...] + [last]))
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    /// Evictions and prefetches of one manifest, each of which undoes the other's work.
+    @Test(.timeLimit(.minutes(10))) func sideBySideNothingBreaks() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(80))
+            var prefetches: [(process: RunningProcess, report: String)] = []
+            for round in 0..<6 {
+                let report = larder.directory.path("\(round).jsonl")
+                prefetches.append((try larder.startPrefetch(manifest, report: report), report))
+                // The process may not have made the cache yet, which reads as an empty one.
+                let evict = try larder.run("evict", "--max-count", "10")
+                #expect([0, 2].contains(evict.status), "\(evict)")
+                #expect(try larder.verify() == 0)
+                guard prefetches.count == 2 else { continue }
+                let first = prefetches.removeFirst()
+                let run = try PrefetchRun(first.process.wait(), report: first.report)
+                #expect(run.status == 0, "\(run.finished)")
+            }
+            for last in prefetches { #expect(try last.process.wait().status == 0) }
+            #expect(try larder.run("evict", "--max-count", "10", "--grace", "0").status == 0)
+            let verify = try larder.run("verify", "--json")
+            let report = try #require(try JSONValue.lines(verify.standardOutputBytes).first)
+            #expect(report["findings"] == .array([]) && report["objects"] == .integer(10))
+            #expect(try larder.status().objects == 10)
+        }
+    }
+
+    @Test(.enabled(if: Mount.isPossible)) func roomIsMade() async throws {
+        try await withFixture { larder in
+            let mount = try Mount.memory(at: larder.cache, size: "8m")
+            defer { mount.remove() }
+            let urls = (0..<6).map { number in
+                let bytes = Icons.icon(number) + [UInt8](repeating: 0x20, count: 500_000)
+                larder.origin.on("/big/\(number)", .ok(bytes))
+                return larder.origin.url("/big/\(number)")
+            }
+            for url in urls {
+                #expect(
+                    try larder.prefetch(larder.manifest(url), options: ["--any-content"]).status
+                        == 0)
+            }
+            let finished = try larder.run("evict", "--min-free", "6MiB", "--json")
+            #expect(finished.status == 0, "\(finished)")
+            var status = statvfs()
+            #expect(statvfs(larder.cache, &status) == 0)
+            #expect(Int(status.f_bavail) * Int(status.f_frsize) >= 6 << 20)
+            let left = try larder.status().objects
+            #expect(left > 0 && left < 6)
+            #expect(try cached(larder) == Set(urls.suffix(left)))
+            #expect(try larder.run("evict", "--min-free", "1TB").status == 2)
+        }
+    }
+
+    /// What an entry means that cannot be used, nobody knows: it might be what is to stay.
+    @Test func onlyAWholeManifestSaysWhatAloneIsToStay() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let broken = try larder.write(
+                "[{\"icon\": \"\(urls[0])\"}, {\"icon\": \"ftp://a.example/b\"}]".utf8,
+                to: "broken.json")
+            for options in [["--dry-run"], []] {
+                let evict = try larder.binary.run(
+                    ["evict", "--only", broken, "--cache", larder.cache] + options)
+                #expect(evict.status == 65, "\(evict)")
+                #expect(evict.standardError.contains("entry 2"), "\(evict)")
+            }
+            #expect(try larder.status().objects == 3)
+        }
+    }
+}

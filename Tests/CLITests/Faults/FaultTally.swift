@@ -1,0 +1,57 @@
+import LarderTestSupport
+
+/// What faults led to.
+struct FaultTally: CustomStringConvertible {
+    /// How many runs met their fault.
+    private(set) var reached = 0
+    private(set) var failures: [String] = []
+    private var statuses: [Int32: Int] = [:]
+    private var seed: Int?
+
+    private init() {}
+
+    /// Every call of every kind fails in every way: the first, the second, until none is left.
+    static func ofAll(in scene: FaultScene) -> FaultTally {
+        var tally = FaultTally()
+        for call in Fault.Call.allCases {
+            for way in Fault.Way.all {
+                var fault = Fault(call: call, number: 1, way: way)
+                while tally.reaches(fault, in: scene) { fault.number += 1 }
+            }
+            print("\(scene.command), up to \(call): \(tally)")
+        }
+        return tally
+    }
+
+    /// Some of the same, drawn at random.
+    init(ofSome count: Int, in scene: FaultScene, seed: Int) {
+        self.seed = seed
+        var random = Pseudorandom(seed: seed)
+        for _ in 0..<count {
+            var fault = Fault(
+                call: Fault.Call.allCases[random.next(below: Fault.Call.allCases.count)],
+                number: 1 + random.next(below: 64),
+                way: Fault.Way.all[random.next(below: Fault.Way.all.count)])
+            // A command makes few calls of some kinds.
+            while !reaches(fault, in: scene), fault.number > 1 { fault.number /= 2 }
+        }
+    }
+
+    private mutating func reaches(_ fault: Fault, in scene: FaultScene) -> Bool {
+        do {
+            guard case .ended(let status) = try scene.play(fault) else { return false }
+            statuses[status, default: 0] += 1
+        } catch {
+            failures.append(seed.map { "seed \($0): \(error)" } ?? "\(error)")
+        }
+        reached += 1
+        return true
+    }
+
+    var description: String {
+        let ends = statuses.sorted { $0.key < $1.key }.map { "\($0.value) with \($0.key)" }
+        return (seed.map { "seed \($0): " } ?? "")
+            + "\(reached) faults, of which \(failures.count) broke a promise; the others ended "
+            + ends.joined(separator: ", ")
+    }
+}

@@ -1,0 +1,16 @@
+import Foundation
+import LarderTestSupport
+
+extension CLIFixture {
+    /// Prefetches with no address permitted but by `options`, and each URL asked for once.
+    func prefetchGuarded(
+        _ manifest: String, _ options: [String] = [], environment: [String: String] = [:]
+    ) throws -> PrefetchRun {
+        let report = directory.path("report.jsonl")
+        let arguments =
+            ["prefetch", manifest, "--json", "--report", report, "--cache", cache]
+            + ["--attempts", "1"] + options
+        return try PrefetchRun(
+            binary.run(arguments, environment: environment), report: report)
+    }
+}

@@ -1,0 +1,45 @@
+import LarderTestSupport
+
+/// When a round's prefetch is killed.
+enum KillMoment: CustomStringConvertible {
+    /// So long after its start.
+    case elapsed(seconds: Double)
+    /// So long after the origin has seen so many of its requests.
+    case requests(Int, thenSeconds: Double)
+
+    /// Draws a moment for a run that makes `requests` requests in about `seconds`, and begins to
+    /// commit at each of `commits`, which takes about `spread` seconds.
+    ///
+    /// Half of them fall anywhere; the other half close behind what leads to a commit, where bytes
+    /// are synced, renamed and recorded.
+    static func random(
+        requests: Int, seconds: Double, commits: [KillMoment], spread: Double,
+        using random: inout Pseudorandom
+    ) -> KillMoment {
+        switch Int.random(in: 0..<4, using: &random) {
+        case 0:
+            return .elapsed(seconds: .random(in: 0...seconds, using: &random))
+        case 1:
+            return .requests(
+                .random(in: 1...requests, using: &random),
+                thenSeconds: .random(in: 0...0.005, using: &random))
+        default:
+            let commit = commits.randomElement(using: &random) ?? .elapsed(seconds: 0)
+            return commit.later(by: .random(in: 0...spread, using: &random))
+        }
+    }
+
+    private func later(by delay: Double) -> KillMoment {
+        switch self {
+        case .elapsed(let seconds): .elapsed(seconds: seconds + delay)
+        case .requests(let count, let seconds): .requests(count, thenSeconds: seconds + delay)
+        }
+    }
+
+    var description: String {
+        switch self {
+        case .elapsed(let seconds): "\(seconds) s after its start"
+        case .requests(let count, let seconds): "\(seconds) s after request \(count)"
+        }
+    }
+}

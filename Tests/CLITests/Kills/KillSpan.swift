@@ -1,0 +1,49 @@
+import LarderTestSupport
+
+/// The part of a command's life in which it changes something, in seconds from its start: found by where
+/// the kills fell, because it depends on the machine's load.
+struct KillSpan {
+    /// The least that it is taken to last: a kill comes some milliseconds early or late.
+    private static let least = 0.004
+
+    private var begin: Double
+    private var end: Double
+    private let life: Double
+    /// The last moments that fell inside.
+    private var hits: [Double] = []
+
+    /// - Parameter life: how long the command lives that nobody kills.
+    init(life: Double) {
+        self.life = life
+        begin = life / 4
+        end = life
+    }
+
+    /// Draws a moment: one in five anywhere in the command's life, two close to one that fell inside, the others
+    /// in and around the span.
+    func draw(using random: inout Pseudorandom) -> Double {
+        let way = random.next(below: 5)
+        if way == 0 { return .random(in: 0...life, using: &random) }
+        if way < 3, let hit = hits.randomElement(using: &random) {
+            return max(0, hit + .random(in: -Self.least...Self.least, using: &random))
+        }
+        let margin = max((end - begin) / 8, Self.least / 2)
+        return .random(in: max(0, begin - margin)...(end + margin), using: &random)
+    }
+
+    /// Follows a kill at `moment`.
+    mutating func learn(_ moment: Double, _ outcome: KillOutcome) {
+        switch outcome {
+        case .before: begin = max(begin, (begin + moment) / 2)
+        case .inside:
+            begin = min(begin, moment)
+            end = max(end, moment)
+            hits = hits.suffix(7) + [moment]
+        case .after, .late: end = min(end, (end + moment) / 2)
+        }
+        if end < begin + Self.least {
+            let middle = (begin + end) / 2
+            (begin, end) = (middle - Self.least / 2, middle + Self.least / 2)
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+import Testing
+
+/// A prefetch that is killed, again and again: a job, and caches to begin with.
+struct PrefetchKills {
+    /// What one round begins with, drawn at random.
+    private struct Round {
+        /// How many tenths of the job are cached before.
+        let tenths: Int
+        let cached: Set<String>
+        /// How many requests are answered before the origin pauses; nil: it never does.
+        let wave: Int?
+        let moment: KillMoment
+    }
+
+    private let directory: TemporaryDirectory
+    private let binary: LarderBinary
+    private let job: KillJob
+    private let entries: Int
+    /// URLs cached before, by how many tenths of the job that is.
+    private var cached: [Int: Set<String>] = [0: []]
+    private var pace: KillPace
+
+    /// Fills the caches to begin with, and measures the job.
+    init(in directory: TemporaryDirectory, entries: Int) throws {
+        self.directory = directory
+        self.entries = entries
+        binary = try LarderBinary()
+        job = try KillJob(entries: entries)
+        try job.writeManifest(to: directory.path("all.json"))
+        pace = try #require(
+            try Self.run(
+                binary, job, manifest: directory.path("all.json"), into: directory.path("measured"))
+        )
+        for tenths in [3, 7] {
+            let manifest = directory.path("\(tenths).json")
+            cached[tenths] = try job.writeManifest(to: manifest) { $0 * 7 % 10 < tenths }
+            try Self.run(binary, job, manifest: manifest, into: directory.path("\(tenths)"))
+        }
+    }
+
+    /// One kill, an examination of what it left, and a run that finishes the job.
+    mutating func round(using random: inout Pseudorandom) throws -> KillTally {
+        let round = draw(using: &random)
+        do {
+            try prepare(round)
+            let (stored, isLate) = try kill(at: round.moment)
+            let left = try examine()
+            let unkept = stored.subtracting(left.rows)
+            guard unkept.isEmpty else { throw BrokenPromise("reported and not kept: \(unkept)") }
+            try finish(beside: left.rows)
+            var tally = tally(left, round, isLate: isLate)
+            tally.reported = !isLate && !stored.isSubset(of: round.cached) ? 1 : 0
+            return tally
+        } catch {
+            throw BrokenPromise(
+                "\(round.cached.count) of \(entries) URLs cached before, killed \(round.moment): "
+                    + "\(error)")
+        }
+    }
+
+    private func draw(using random: inout Pseudorandom) -> Round {
+        let tenths = [0, 0, 3, 7][Int.random(in: 0..<4, using: &random)]
+        let cached = cached[tenths] ?? []
+        let requests = entries - cached.count
+        var seconds = pace.seconds(requests: requests)
+        var commits = [KillMoment.requests(requests, thenSeconds: 0)]
+        if requests > Store.batchLimit {
+            commits.append(.requests(Store.batchLimit, thenSeconds: 0))
+        }
+        var wave: Int?
+        if entries < Store.batchLimit, Bool.random(using: &random) {
+            wave = requests / 2
+            seconds += Store.batchInterval
+            // The first body starts the batch's clock. Its report follows within 0.2 s.
+            commits = [0, 0.2].map { .requests(1, thenSeconds: Store.batchInterval + $0) }
+        }
+        let moment = KillMoment.random(
+            requests: requests, seconds: seconds, commits: commits, spread: pace.end, using: &random
+        )
+        return Round(tenths: tenths, cached: cached, wave: wave, moment: moment)
+    }
+
+    // MARK: - Steps
+
+    private var cache: String { directory.path("cache") }
+
+    private func prepare(_ round: Round) throws {
+        try? FileManager.default.removeItem(atPath: cache)
+        try? FileManager.default.removeItem(atPath: directory.path("report"))
+        if round.tenths > 0 {
+            try FileManager.default.copyItem(
+                atPath: directory.path("\(round.tenths)"), toPath: cache)
+        }
+        job.begin(wave: round.wave)
+    }
+
+    /// Returns the URLs that the run's report had called stored, and whether the kill came after
+    /// its end.
+    private func kill(at moment: KillMoment) throws -> (stored: Set<String>, isLate: Bool) {
+        let process = try binary.start(
+            Self.arguments(prefetch: directory.path("all.json"), into: cache)
+                + ["--report", directory.path("report")])
+        @Sendable func kill(after seconds: Double) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { process.kill(SIGKILL) }
+        }
+        switch moment {
+        case .elapsed(let seconds): kill(after: seconds)
+        case .requests(let count, let seconds): job.script.at(count) { kill(after: seconds) }
+        }
+        let finished = try process.wait()
+        guard [0, -SIGKILL].contains(finished.status) else { throw BrokenPromise("\(finished)") }
+        let report = try KillReport(path: directory.path("report"))
+        return (report.stored, isLate: finished.status == 0)
+    }
+
+    private struct Remains {
+        var rows: Set<String> = []
+        var orphans = 0
+        var isCache = false
+    }
+
+    /// The killed run's cache opens, is clean, and every row has the bytes that its origin serves.
+    private func examine() throws -> Remains {
+        var remains = Remains()
+        do {
+            let cache = try Cache.open(at: cache)
+            let report = try cache.verify()
+            guard report.isClean else { throw BrokenPromise("verify: \(report.findings)") }
+            remains.orphans = report.count(.orphaned)
+            remains.isCache = true
+            remains.rows = try job.rightRows(of: cache)
+        } catch let error as CacheError where error.code == .missing {
+            // Killed before it had made the directory.
+        }
+        return remains
+    }
+
+    /// The next run asks for what is missing, once, and for nothing else.
+    private mutating func finish(beside rows: Set<String>) throws {
+        let latest = try Self.run(
+            binary, job, manifest: directory.path("all.json"), into: cache)
+        if let latest { pace.follow(latest) }
+        let missing = Set(job.bytes.keys).subtracting(rows)
+        let requests = job.requests
+        guard requests == Dictionary(uniqueKeysWithValues: missing.map { ($0, 1) }) else {
+            let wrong = requests.filter { !missing.contains($0.key) || $0.value != 1 }
+            throw BrokenPromise(
+                "the next run asked for \(wrong), and not for "
+                    + "\(missing.subtracting(requests.keys))")
+        }
+        let cache = try Cache.open(at: cache)
+        guard try job.rightRows(of: cache).count == entries else {
+            throw BrokenPromise("the next run did not finish the job")
+        }
+        let report = try cache.verify()
+        // Every object that the killed run had left without a row is taken over.
+        guard report.whole == job.objects, report.findings.isEmpty, report.temporaries == 0
+        else { throw BrokenPromise("after the next run: \(report)") }
+    }
+
+    private func tally(_ left: Remains, _ round: Round, isLate: Bool) -> KillTally {
+        let rows = left.rows.count - round.cached.count
+        let all = entries - round.cached.count
+        var tally = KillTally()
+        tally.rounds = 1
+        tally.withoutCache = left.isCache ? 0 : 1
+        tally.insideCommits = left.orphans > 0 ? 1 : 0
+        tally.late = isLate ? 1 : 0
+        tally.beforeCommits = rows == 0 ? 1 : 0
+        tally.betweenCommits = rows > 0 && rows < all ? 1 : 0
+        tally.afterCommits = rows == all && !isLate ? 1 : 0
+        tally.rows = isLate ? nil : rows...rows
+        return tally
+    }
+
+    private static func arguments(prefetch manifest: String, into cache: String) -> [String] {
+        ["prefetch", manifest, "--cache", cache, "--allow-private-network", "--quiet"]
+    }
+
+    /// Runs to the end; returns how fast that went.
+    @discardableResult
+    private static func run(
+        _ binary: LarderBinary, _ job: KillJob, manifest: String, into cache: String
+    ) throws -> KillPace? {
+        job.begin()
+        let start = ContinuousClock.now
+        let run = try binary.run(arguments(prefetch: manifest, into: cache))
+        guard run.status == 0 else { throw BrokenPromise("\(run)") }
+        return KillPace(from: start, to: start + run.duration, of: job.origin)
+    }
+}

@@ -1,0 +1,195 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+
+/// A repair that is killed, again and again, in a cache that is damaged in several ways.
+struct RepairKills: KillScene {
+    private static let entries = 40
+    private static let arguments = ["verify", "--repair", "--allow-private-network", "--quiet"]
+
+    private let stage: KillStage
+    private var span: KillSpan
+    /// Every URL's object, of those that the base has.
+    private let stored: [String: Digest]
+    private let pins: Set<String>
+
+    init(in directory: TemporaryDirectory) throws {
+        let stage = try KillStage(in: directory, entries: Self.entries)
+        self.stage = stage
+        let part = directory.path("part.json")
+        let urls = try stage.job.writeManifest(to: part) { $0 % 10 != 0 }
+        try stage.fill("base", from: part)
+        stored = try stage.job.bytes.filter { urls.contains($0.key) }
+            .mapValues { try stage.digest(of: $0) }
+        pins = Set(stage.job.urls.prefix(3))
+        try stage.run(["pin"] + pins, in: directory.path("base"))
+        try stage.restore("base")
+        for digest in Set(stored.values).sorted().prefix(8) {
+            try stage.plant([1, 2, 3], as: digest)
+        }
+        let measured = try stage.run(Self.arguments)
+        span = KillSpan(life: measured.duration / .seconds(1))
+    }
+
+    // MARK: - Damage
+
+    private struct Damage {
+        /// Objects whose bytes are others, or gone.
+        var bad: Set<Digest> = []
+        /// Objects that are whole, and not where or as they should be.
+        var odd: Set<Digest> = []
+    }
+
+    private func damage(using random: inout Pseudorandom) throws -> Damage {
+        var damage = Damage()
+        for digest in Set(stored.values).sorted() {
+            let path = stage.objectPath(digest)
+            switch random.next(below: 12) {
+            case 0:
+                try stage.plant(Array("other bytes".utf8), as: digest)
+                damage.bad.insert(digest)
+            case 1:
+                unlink(path)
+                damage.bad.insert(digest)
+            case 2:
+                unlink(path)
+                symlink("/etc/hostname", path)
+                damage.bad.insert(digest)
+            case 3:
+                let other = digest.hex.hasPrefix("00") ? "01" : "00"
+                let stray = stage.path("objects/sha256/\(other)")
+                mkdir(stray, 0o777)
+                rename(path, "\(stray)/\(digest.hex)")
+                damage.odd.insert(digest)
+            case 4:
+                chmod(path, 0o600)
+                damage.odd.insert(digest)
+            default: continue
+            }
+        }
+        // Orphans: whole ones, whose rows were lost, and one that is not.
+        for (number, url) in stage.job.urls.filter({ stored[$0] == nil }).enumerated() {
+            let bytes = stage.job.bytes[url] ?? []
+            let digest = try stage.digest(of: bytes)
+            if stored.values.contains(digest) { continue }
+            try stage.plant(number == 0 ? [] : bytes, as: digest)
+        }
+        return damage
+    }
+
+    // MARK: - Rounds
+
+    mutating func round(using random: inout Pseudorandom) throws -> KillOutcome {
+        try stage.restore("base")
+        let damage = try damage(using: &random)
+        let needed = stored.filter { damage.bad.contains($0.value) }.count
+        let isCued = needed > 0 && random.next(below: 3) == 0
+        let moment =
+            isCued ? .random(in: 0...0.02, using: &random) : span.draw(using: &random)
+        let request = isCued ? 1 + random.next(below: needed) : nil
+        do {
+            let isLate = try kill(at: moment, after: request)
+            let outcome = try examine(damage, isLate: isLate)
+            if !isCued { span.learn(moment, outcome) }
+            try complete(damage)
+            return outcome
+        } catch {
+            let cue = request.map { " after request \($0)" } ?? ""
+            throw BrokenPromise(
+                "\(damage.bad.count) bad objects, killed \(moment) s\(cue): \(error)")
+        }
+    }
+
+    private func kill(at moment: Double, after request: Int?) throws -> Bool {
+        guard let request else {
+            return try stage.kill(Self.arguments, after: moment)
+        }
+        let process = try stage.start(Self.arguments)
+        stage.job.script.at(request) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + moment) { process.kill(SIGKILL) }
+        }
+        let finished = try process.wait()
+        guard [0, -SIGKILL].contains(finished.status) else { throw BrokenPromise("\(finished)") }
+        return finished.status == 0
+    }
+
+    /// Nothing is found but what was damaged, and nothing else is lost.
+    private func examine(_ damage: Damage, isLate: Bool) throws -> KillOutcome {
+        let cache = try Cache.open(at: stage.cache)
+        defer { cache.close() }
+        let report = try cache.verify()
+        for finding in report.findings {
+            let isPlanted =
+                switch finding.kind {
+                case .orphaned, .foreign: true
+                case .corrupt, .link: finding.digest.map(damage.bad.contains) == true
+                case .missing: finding.digest.map(damage.bad.union(damage.odd).contains) == true
+                case .misplaced, .mode: finding.digest.map(damage.odd.contains) == true
+                case .unreadable, .index: false
+                }
+            guard isPlanted else { throw BrokenPromise("found and not planted: \(finding)") }
+        }
+        var rows: Set<String> = []
+        var unmended = 0
+        try cache.forEachResource { resource in
+            rows.insert(resource.url)
+            do {
+                guard try cache.bytes(of: resource.object) == stage.job.bytes[resource.url] else {
+                    throw BrokenPromise("\(resource.url) has other bytes than its origin's")
+                }
+            } catch let error as CacheError where error.code == .corrupt {
+                let digest = resource.object.digest
+                guard damage.bad.contains(digest) || damage.odd.contains(digest) else {
+                    throw error
+                }
+                unmended += 1
+            }
+        }
+        if let lost = stored.first(where: {
+            !rows.contains($0.key) && !damage.bad.contains($0.value)
+        }) {
+            throw BrokenPromise("\(lost.key) was whole, and has no row any more")
+        }
+        guard try stage.pins(cache) == pins else { throw BrokenPromise("pins were lost") }
+        if isLate { return .late }
+        let odd = report.count(.mode) + report.count(.misplaced)
+        let isWhole = unmended == 0 && odd == 0 && rows.isSuperset(of: stored.keys)
+        let isUntouched =
+            odd == damage.odd.count && rows.isSuperset(of: stored.keys)
+            && report.count(.corrupt) + report.count(.missing) + report.count(.link)
+                >= damage.bad.count
+        return isWhole ? .after : isUntouched ? .before : .inside
+    }
+
+    /// Another repair mends what the killed one has not, and the next prefetch brings back what it had
+    /// taken out of the index.
+    private func complete(_ damage: Damage) throws {
+        try stage.run(Self.arguments)
+        let missing: Set<String>
+        do {
+            let cache = try Cache.open(at: stage.cache)
+            defer { cache.close() }
+            let report = try cache.verify()
+            guard report.findings.allSatisfy({ $0.kind == .orphaned }) else {
+                throw BrokenPromise("after the next repair: \(report.findings)")
+            }
+            let rows = try stage.job.rightRows(of: cache)
+            missing = Set(stage.job.urls).subtracting(rows)
+            if let lost = missing.first(where: { stored[$0].map(damage.bad.contains) == false }) {
+                throw BrokenPromise("the next repair lost \(lost)")
+            }
+        }
+        stage.job.begin()
+        try stage.run(stage.prefetch(stage.manifest))
+        guard Set(stage.job.requests.keys) == missing else {
+            throw BrokenPromise(
+                "the prefetch asked for \(stage.job.requests.keys), and not for \(missing)")
+        }
+        let cache = try Cache.open(at: stage.cache)
+        defer { cache.close() }
+        guard try stage.job.rightRows(of: cache).count == Self.entries else {
+            throw BrokenPromise("the prefetch did not complete the job")
+        }
+        try stage.expectOrder(cache)
+    }
+}

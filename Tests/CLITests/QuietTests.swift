@@ -1,0 +1,141 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `--quiet` for cron: nothing where nothing is wrong, and one line where something is.
+@Suite struct QuietTests {
+    private func prefetch(_ larder: CLIFixture, _ manifest: String, _ options: String...) throws
+        -> Finished
+    {
+        try larder.binary.run(
+            ["prefetch", manifest, "-q", "--allow-private-network", "--cache", larder.cache]
+                + options)
+    }
+
+    private func expectOneLine(
+        _ finished: Finished, _ status: Int32, _ text: String,
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(finished.status == status, "\(finished)", sourceLocation: location)
+        #expect(finished.standardOutput.isEmpty, "\(finished)", sourceLocation: location)
+        #expect(finished.standardError == "larder: \(text)\n", sourceLocation: location)
+    }
+
+    @Test func nothingIsWrong() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            for arguments in [
+                ["prefetch", manifest, "--allow-private-network"],
+                ["prefetch", manifest, "--allow-private-network"], ["verify"],
+                ["evict", "--max-count", "2"], ["reindex"], ["verify", "--quick"],
+            ] {
+                let finished = try larder.binary.run(
+                    arguments + ["--quiet", "--cache", larder.cache])
+                #expect(finished.status == 0, "\(finished)")
+                #expect(finished.standardOutput.isEmpty && finished.standardError.isEmpty)
+            }
+        }
+    }
+
+    @Test func failedEntries() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            let missing = larder.origin.url("/missing")
+            let manifest = try larder.manifest(urls: [urls[0], missing, urls[1], "ftp://a/"])
+            // What needs no request is settled first.
+            let first = "\(manifest): entry 4 App 4: unsupported-scheme: "
+            let finished = try prefetch(larder, manifest)
+            #expect(finished.status == 2)
+            #expect(finished.standardOutput.isEmpty)
+            #expect(
+                finished.standardError.hasPrefix(
+                    "larder: 2 of 4 entries failed; the first: \(first)"), "\(finished)")
+            #expect(finished.standardError.split(separator: "\n").count == 1)
+
+            let tolerated = try prefetch(larder, manifest, "--max-failures", "2")
+            #expect(tolerated.status == 0 && tolerated.standardError.isEmpty, "\(tolerated)")
+            let json = try prefetch(larder, manifest, "--max-failures", "1", "--json")
+            #expect(json.standardOutput.hasPrefix("{\"entries\":4,"), "\(json)")
+            #expect(
+                json.standardError.hasPrefix(
+                    "larder: 2 of 4 entries failed, more than --max-failures 1 allows; the first: ")
+            )
+            #expect(json.standardError.split(separator: "\n").count == 1)
+        }
+    }
+
+    /// That an index was rebuilt is news, and belongs to the same line.
+    @Test func aRebuiltIndex() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.url("/a"))
+            larder.origin.on("/a", Icons.reply(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            _ = try larder.write("no database".utf8, to: "cache/index.sqlite")
+            let missing = try larder.manifest(larder.origin.url("/x"), name: "x.json")
+            let finished = try prefetch(larder, missing)
+            #expect(finished.status == 2, "\(finished)")
+            #expect(finished.standardError.hasPrefix("larder: index rebuilt: 1 objects"))
+            #expect(finished.standardError.contains("; 1 of 1 entries failed; the first: "))
+            #expect(finished.standardError.split(separator: "\n").count == 1)
+        }
+    }
+
+    @Test func whatIsNotWhole() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let (first, second) = (try larder.objectPath(urls[0]), try larder.objectPath(urls[1]))
+            try larder.overwrite(first, with: [1])
+            try FileManager.default.removeItem(atPath: second)
+            let subject = try #require([first, second].min()).dropFirst(larder.cache.count + 1)
+            let message =
+                first < second
+                ? "the bytes have the digest \(ReferenceSHA256.hex([1]))" : "the file is not there"
+            expectOneLine(
+                try larder.run("verify", "-q"), 2,
+                "1 corrupt, 1 missing, 2 whole; the first: \(subject): \(message); "
+                    + "larder verify says more")
+            expectOneLine(
+                try larder.run("reindex", "-q"), 2,
+                "1 files are no whole objects; larder verify says more")
+        }
+    }
+
+    @Test func whatWasRepaired() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            try larder.overwrite(try larder.objectPath(urls[0]), with: [1])
+            expectOneLine(
+                try larder.run("verify", "-q", "--repair", "--allow-private-network"), 0,
+                "1 corrupt, 1 whole; all repaired")
+            #expect(try larder.run("verify", "-q").standardError.isEmpty)
+        }
+    }
+
+    @Test func anInterruptedPrefetch() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let manifest = try larder.manifest(larder.origin.url("/a"), larder.origin.url("/b"))
+            let process = try larder.binary.start([
+                "prefetch", manifest, "-q", "--allow-private-network", "--cache", larder.cache,
+            ])
+            try await larder.origin.waitForRequests(2)
+            process.kill(SIGINT)
+            expectOneLine(try process.wait(), 130, "interrupted: 2 of 2 entries unfinished")
+        }
+    }
+
+    @Test func whatStopsARun() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.write("no manifest".utf8, to: "apps.json")
+            for arguments in [["prefetch", manifest], ["evict", "--keep", "/nonexistent"]] {
+                let finished = try larder.binary.run(
+                    arguments + ["-q", "--cache", larder.cache])
+                #expect([65, 66].contains(finished.status), "\(finished)")
+                #expect(finished.standardError.split(separator: "\n").count == 1)
+            }
+        }
+    }
+}

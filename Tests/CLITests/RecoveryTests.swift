@@ -1,0 +1,57 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// An index that is damaged or gone, as a user meets it.
+@Suite struct RecoveryTests {
+    @Test func aPrefetchRebuildsADamagedIndexAndAsksForNothing() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(5)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).summary.fetched == 5)
+            _ = try larder.write([UInt8](repeating: 0, count: 5000), to: "cache/index.sqlite")
+            let status = try larder.run("status")
+            #expect(status.status == 1)
+            #expect(status.standardError.contains("larder reindex"))
+            larder.origin.resetLog()
+
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(run.summary.cached + run.summary.revalidated == 5)
+            #expect(run.finished.standardError.contains("index rebuilt: 5 objects, 5 URLs"))
+            #expect(run.finished.standardError.contains("index.damaged-"))
+            #expect(try larder.verify() == 0)
+            // Once is enough.
+            #expect(try !larder.prefetch(manifest).finished.standardError.contains("rebuilt"))
+        }
+    }
+
+    @Test func aLostIndexComesBack() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(5))
+            #expect(try larder.prefetch(manifest).summary.fetched == 5)
+            for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+                try? FileManager.default.removeItem(atPath: "\(larder.cache)/\(name)")
+            }
+            let finished = try larder.run("reindex")
+            #expect(finished.status == 0)
+            #expect(finished.standardOutput.contains("5 objects, 5 URLs (from the last snapshot)"))
+            #expect(try larder.status().objects == 5)
+        }
+    }
+
+    @Test func reindexingBesideARunningPrefetchIsRefused() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.on("/a", Icons.reply(1).heldBy(gate))
+            let report = larder.directory.path("report.jsonl")
+            let process = try larder.startPrefetch(
+                try larder.manifest(larder.origin.url("/a")), report: report)
+            try await larder.origin.waitForRequests(1)
+            let finished = try larder.run("reindex", "--no-wait")
+            #expect(finished.status == 75, "\(finished)")
+            gate.open()
+            #expect(try process.wait().status == 0)
+        }
+    }
+}

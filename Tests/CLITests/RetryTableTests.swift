@@ -1,0 +1,90 @@
+import LarderKit
+import LarderTestSupport
+import LarderTestTLS
+import LarderTransfer
+import Testing
+
+/// `docs/retries.md` is what the code's own tables say, and what is observed.
+@Suite struct RetryTableTests {
+    private let document: OutputDocument
+
+    init() throws {
+        document = try OutputDocument("retries")
+    }
+
+    @Test func statuses() throws {
+        let table = try document.table("Statuses", "status")
+        #expect(table.words == RetryPolicy.retriedStatuses.sorted().map(String.init))
+        let policy = RetryPolicy()
+        for status in RetryPolicy.retriedStatuses {
+            let ceiling = policy.ceiling(
+                afterFailures: 1, isOverload: RetryPolicy.overloadStatuses.contains(status))
+            let shown =
+                ceiling == .seconds(5) ? "5 s" : ceiling == .milliseconds(100) ? "0.1 s" : ""
+            #expect(table.cell("\(status)", "the first ceiling") == shown, "\(status)")
+        }
+    }
+
+    @Test func transfers() throws {
+        let table = try document.table("Failures of transfers", "code")
+        let expected = TransferError.Code.allCases.map { code in
+            let results = (1...99).map { CurlCode(rawValue: $0) }
+                .filter { TransferError.Code($0) == code }.map { "\($0.rawValue)" }
+            return [
+                code.rawValue, code == .other ? "all others" : results.joined(separator: ", "),
+                RetryPolicy.isRetried(code) ? "yes" : "no",
+            ]
+        }
+        let rows = expected.map { "| `\($0[0])` | \($0[1]) | \($0[2]) |" }.joined(separator: "\n")
+        #expect(table.rows.map(\.cells) == expected, "the table should be\n\(rows)")
+    }
+
+    /// One failure of each kind that can be brought about, and how often it is tried.
+    @Test func observedTransfers() async throws {
+        try await withFixture { larder in
+            let origin = larder.origin
+            origin.on("/stalled", .ok(Icons.png).stalling(after: 10))
+            origin.on(
+                "/timeout", .ok([UInt8](repeating: 0, count: 50_000)).trickled(50, every: 0.01))
+            origin.on("/truncated", .ok(Icons.png).cut(after: 10))
+            origin.on("/large", .ok([UInt8](repeating: 0, count: 200_000)))
+            origin.on("/head", .ok("").hugeHeaders(count: 100, bytes: 1000))
+            origin.on("/garbage", .raw("SSH-2.0-OpenSSH_9.2\r\n"))
+            origin.on("/lost", .ok(Icons.png).reset(after: 0))
+            let hole = try BlackHole()
+            // Whatever it is asked, it answers in plain HTTP.
+            let plain = try EndlessServer().url.replacing("http:", with: "https:")
+            let hasty = try EndlessServer(leaving: 3).url.replacing("http:", with: "https:")
+            let distrusted = try TLSFront(originPort: origin.port, certificate: .selfSigned)
+            let cases: [(code: TransferError.Code, url: String, path: String?)] = [
+                (.nameNotResolved, "http://larder.invalid/a", nil),
+                (.connectionRefused, "http://127.0.0.1:\(try Origin.refusedPort())/a", nil),
+                (.connectTimeout, "http://127.0.0.1:\(hole.port)/a", nil),
+                (.stalled, origin.url("/stalled"), "/stalled"),
+                (.timeout, origin.url("/timeout"), "/timeout"),
+                (.certificate, distrusted.url("/a"), nil),
+                (.tls, plain, nil),
+                (.bodyTruncated, origin.url("/truncated"), "/truncated"),
+                (.tooLarge, origin.url("/large"), "/large"),
+                (.headersTooLarge, origin.url("/head"), "/head"),
+                (.malformedResponse, origin.url("/garbage"), "/garbage"),
+                (.connectionLost, origin.url("/lost"), "/lost"),
+                // In the middle of the handshake.
+                (.connectionLost, hasty, nil),
+            ]
+            let run = try larder.prefetch(
+                try larder.manifest(urls: cases.map(\.url)),
+                options: [
+                    "--attempts", "3", "--connect-timeout", "1s", "--stall-timeout", "1s",
+                    "--timeout", "3s", "--max-object-size", "100kB",
+                ])
+            for (number, expected) in cases.enumerated() {
+                let line = try run.line(number + 1)
+                let attempts = RetryPolicy.isRetried(expected.code) ? 3 : 1
+                #expect(line.error?.code == expected.code.rawValue, "\(run.finished)")
+                #expect(line.attempts == attempts, "\(expected.code)")
+                if let path = expected.path { #expect(origin.count(path) == attempts) }
+            }
+        }
+    }
+}

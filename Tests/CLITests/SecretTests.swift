@@ -1,0 +1,144 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A secret leaves no trace: not in the cache directory, the report or an output, however a run
+/// ends.
+@Suite struct SecretTests {
+    private let search = SecretSearch("sEcReT", "ToKeNvAlUe")
+
+    /// That the search finds what it is to find.
+    @Test func theSearchFinds() {
+        for text in [
+            "xsEcReTx", "\u{0}sEcReT", "dXNlcjpzRWNSZVQ=",
+            Data("a:sEcReT".utf8).base64EncodedString(),
+            Data("ab:sEcReT!".utf8).base64EncodedString(),
+            Data("Bearer ToKeNvAlUe".utf8).base64EncodedString(),
+        ] {
+            #expect(search.finds(in: Data(text.utf8)), "\(text)")
+        }
+        #expect(!search.finds(in: Data("secret".utf8)))
+    }
+
+    private static let options = ["--header", "X-Token: ToKeNvAlUe"]
+
+    /// The URL with a password, and what may be done to it.
+    private static func secret(_ url: String) -> String {
+        url.replacing("//", with: "//user:sEcReT@")
+    }
+
+    @Test func ofSuccessAndFailure() async throws {
+        try await withFixture { larder in
+            let origin = larder.origin
+            origin.onAny { request in
+                guard request.header("Authorization") == CredentialTests.basic else {
+                    return .status(401)
+                }
+                return switch request.path {
+                case "/a", "/keyed": Icons.reply(1).header("ETag", "\"1\"")
+                case "/page": .ok("<html>sEcReT is what you typed</html>")
+                case "/ftp": .redirect(to: "ftp://user:sEcReT@127.0.0.1/")
+                case "/bad": .redirect(to: "http://user:sEcReT@[bad/")
+                case "/loop": .redirect(to: Self.secret(origin.url("/loop")))
+                case "/away": .redirect(to: Self.secret("http://127.0.0.1:1/"))
+                case "/cut": Reply.ok(Icons.png).cut(after: 10)
+                default: .status(404)
+                }
+            }
+            let paths = ["/a", "/404", "/page", "/ftp", "/bad", "/loop", "/away", "/cut"]
+            let urls = paths.map { Self.secret(origin.url($0)) }
+            var entries: [ManifestEntry] = urls.map { ["icon": $0] }
+            let keyed = Self.secret(origin.url("/keyed"))
+            entries += [
+                ["icon": keyed, "key": keyed], ["icon": "http://user:sEcReT@[bad/"],
+                ["icon": "ftp://user:sEcReT@h/"], ["icon": "//user:sEcReT@h/"],
+                ["icon": "http:\\\\user:sEcReT@h:x/"], ["icon": "http://user:sEc/sEcReT@h/"],
+            ]
+            let manifest = try larder.manifest(entries)
+            let run = try larder.prefetch(manifest, options: Self.options + ["--attempts", "2"])
+            #expect(run.outcomes.filter { $0 == "fetched" }.count == 2, "\(run.finished)")
+            #expect(run.summary.failed == entries.count - 2)
+            #expect(origin.requests.allSatisfy { $0.header("X-Token") == "ToKeNvAlUe" })
+
+            search.expectNothing(in: run.finished)
+            let report = URL(fileURLWithPath: larder.directory.path("report.jsonl"))
+            search.expectNothing(in: try Data(contentsOf: report), "the report")
+            for command in [
+                ["plan", manifest], ["plan", manifest, "--json"], ["list"], ["list", "--json"],
+                ["status"], ["verify", "--json"], ["cat", Self.secret(origin.url("/no"))],
+                ["path", keyed],
+            ] {
+                search.expectNothing(
+                    in: try larder.binary.run(command + ["--cache", larder.cache]))
+            }
+            try search.expectNothing(inFilesBeneath: larder.cache)
+
+            // What was stored under its URL or key is found, with and without the password.
+            for url in ["/a", "/keyed"].map({ origin.url($0) }) {
+                #expect(try larder.cat(url) == Icons.icon(1))
+                #expect(try larder.cat(Self.secret(url)) == Icons.icon(1))
+            }
+            let again = try larder.prefetch(manifest, options: Self.options)
+            #expect(again.summary.cached == 2)
+        }
+    }
+
+    @Test func ofAListThatIsNoManifest() async throws {
+        try await withFixture { larder in
+            let list = try larder.write("http://user:sEcReT@h/a.png\n".utf8, to: "list")
+            let finished = try larder.run("prefetch", list)
+            #expect(finished.status == 65)
+            #expect(finished.standardError.contains("http://***@h/a.png"), "\(finished)")
+            search.expectNothing(in: finished)
+        }
+    }
+
+    /// The plan is in `tmp/` still; and what it holds can be used by the run that made it alone.
+    @Test func ofAKilledRun() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { request in
+                let number = Int(request.path.dropFirst()) ?? 0
+                return number < 20 ? Icons.reply(number) : Icons.reply(number).heldBy(gate)
+            }
+            let urls = (0..<2_000).map { Self.secret(larder.origin.url("/\($0)")) }
+            let process = try larder.startPrefetch(
+                try larder.manifest(urls: urls), report: larder.directory.path("report.jsonl"),
+                options: Self.options)
+            try await larder.origin.waitForRequests(26)
+            process.kill(SIGKILL)
+            let finished = try process.wait()
+            #expect(finished.status == -SIGKILL)
+            #expect(
+                larder.origin.requests.allSatisfy {
+                    $0.header("Authorization") == CredentialTests.basic
+                })
+            search.expectNothing(in: finished)
+            let left = try FileManager.default.subpathsOfDirectory(atPath: larder.cache)
+            let plan = try #require(left.first { $0.hasSuffix("plan.sqlite") }, "\(left)")
+            let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(larder.cache)/\(plan)"))
+            #expect(bytes.range(of: Data(larder.origin.url("/1999").utf8)) != nil)
+            try search.expectNothing(inFilesBeneath: larder.cache)
+        }
+    }
+
+    /// The first credentials that are named count, and only for their own URL.
+    @Test func oneResourceIsAskedForOnce() async throws {
+        try await withFixture { larder in
+            let (origin, other) = (larder.origin, try Origin())
+            for origin in [origin, other] { origin.onAny { _ in Icons.reply(1) } }
+            let secret = Self.secret(origin.url("/a"))
+            let run = try larder.prefetch(
+                try larder.manifest([
+                    ["icon": origin.url("/a")], ["icon": secret],
+                    ["icon": secret.replacing("user", with: "you")],
+                    ["icon": other.url("/k"), "key": "k"],
+                    ["icon": Self.secret(origin.url("/k")), "key": "k"],
+                ]))
+            #expect(
+                run.outcomes == ["fetched", "coalesced", "coalesced", "fetched", "coalesced"])
+            #expect(origin.requests.map { $0.header("Authorization") } == [CredentialTests.basic])
+            #expect(other.requests.map { $0.header("Authorization") } == [nil])
+        }
+    }
+}

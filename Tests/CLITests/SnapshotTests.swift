@@ -1,0 +1,81 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `snapshot`, and caches that can only be read.
+@Suite struct SnapshotTests {
+    @Test func theCopyIsReportedAndServes() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let copy = larder.directory.path("copy")
+            let snapshot = try larder.run("snapshot", copy, "--json")
+            #expect(snapshot.status == 0, "\(snapshot)")
+            let report = try #require(try JSONValue.lines(snapshot.standardOutputBytes).first)
+            #expect(report["objects"] == .integer(4))
+            #expect(report["damaged"] == .array([]))
+            let again = try larder.run("snapshot", copy)
+            #expect(again.status == 1)
+            #expect(again.standardError.contains("is there already"), "\(again)")
+            let bytes = try larder.binary.run(["cat", urls[2], "--cache", copy])
+            #expect(bytes.status == 0)
+            #expect(bytes.standardOutputBytes == Data(Icons.icon(2)))
+        }
+    }
+
+    @Test func damageMakesTheStatusTwo() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            try larder.overwrite(try larder.objectPath(urls[0]), with: [1, 2, 3])
+            let copy = larder.directory.path("copy")
+            let snapshot = try larder.run("snapshot", copy, "--quiet")
+            #expect(snapshot.status == 2)
+            #expect(snapshot.standardOutput.isEmpty)
+            #expect(snapshot.standardError.split(separator: "\n").count == 1, "\(snapshot)")
+            #expect(try larder.binary.run(["verify", "--cache", copy]).status == 0)
+        }
+    }
+
+    @Test func aCacheThatIsNotThereIsNotCopied() async throws {
+        try await withFixture { larder in
+            let copy = larder.directory.path("copy")
+            let snapshot = try larder.run("snapshot", copy)
+            #expect(snapshot.status == 1, "\(snapshot)")
+            #expect(!FileManager.default.fileExists(atPath: copy))
+        }
+    }
+
+    @Test(.enabled(if: Mount.isPossible, "cannot mount here"))
+    func theCopyServesFromAReadOnlyMedium() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let copy = larder.directory.path("copy")
+            #expect(try larder.run("snapshot", copy).status == 0)
+            // Another user's, as on an image that was built elsewhere.
+            #expect(chown(copy, 65534, 65534) == 0)
+            let medium = try Mount.readOnly(copy, at: larder.directory.path("medium"))
+            defer { medium.remove() }
+            func run(_ arguments: String...) throws -> Finished {
+                try larder.binary.run(arguments + ["--cache", medium.path])
+            }
+            for (number, url) in urls.enumerated() {
+                #expect(try run("cat", url).standardOutputBytes == Data(Icons.icon(number)))
+            }
+            for command in ["verify", "status", "list"] {
+                let finished = try run(command)
+                #expect(finished.status == 0, "\(finished)")
+            }
+            #expect(try run("path", urls[0]).standardOutput.hasPrefix(medium.path))
+            // A copy of a copy.
+            let second = try run("snapshot", larder.directory.path("second"))
+            #expect(second.status == 0, "\(second)")
+            for arguments in [["evict", "--max-size", "0"], ["reindex"], ["pin", urls[0]]] {
+                let finished = try larder.binary.run(arguments + ["--cache", medium.path])
+                #expect([1, 74].contains(finished.status), "\(finished)")
+                #expect(finished.standardError.split(separator: "\n").count == 1, "\(finished)")
+            }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `verify --repair` against an origin whose icons are the same, others, or gone.
+@Suite struct VerifyRepairTests {
+    private struct Report: Decodable {
+        struct Finding: Decodable, Equatable {
+            let kind: String
+            let repair: String?
+            let quarantine: String?
+        }
+        struct Refetch: Decodable, Equatable {
+            let url: String
+            let outcome: String
+        }
+
+        let clean: Bool
+        let repaired: Int
+        let findings: [Finding]
+        let refetches: [Refetch]
+    }
+
+    private func withFilledCache(_ body: (CLIFixture, [String]) throws -> Void) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            larder.origin.resetLog()
+            try body(larder, urls)
+        }
+    }
+
+    private func repair(_ larder: CLIFixture) throws -> (Int32, Report) {
+        let finished = try larder.run("verify", "--repair", "--json", "--allow-private-network")
+        let report = try JSONDecoder().decode(Report.self, from: finished.standardOutputBytes)
+        return (finished.status, report)
+    }
+
+    private func damage(_ url: String, _ larder: CLIFixture) throws -> [UInt8] {
+        let bytes: [UInt8] = Array("damaged \(url)".utf8)
+        try larder.overwrite(try larder.objectPath(url), with: bytes)
+        return bytes
+    }
+
+    @Test func theSameBytesAreRestored() async throws {
+        try await withFilledCache { larder, urls in
+            let bad = try damage(urls[0], larder)
+            try FileManager.default.removeItem(atPath: larder.objectPath(urls[1]))
+            let (status, report) = try repair(larder)
+            #expect(status == 0)
+            #expect(!report.clean && report.repaired == 2)
+            #expect(Set(report.findings.map(\.kind)) == ["corrupt", "missing"])
+            #expect(report.findings.allSatisfy { $0.repair == "restored" })
+            #expect(Set(report.refetches.map(\.url)) == Set(urls[..<2]))
+            #expect(report.refetches.allSatisfy { $0.outcome == "fetched" })
+            #expect(larder.origin.requests.count == 2)
+
+            // What was bad is kept, under its digest, for a person to look at.
+            let quarantine = try #require(report.findings.compactMap(\.quarantine).first)
+            let digest = ReferenceSHA256.hex(Icons.icon(0))
+            #expect(quarantine.hasPrefix("quarantine/\(digest)-"))
+            let kept = try Data(contentsOf: URL(fileURLWithPath: "\(larder.cache)/\(quarantine)"))
+            #expect(Array(kept) == bad)
+            #expect(try larder.cat(urls[0]) == Icons.icon(0))
+            #expect(try larder.cat(urls[1]) == Icons.icon(1))
+            #expect(try larder.verify() == 0)
+            #expect(try larder.temporaries().isEmpty)
+        }
+    }
+
+    @Test func otherBytesAreStoredAndSaidSo() async throws {
+        try await withFilledCache { larder, urls in
+            _ = try damage(urls[0], larder)
+            larder.origin.on("/0", Icons.reply(70))
+            let (status, report) = try repair(larder)
+            #expect(status == 0)
+            #expect(report.findings.map(\.repair) == ["changed"])
+            #expect(report.refetches == [.init(url: urls[0], outcome: "changed")])
+            #expect(try larder.cat(urls[0]) == Icons.icon(70))
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    @Test func whatIsGoneIsDroppedAndFetchedLater() async throws {
+        try await withFilledCache { larder, urls in
+            _ = try damage(urls[0], larder)
+            larder.origin.on("/0", .status(404))
+            let finished = try larder.run("verify", "--repair", "--allow-private-network")
+            #expect(finished.status == 2, "\(finished)")
+            #expect(finished.standardOutput.contains("(lost)"), "\(finished)")
+            #expect(
+                finished.standardOutput.contains("fetched again: \(urls[0]): http-404: "),
+                "\(finished)")
+            #expect(finished.standardOutput.hasSuffix("\nnot clean\n"))
+            // The index no longer has it, so that nothing is wrong with what it has.
+            #expect(try larder.cat(urls[0]) == nil)
+            #expect(try larder.verify() == 0)
+            larder.origin.on("/0", Icons.reply(0))
+            let run = try larder.prefetch(
+                larder.directory.path("apps.json"), options: ["--force"])
+            #expect(run.summary.fetched == 1 && run.summary.cached == 3)
+        }
+    }
+
+    /// Entries may share an object by key, and one of them may be gone.
+    @Test func everyURLOfAnObjectIsFetchedAgain() async throws {
+        try await withFixture { larder in
+            let origin = larder.origin
+            for path in ["/a", "/b", "/c"] { origin.on(path, Icons.reply(5)) }
+            let manifest = try larder.manifest([
+                ["icon": origin.url("/a")], ["icon": origin.url("/b"), "key": "b"],
+                ["icon": origin.url("/c")],
+            ])
+            #expect(try larder.prefetch(manifest).status == 0)
+            _ = try damage(origin.url("/a"), larder)
+            origin.on("/c", .status(404))
+            let (status, report) = try repair(larder)
+            #expect(status == 2)
+            #expect(report.findings.map(\.repair) == ["lost"])
+            let outcomes = report.refetches.sorted { $0.url < $1.url }
+            #expect(
+                outcomes == [
+                    .init(url: "b", outcome: "fetched"),
+                    .init(url: origin.url("/a"), outcome: "fetched"),
+                    .init(url: origin.url("/c"), outcome: "failed"),
+                ])
+            #expect(try larder.cat("b") == Icons.icon(5))
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    /// What a run accepted beyond icons is accepted again.
+    @Test func bytesOfAnyContentAreRestored() async throws {
+        try await withFixture { larder in
+            larder.origin.on("/text", Reply.ok("text").header("Cache-Control", "no-store"))
+            larder.origin.on("/icon", Icons.reply(1))
+            let manifest = try larder.manifest(
+                larder.origin.url("/text"), larder.origin.url("/icon"))
+            let run = try larder.prefetch(manifest, options: ["--any-content", "--store-anyway"])
+            #expect(run.summary.fetched == 2)
+            _ = try damage(larder.origin.url("/text"), larder)
+            _ = try damage(larder.origin.url("/icon"), larder)
+            // A page in an icon's place is still none.
+            larder.origin.on("/icon", .ok("<html>"))
+            let (status, report) = try repair(larder)
+            #expect(status == 2)
+            let outcomes = Dictionary(
+                report.refetches.map { ($0.url, $0.outcome) }, uniquingKeysWith: { $1 })
+            #expect(
+                outcomes == [
+                    larder.origin.url("/text"): "fetched", larder.origin.url("/icon"): "failed",
+                ])
+            #expect(try larder.cat(larder.origin.url("/text")) == Array("text".utf8))
+        }
+    }
+
+    @Test func permissionsLinksAndPlacesAreMended() async throws {
+        try await withFilledCache { larder, urls in
+            let paths = try urls.map { try larder.objectPath($0) }
+            chmod(paths[0], 0o600)
+            let outside = larder.directory.path("precious")
+            try Data(Icons.icon(1)).write(to: URL(fileURLWithPath: outside))
+            try FileManager.default.removeItem(atPath: paths[1])
+            try FileManager.default.createSymbolicLink(
+                atPath: paths[1], withDestinationPath: outside)
+            let name = URL(fileURLWithPath: paths[2]).lastPathComponent
+            let other = larder.cache + "/objects/sha256/" + (name.hasPrefix("00") ? "01" : "00")
+            try FileManager.default.createDirectory(
+                atPath: other, withIntermediateDirectories: true)
+            try FileManager.default.moveItem(atPath: paths[2], toPath: "\(other)/\(name)")
+            try Data("mine".utf8).write(to: URL(fileURLWithPath: other + "/notes.txt"))
+
+            let (status, report) = try repair(larder)
+            #expect(status == 0)
+            #expect(
+                Set(report.findings.map { "\($0.kind) \($0.repair ?? "-")" }) == [
+                    "mode restored", "link restored", "misplaced restored", "missing restored",
+                    "foreign -",
+                ])
+            // The misplaced object was at hand: only the linked one was asked for.
+            #expect(report.refetches == [.init(url: urls[1], outcome: "fetched")])
+            #expect(larder.origin.requests.count == 1)
+            #expect(Array(try Data(contentsOf: URL(fileURLWithPath: outside))) == Icons.icon(1))
+            #expect(FileManager.default.fileExists(atPath: other + "/notes.txt"))
+            for (number, url) in urls.enumerated() {
+                #expect(try larder.cat(url) == Icons.icon(number))
+                var status = stat()
+                #expect(lstat(paths[number], &status) == 0 && status.st_mode == S_IFREG | 0o444)
+            }
+        }
+    }
+
+    @Test func aCleanCacheAsksForNothing() async throws {
+        try await withFilledCache { larder, _ in
+            let (status, report) = try repair(larder)
+            #expect(status == 0 && report.clean && report.refetches.isEmpty)
+            #expect(larder.origin.requests.isEmpty)
+            #expect(!FileManager.default.fileExists(atPath: larder.cache + "/quarantine"))
+        }
+    }
+
+    /// Without `--allow-private-network` the origin is out of reach, as it is for a prefetch.
+    @Test func theNetworksRulesAreAPrefetchs() async throws {
+        try await withFilledCache { larder, urls in
+            _ = try damage(urls[0], larder)
+            let finished = try larder.run("verify", "--repair")
+            #expect(finished.status == 2)
+            #expect(finished.standardOutput.contains("address-refused"), "\(finished)")
+            #expect(larder.origin.requests.isEmpty)
+        }
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+
+@testable import LarderCache
+
+/// A cache as a plain list, and who is evicted from it: what the real one is compared with.
+struct EvictionModel {
+    struct Object {
+        let size: Int64
+        var used: Double
+        var stored: Double
+    }
+
+    /// What is asked for, in plain values.
+    struct Order {
+        var bytes: Int64?
+        var count: Int?
+        /// Whoever is of this instant or before is too old.
+        var oldest: Double?
+        var age = EvictionPolicy.Age.used
+        var needsAllSpace = false
+        var kept: Set<String> = []
+        var only: Set<String>?
+    }
+
+    var objects: [Digest: Object] = [:]
+    /// The object of each key.
+    var resources: [String: Digest] = [:]
+    var pins: Set<String> = []
+
+    var bytes: Int64 { objects.values.reduce(0) { $0 + $1.size } }
+
+    /// Removes and returns whoever goes, in order, and names the limits that are out of reach.
+    mutating func evict(
+        _ order: Order
+    ) -> (victims: [EvictionReport.Victim], missed: [EvictionReport.Reason]) {
+        func instant(_ object: Object) -> Double {
+            order.age == .used ? object.used : object.stored
+        }
+        let ordered = objects.sorted {
+            (instant($0.value), $0.key) < (instant($1.value), $1.key)
+        }
+        let held = Set(resources.filter { pins.union(order.kept).contains($0.key) }.values)
+        let wanted = order.only.map { only in
+            Set(resources.filter { only.contains($0.key) }.values)
+        }
+        func mandate(_ digest: Digest, _ object: Object) -> EvictionReport.Reason? {
+            if let wanted, !wanted.contains(digest) { return .only }
+            return order.oldest.map { instant(object) <= $0 } == true ? .age : nil
+        }
+        var victims: [EvictionReport.Victim] = []
+        for (digest, object) in ordered where !held.contains(digest) {
+            guard let reason = mandate(digest, object) else { continue }
+            victims.append(.init(digest: digest, size: object.size, reason: reason))
+            objects[digest] = nil
+        }
+        for (digest, object) in ordered
+        where !held.contains(digest) && mandate(digest, object) == nil {
+            guard let reason = missed(order).first else { break }
+            victims.append(.init(digest: digest, size: object.size, reason: reason))
+            objects[digest] = nil
+        }
+        resources = resources.filter { objects[$0.value] != nil }
+        return (victims, missed(order))
+    }
+
+    private func missed(_ order: Order) -> [EvictionReport.Reason] {
+        var missed: [EvictionReport.Reason] = []
+        if let limit = order.bytes, bytes > limit { missed.append(.size) }
+        if let limit = order.count, objects.count > limit { missed.append(.count) }
+        if order.needsAllSpace { missed.append(.free) }
+        return missed
+    }
+
+    /// The objects that are of a time to come, where these are not most of them.
+    func timesToCome(at now: Double) -> [Digest] {
+        let future = objects.filter { max($0.value.used, $0.value.stored) > now }.map(\.key)
+        return 2 * future.count <= objects.count ? future : []
+    }
+}

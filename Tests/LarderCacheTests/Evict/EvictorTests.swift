@@ -1,0 +1,347 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+@Suite struct EvictorTests {
+    private func withScene(_ body: (EvictionScene) throws -> Void) throws {
+        try withTemporaryDirectory { try body(EvictionScene($0)) }
+    }
+
+    private static let old = EvictionScene.instant(0)
+
+    // MARK: Age
+
+    /// At least the limit, not more than it.
+    @Test(arguments: [(100.0, true), (99.5, false)])
+    func ageIsAtLeastTheLimit(age: Double, isVictim: Bool) throws {
+        try withScene { scene in
+            try scene.store([("a", [1], Self.old)])
+            var policy = EvictionPolicy()
+            policy.maximumAge = 100
+            let index = try #require(scene.cache.index)
+            let disk = try DiskSpace(of: scene.cache.directory.root)
+            let plan = try EvictionPlan(policy, index: index.uri, at: nil, on: disk)
+            _ = try plan.decide(
+                at: Self.old.addingTimeInterval(age), runStart: Date(), free: disk.free)
+            #expect(try plan.victims(after: 0, limit: 10).map(\.reason) == (isVictim ? [.age] : []))
+            try plan.close()
+        }
+    }
+
+    /// Fetched first, used last.
+    @Test func orderIsByWhatIsAskedFor() throws {
+        for (age, survivor) in [(EvictionPolicy.Age.used, "first"), (.fetched, "second")] {
+            try withScene { scene in
+                try scene.store([("first", [1], EvictionScene.instant(2))])
+                try scene.store([("second", [2], EvictionScene.instant(1))])
+                _ = try scene.evict {
+                    $0.maximumObjects = 1
+                    $0.age = age
+                }
+                #expect(try scene.keys == [survivor])
+            }
+        }
+    }
+
+    @Test func whatIsUsedOfLateStays() throws {
+        try withScene { scene in
+            try scene.store([("a", [1], Self.old), ("b", [2], Self.old), ("c", [3], Self.old)])
+            try scene.cache.recordUse(of: [Digest.reference(of: [2])])
+            let (report, _) = try scene.evict { $0.maximumAge = 1_000 }
+            #expect(try scene.keys == ["b"])
+            #expect(report.evicted[.age]?.count == 2)
+            try scene.expectAgreement()
+        }
+    }
+
+    // MARK: What stays
+
+    @Test func runUnderWayKeepsWhatItStored() throws {
+        try withScene { scene in
+            try scene.store([("before", [1], Self.old)])
+            let store = try scene.cache.store()
+            try store.put([2], at: "new")
+            store.flush()
+            let (report, _) = try scene.evict { $0.maximumBytes = 0 }
+            #expect(try scene.keys == ["new"])
+            #expect(report.held[.run]?.count == 1 && report.missed == [.size])
+            store.close()
+            #expect(try scene.evict { $0.maximumBytes = 0 }.report.missed.isEmpty)
+            #expect(try scene.keys.isEmpty)
+            try scene.expectAgreement()
+        }
+    }
+
+    /// A clock that had gone ahead shields nothing.
+    @Test func useInATimeToComeIsNoRuns() throws {
+        try withScene { scene in
+            try scene.store([("a", [1], Date(timeIntervalSinceNow: 86_400))])
+            let running = try scene.cache.store()
+            #expect(try scene.evict { $0.maximumBytes = 0 }.report.held.isEmpty)
+            #expect(try scene.keys.isEmpty)
+            running.close()
+        }
+    }
+
+    /// The decision is old when its turn comes: a use, a pin or a deposit since then overrules it.
+    @Test(arguments: ["use", "pin", "deposit"]) func whatHappensMeanwhileCounts(_ event: String)
+        throws
+    {
+        try withScene { scene in
+            // The first batch ends before the last object's turn.
+            let count = Evictor.batchLimit + 1
+            try scene.store((0..<count).map { ("\($0)", noise(9, seed: $0), Self.old) })
+            var policy = EvictionPolicy()
+            policy.maximumObjects = 0
+            let other = try Cache.open(at: scene.directory.path)
+            var lastKey: String?
+            let digests = try (0..<count).map { try Digest.reference(of: noise(9, seed: $0)) }
+            let last = try #require(digests.max())
+            let report = try scene.cache.evict(policy) { _ in
+                guard lastKey == nil else { return }
+                let key = "\(try #require(digests.firstIndex(of: last)))"
+                lastKey = key
+                switch event {
+                case "use": try other.recordUse(of: [last])
+                case "pin": _ = try other.pin(keys([key]))
+                default:
+                    let store = try other.store()
+                    store.add(.unchanged(last), at: "another key")
+                    store.flush()
+                    store.close()
+                }
+            }
+            // A use merely makes it the last to go; it is decided about anew.
+            let stays = event == "pin"
+            #expect(report.left.count == (stays ? 1 : 0))
+            #expect(report.missed == (stays ? [.count] : []))
+            #expect(try scene.keys == (stays ? [try #require(lastKey)] : []))
+            try scene.expectAgreement()
+        }
+    }
+
+    // MARK: Beside a store
+
+    /// The same bytes are stored again between the end of their rows and the end of their file.
+    @Test func fileThatIsStoredAgainStays() throws {
+        try withScene { scene in
+            let bytes = noise(500, seed: 1)
+            try scene.store([("a", bytes, Self.old)])
+            let other = try Cache.open(at: scene.directory.path)
+            var policy = EvictionPolicy()
+            policy.maximumObjects = 0
+            let report = try scene.cache.evict(policy) { _ in
+                #expect(try other.resource("a") == nil)
+                let store = try other.store()
+                try store.put(bytes, at: "again")
+                store.flush()
+                store.close()
+            }
+            #expect(report.total.count == 1)
+            let resource = try #require(try scene.cache.resource("again"))
+            #expect(try scene.cache.bytes(of: resource.object) == bytes)
+            try scene.expectAgreement()
+        }
+    }
+
+    /// A file that goes between its renaming and its row gets no row.
+    @Test(.timeLimit(.minutes(10))) func fileThatVanishedGetsNoRow() throws {
+        try withScene { scene in
+            let bytes = noise(500, seed: 1)
+            let store = try scene.cache.store()
+            let batches = CommittedBatches(of: store)
+            try store.put(bytes, at: "a")
+            let other = try #require(try Cache.open(at: scene.directory.path).index)
+            let flushed = DispatchSemaphore(value: 0)
+            let file = try scene.cache.file(of: bytes)
+            // While this holds the write lock, the store gets as far as its commit.
+            try other.write { _ in
+                DispatchQueue.global().async {
+                    store.flush()
+                    flushed.signal()
+                }
+                while !FileManager.default.fileExists(atPath: file) { sched_yield() }
+                #expect(unlink(file) == 0)
+            }
+            flushed.wait()
+            let error = #expect(throws: CacheError.self) {
+                _ = try batches.outcomes.first?.result.get()
+            }
+            #expect(error?.code == .missing)
+            #expect(try scene.cache.resource("a") == nil)
+            // And is stored when it comes again.
+            try store.put(bytes, at: "a")
+            store.flush()
+            #expect(try scene.cache.resource("a") != nil)
+            try scene.expectAgreement()
+        }
+    }
+
+    // MARK: Leftovers
+
+    @Test func leftoversAreSweptOnceTheyAreOld() throws {
+        try withScene { scene in
+            try scene.store([("a", [1], Self.old)])
+            let orphan = try Digest.reference(of: [9]).hex
+            let leftovers = [
+                "objects/sha256/\(orphan.prefix(2))/\(orphan)", "tmp/partial/\(orphan)",
+                "quarantine/\(orphan)-1",
+            ]
+            for path in leftovers { try Tree.put([9], at: scene.directory.path(path)) }
+            try Tree.put([1], at: scene.directory.path("tmp/run-dead/1"))
+            func there() -> [String] {
+                leftovers.filter {
+                    FileManager.default.fileExists(atPath: scene.directory.path($0))
+                }
+            }
+            let dry = try scene.evict {
+                $0.grace = 0
+                $0.isDryRun = true
+            }.report
+            #expect(there() == leftovers)
+            #expect(Tree.names(scene.directory.path("tmp")) == ["partial", "run-dead"])
+            let young = try scene.evict().report
+            #expect(there() == leftovers)
+            #expect(young.swept[.runs]?.count == 1)
+            let report = try scene.evict { $0.grace = 0 }.report
+            #expect(there().isEmpty)
+            for leftover in [EvictionReport.Leftover.orphans, .partials, .quarantined] {
+                #expect(report.swept[leftover]?.count == 1)
+                #expect(report.swept[leftover] == dry.swept[leftover])
+            }
+            #expect(Tree.names(scene.directory.path("tmp")) == ["partial"])
+            #expect(try scene.keys == ["a"])
+            try scene.expectAgreement()
+        }
+    }
+
+    /// Only regular files by an object's name in their proper place are the cache's own.
+    @Test func whatIsNotTheCachesOwnStays() throws {
+        try withScene { scene in
+            try scene.store([("a", [1], Self.old), ("b", [2], Self.old)])
+            let outside = scene.directory.path("outside")
+            let hex = "ab" + String(repeating: "0", count: 62)
+            let foreign = [
+                "objects/sha256/readme", "objects/sha256/cd/\(hex)",
+                "objects/sha256/ab/\(hex.uppercased())", "tmp/notes", "quarantine/notes",
+                "outside/\(hex)",
+            ]
+            for path in foreign { try Tree.put([7], at: scene.directory.path(path)) }
+            let links = [
+                "objects/sha256/ab/\(hex)": "\(outside)/\(hex)", "objects/sha256/zz": outside,
+                "quarantine/\(hex)": "\(outside)/\(hex)", "tmp/partial": outside,
+            ]
+            for (link, target) in links {
+                #expect(symlink(target, scene.directory.path(link)) == 0)
+            }
+            // A link in an object's place, and its directory become one.
+            let object = try scene.cache.file(of: [1])
+            #expect(unlink(object) == 0 && symlink("\(outside)/\(hex)", object) == 0)
+            let before = Tree.files(scene.directory.path)
+            _ = try scene.evict {
+                $0.maximumObjects = 0
+                $0.grace = 0
+            }
+            let gone = before.subtracting(Tree.files(scene.directory.path))
+            let own = CacheLayout.path(try Digest.reference(of: [2]))
+            #expect(gone.subtracting(["index.sqlite-wal", "index.sqlite-shm"]) == [own])
+            for path in foreign { #expect(try Tree.bytes(scene.directory.path(path)) == [7]) }
+            #expect(try scene.keys.isEmpty)
+        }
+    }
+
+    @Test func readOnlyCacheIsOnlyReckoned() throws {
+        try withScene { scene in
+            try scene.store([("a", [1], Self.old)])
+            scene.cache.close()
+            let directory = try CacheDirectory(path: scene.directory.path, create: false)
+            let index = try CacheIndex(readOnly: directory)
+            var policy = EvictionPolicy()
+            policy.maximumObjects = 0
+            policy.isDryRun = true
+            var evictor = Evictor(directory: directory, index: index, policy: policy) { _ in }
+            #expect(try evictor.run().total.count == 1)
+        }
+    }
+
+    @Test func withoutAnIndexNothingIsAnOrphan() throws {
+        try withTemporaryDirectory { directory in
+            let hex = try Digest.reference(of: [9]).hex
+            try Tree.put([9], at: directory.path("objects/sha256/\(hex.prefix(2))/\(hex)"))
+            var policy = EvictionPolicy()
+            policy.grace = 0
+            policy.maximumBytes = 0
+            let error = #expect(throws: CacheError.self) {
+                _ = try Cache.open(at: directory.path).evict(policy)
+            }
+            #expect(error?.code == .damaged)
+            #expect(Tree.files(directory.path).count == 1)
+        }
+    }
+
+    @Test func pinsAreListedAndTakenAway() throws {
+        try withScene { scene in
+            #expect(try scene.cache.pin(keys(["b", "a", "b"])) == 2)
+            #expect(try scene.cache.pin(keys(["a"])) == 0)
+            var pins: [String] = []
+            try scene.cache.forEachPin { pins.append($0) }
+            #expect(pins == ["a", "b"])
+            #expect(try scene.cache.unpin(keys(["a", "c"])) == 1)
+            #expect(try scene.cache.unpin(scene.cache.forEachPin) == 1)
+        }
+    }
+
+    /// The rows are gone, the files are not yet, and somebody rebuilds the index of what is there: the files are
+    /// that one's from then on.
+    @Test(arguments: [true, false])
+    func aRecoveryBetweenTwoStepsLosesNothing(isMarked: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let scene = try EvictionScene(directory)
+            try scene.store(
+                (0..<40).map { ("\($0)", noise(40, seed: $0), EvictionScene.instant(Double($0))) })
+            var policy = EvictionPolicy()
+            policy.maximumObjects = 10
+            var recovery: RecoveryReport?
+            let error = #expect(throws: CacheError.self) {
+                _ = try scene.cache.evict(policy) { _ in
+                    guard recovery == nil else { return }
+                    if isMarked {
+                        IndexRecovery.markDamage(in: scene.cache.directory)
+                    } else {
+                        unlink(directory.path("index.sqlite"))
+                    }
+                    let other = try Cache.create(at: directory.path)
+                    recovery = other.recovery
+                    other.close()
+                }
+            }
+            #expect(error?.code == .index)
+            #expect(recovery?.objects == 40)
+            let report = try Cache.open(at: directory.path).verify()
+            #expect(report.findings.isEmpty)
+            #expect(report.whole == 40)
+        }
+    }
+
+    /// When it began nobody knows, so anything may be its.
+    @Test func aRunFromATimeToComeKeepsEverything() throws {
+        try withTemporaryDirectory { directory in
+            let scene = try EvictionScene(directory)
+            try scene.store([("a", noise(40, seed: 1), EvictionScene.instant(1))])
+            let start = UInt64(Date().addingTimeInterval(3_600).timeIntervalSince1970 * 1_000)
+            let run = directory.path("tmp/run-\(String(start, radix: 36))-1")
+            #expect(mkdir(run, 0o700) == 0)
+            let descriptor = open(run, O_RDONLY | O_DIRECTORY)
+            defer { close(descriptor) }
+            #expect(flock(descriptor, LOCK_EX) == 0)
+            var policy = EvictionPolicy()
+            policy.maximumObjects = 0
+            let report = try scene.cache.evict(policy)
+            #expect(report.total.count == 0)
+            #expect(report.held[.run]?.count == 1)
+            #expect(report.missed == [.count])
+        }
+    }
+}

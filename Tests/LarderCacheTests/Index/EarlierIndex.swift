@@ -1,0 +1,108 @@
+import Foundation
+import GRDB
+
+/// Index files as earlier versions of larder wrote them, with two resources of two objects. Written down as
+/// they were then, and never changed: today's migrations are not asked.
+enum EarlierIndex: Int, CaseIterable {
+    case first = 1
+    case second
+    case third
+
+    /// Writes the file, with a log like theirs.
+    ///
+    /// - Parameter digests: of the two objects.
+    func write(to path: String, digests: [Data], sizes: [Int]) throws {
+        let database = try DatabasePool(path: path)
+        try database.write { db in
+            try db.execute(sql: tables)
+            try db.execute(
+                sql:
+                    "INSERT INTO objects (digest, size, media_type, width, height, stored_at\(objectColumns)) VALUES (?, ?, 'image/png', 16, 16, 900\(objectValues)), (?, ?, NULL, NULL, NULL, 3000\(objectValues))",
+                arguments: [digests[0], sizes[0], digests[1], sizes[1]])
+            try db.execute(sql: rows)
+        }
+        try database.close()
+    }
+
+    private var objectColumns: String { self == .third ? ", used_at" : "" }
+    private var objectValues: String { self == .third ? ", 5000" : "" }
+
+    private var tables: String {
+        switch self {
+        case .first:
+            """
+            CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY);
+            INSERT INTO grdb_migrations VALUES ('1: objects and resources');
+            CREATE TABLE objects (
+                id INTEGER PRIMARY KEY,
+                digest BLOB NOT NULL UNIQUE CHECK (length(digest) = 32),
+                size INTEGER NOT NULL CHECK (size >= 0),
+                media_type TEXT,
+                width INTEGER,
+                height INTEGER,
+                stored_at REAL NOT NULL
+            ) STRICT;
+            CREATE TABLE resources (
+                id INTEGER PRIMARY KEY,
+                key TEXT NOT NULL UNIQUE,
+                url TEXT,                      -- NULL where it is the key
+                object INTEGER NOT NULL REFERENCES objects (id) ON DELETE CASCADE,
+                etag TEXT,
+                last_modified TEXT,
+                date TEXT,
+                age REAL,
+                cache_control TEXT,
+                expires TEXT,
+                received_at REAL NOT NULL,
+                fresh_until REAL NOT NULL
+            ) STRICT;
+            CREATE INDEX resources_by_object ON resources (object);
+            """
+        case .second:
+            Self.first.tables + """
+                INSERT INTO grdb_migrations VALUES ('2: variants, redirects and failures');
+                ALTER TABLE resources ADD COLUMN vary TEXT;
+                ALTER TABLE resources ADD COLUMN variant BLOB CHECK (length(variant) = 32);
+                ALTER TABLE resources ADD COLUMN response_url TEXT;
+                CREATE TABLE failures (
+                    key TEXT PRIMARY KEY NOT NULL,
+                    url TEXT,                      -- NULL where it is the key
+                    code TEXT NOT NULL,
+                    status INTEGER,                -- of HTTP, where that is the reason
+                    failed_at REAL NOT NULL,
+                    count INTEGER NOT NULL         -- runs in a row
+                ) STRICT, WITHOUT ROWID;
+                """
+        case .third:
+            Self.second.tables + """
+                INSERT INTO grdb_migrations VALUES ('3: use and pins');
+                ALTER TABLE objects ADD COLUMN used_at REAL NOT NULL DEFAULT 0;
+                CREATE TABLE pins (
+                    key TEXT PRIMARY KEY NOT NULL, -- of a resource, cached or not
+                    pinned_at REAL NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """
+        }
+    }
+
+    private var rows: String {
+        switch self {
+        case .first:
+            """
+            INSERT INTO resources (key, url, object, etag, last_modified, date, age, cache_control,
+                expires, received_at, fresh_until)
+            VALUES ('key', 'http://a.example/1', 1, '"1"', 'modified', 'date', 5, 'max-age=60',
+                    'expires', 1000, 2000),
+                ('http://a.example/2', NULL, 2, NULL, NULL, NULL, NULL, NULL, NULL, 1000, 1000);
+            """
+        case .second:
+            Self.first.rows + """
+                UPDATE resources SET vary = 'Accept', variant = zeroblob(32),
+                    response_url = 'http://b.example/1' WHERE key = 'key';
+                INSERT INTO failures VALUES ('http://a.example/3', NULL, 'not-found', 404, 1000, 2);
+                """
+        case .third:
+            Self.second.rows + "INSERT INTO pins VALUES ('key', 1000);"
+        }
+    }
+}

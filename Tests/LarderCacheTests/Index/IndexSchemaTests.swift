@@ -1,0 +1,117 @@
+import Foundation
+import GRDB
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+/// Index files of every version, and what today's makes of them.
+@Suite struct IndexSchemaTests {
+    private static let bytes = [noise(100, seed: 1), noise(200, seed: 2)]
+
+    /// A cache as a version of larder left it, objects and all.
+    private func write(_ version: EarlierIndex, at directory: String) throws {
+        let digests = try Self.bytes.map { try Digest.reference(of: $0) }
+        for (digest, bytes) in zip(digests, Self.bytes) {
+            let path = "\(directory)/\(CacheLayout.path(digest))"
+            try Tree.put(bytes, at: path)
+            #expect(chmod(path, 0o444) == 0)
+        }
+        try version.write(
+            to: "\(directory)/index.sqlite", digests: digests.map(\.blob),
+            sizes: Self.bytes.map(\.count))
+    }
+
+    @Test(arguments: EarlierIndex.allCases)
+    func everyVersionKeepsItsRows(_ version: EarlierIndex) throws {
+        for open in Cache.openings {
+            try withTemporaryDirectory { directory in
+                try write(version, at: directory.path)
+                let cache = try open(directory.path)
+                #expect(cache.recovery == nil)
+                let resource = try #require(try cache.resource("key"))
+                #expect(resource.url == "http://a.example/1")
+                #expect(try cache.bytes(of: resource.object) == Self.bytes[0])
+                #expect(resource.object.mediaType == "image/png")
+                #expect(resource.validators.etag == "\"1\"")
+                #expect(resource.validators.age == 5)
+                #expect(resource.receivedAt.timeIntervalSince1970 == 1000)
+                #expect(resource.freshUntil.timeIntervalSince1970 == 2000)
+                let other = try #require(try cache.resource("http://a.example/2"))
+                #expect(try cache.bytes(of: other.object) == Self.bytes[1])
+
+                let isFirst = version == .first
+                #expect(resource.validators.vary == (isFirst ? nil : "Accept"))
+                #expect((resource.variant == nil) == isFirst)
+                #expect(resource.responseURL == "http://\(isFirst ? "a" : "b").example/1")
+                // Being received or stored, whichever came last, was a use.
+                let used = [resource, other].map(\.object.usedAt.timeIntervalSince1970)
+                #expect(used == (version == .third ? [5000, 5000] : [1000, 3000]))
+                let totals = try cache.status().totals
+                #expect(
+                    (totals.objects, totals.resources, totals.failures) == (2, 2, isFirst ? 0 : 1))
+                #expect(try cache.verify().findings.isEmpty)
+
+                var policy = EvictionPolicy()
+                policy.maximumBytes = 0
+                let left = try cache.evict(policy).left.count
+                #expect(left == (version == .third ? 1 : 0), "the third version knows of the pin")
+                cache.close()
+            }
+        }
+    }
+
+    /// What became of an old file has the tables of a new one, to the letter.
+    @Test(arguments: EarlierIndex.allCases)
+    func everyVersionBecomesTodays(_ version: EarlierIndex) throws {
+        try withTemporaryDirectory { directory in
+            func tables(_ path: String) throws -> [String] {
+                try DatabaseQueue(path: path).read { db in
+                    try ["objects", "resources", "failures", "pins"].flatMap { table in
+                        try Row.fetchAll(db, sql: "PRAGMA table_xinfo(\(table))")
+                            .map { "\(table): \($0)" }
+                    }
+                        + String.fetchAll(
+                            db, sql: "SELECT identifier FROM grdb_migrations ORDER BY identifier")
+                        + String.fetchAll(
+                            db,
+                            sql: "SELECT name FROM sqlite_master WHERE type = 'index' ORDER BY 1")
+                }
+            }
+            try write(version, at: directory.path("old"))
+            try Cache.create(at: directory.path("old")).close()
+            try Cache.create(at: directory.path("new")).close()
+            let old = try tables(directory.path("old/index.sqlite"))
+            #expect(old == (try tables(directory.path("new/index.sqlite"))))
+            #expect(old.count > 20)
+        }
+    }
+
+    /// A file for each version that there has been, so that none is forgotten here.
+    @Test func everyVersionIsHere() throws {
+        #expect(IndexSchema.migrator.migrations.count == EarlierIndex.allCases.count)
+    }
+
+    @Test(arguments: EarlierIndex.allCases)
+    func everyVersionIsReindexed(_ version: EarlierIndex) throws {
+        try withTemporaryDirectory { directory in
+            try write(version, at: directory.path)
+            let report = try Cache.reindex(at: directory.path)
+            #expect(report.source == .index)
+            #expect((report.objects, report.resources, report.damaged) == (2, 2, 0))
+            #expect(try Cache.open(at: directory.path).resource("key")?.url == "http://a.example/1")
+        }
+    }
+
+    /// Where it cannot be written it cannot be brought up to date, and says so.
+    @Test(arguments: [EarlierIndex.first, .second])
+    func anOlderVersionIsNotReadWhereItCannotBeWritten(_ version: EarlierIndex) throws {
+        try withTemporaryDirectory { directory in
+            try write(version, at: directory.path)
+            let cache = try CacheDirectory(path: directory.path, create: false)
+            let error = #expect(throws: CacheError.self) { _ = try CacheIndex(readOnly: cache) }
+            #expect(error?.code == .index)
+            #expect(error?.message.contains("older version") == true)
+        }
+    }
+}

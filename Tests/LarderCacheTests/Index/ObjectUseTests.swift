@@ -1,0 +1,78 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+@Suite struct ObjectUseTests {
+    private static let bytes = noise(100, seed: 1)
+
+    /// A cache with one object, last used at `instant`.
+    private func cache(at path: String, usedAt instant: Date) throws -> Cache {
+        let cache = try Cache.create(at: path)
+        let store = try cache.store()
+        store.add(.staged(try store.stage(Self.bytes)), at: "key", receivedAt: instant)
+        store.flush()
+        store.close()
+        return cache
+    }
+
+    private func object(_ cache: Cache) throws -> StoredObject {
+        try #require(try cache.resource("key")).object
+    }
+
+    private func isNow(_ instant: Date) -> Bool { abs(instant.timeIntervalSinceNow) < 600 }
+
+    @Test func whatIsStoredOrConfirmedIsUsed() throws {
+        try withTemporaryDirectory { directory in
+            let old = Date(timeIntervalSince1970: 1_000_000)
+            let cache = try cache(at: directory.path, usedAt: old)
+            #expect(try object(cache).usedAt == old)
+            let store = try cache.store()
+            let digest = try Digest.reference(of: Self.bytes)
+            let contents: [Deposit.Content] = [.unchanged(digest), .kept(digest)]
+            for (number, content) in contents.enumerated() {
+                let instant = old.addingTimeInterval(Double(number + 1))
+                store.add(content, at: "key", receivedAt: instant)
+                store.flush()
+                #expect(try object(cache).usedAt == instant)
+            }
+        }
+    }
+
+    /// An hour is the precision: in a time to come, too, where a clock had gone ahead.
+    @Test(arguments: [(-3_500.0, false), (-3_700, true), (3_500, false), (3_700, true)])
+    func isRecordedOnceAnHour(ago: Double, isRecorded: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let then = Date(timeIntervalSinceNow: ago)
+            let cache = try cache(at: directory.path, usedAt: then)
+            let before = try object(cache)
+            try cache.recordUse(of: [before.digest])
+            #expect(isNow(try object(cache).usedAt) || !isRecorded)
+            #expect((try object(cache).usedAt == before.usedAt) == !isRecorded)
+            #expect(ObjectUse.isDue(before.usedAt) == isRecorded)
+        }
+    }
+
+    /// More than a step's worth; those that are gone are passed over.
+    @Test func manyAreRecorded() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
+            var digests = try (0..<ObjectUse.stepLimit).map {
+                try Digest.reference(of: noise(9, seed: $0))
+            }
+            digests.append(try object(cache).digest)
+            try cache.recordUse(of: digests)
+            #expect(isNow(try object(cache).usedAt))
+            #expect(try cache.status().totals.objects == 1)
+        }
+    }
+
+    @Test func readersNoteIt() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
+            cache.noteUse(of: try object(cache))
+            #expect(isNow(try object(cache).usedAt))
+        }
+    }
+}

@@ -1,0 +1,243 @@
+import Foundation
+import GRDB
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+/// An index that is damaged or gone, and what comes back.
+@Suite struct IndexRecoveryTests {
+    private static let contents = Dictionary(
+        uniqueKeysWithValues: (0..<20).map { ("http://a.example/\($0)", noise(100 + $0, seed: $0)) }
+    )
+
+    /// Every resource and its bytes.
+    private func read(_ cache: Cache) throws -> [String: [UInt8]] {
+        var seen: [String: [UInt8]] = [:]
+        try cache.forEachResource { seen[$0.key] = try cache.bytes(of: $0.object) }
+        return seen
+    }
+
+    private func damage(_ path: String, _ bytes: Range<Int>) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+        try file.seek(toOffset: UInt64(bytes.lowerBound))
+        try file.write(contentsOf: [UInt8](repeating: 0xA5, count: bytes.count))
+        try file.close()
+    }
+
+    @Test func aSoundIndexIsLeftAlone() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            let cache = try Cache.create(at: directory.path)
+            #expect(cache.recovery == nil)
+            #expect(try read(cache) == Self.contents)
+        }
+    }
+
+    /// The header, or a page in the middle that only a look at it shows.
+    @Test(arguments: [0..<100, 4096..<8192])
+    func aDamagedIndexIsSetAsideAndRebuilt(bytes: Range<Int>) throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            try damage(directory.path("index.sqlite"), bytes)
+            var cache = try? Cache.create(at: directory.path)
+            if cache?.recovery == nil {
+                // Whoever comes upon it says so; the next one mends it.
+                let error = #expect(throws: CacheError.self) { _ = try read(try #require(cache)) }
+                #expect(error?.code == .damaged)
+                _ = cache?.noteDamage(CacheError(.damaged, subject: "index", message: "found"))
+                cache?.close()
+                cache = try Cache.create(at: directory.path)
+            }
+            let recovery = try #require(cache?.recovery)
+            #expect(recovery.source == .snapshot)
+            #expect((recovery.objects, recovery.resources, recovery.damaged) == (20, 20, 0))
+            let kept = try #require(recovery.setAside)
+            #expect(kept.hasPrefix("index.damaged-2"))
+            #expect(Tree.names(directory.path).contains(kept))
+            #expect(try read(try #require(cache)) == Self.contents)
+            #expect(try cache?.verify().findings.isEmpty == true)
+            cache?.close()
+            #expect(try Cache.create(at: directory.path).recovery == nil)
+        }
+    }
+
+    /// Cut off to nothing it is no sound index without rows.
+    @Test(arguments: [true, false])
+    func anIndexThatIsGoneIsRebuiltFromTheSnapshot(isEmptied: Bool) throws {
+        for reindexes in [true, false] {
+            try withTemporaryDirectory { directory in
+                try Cache.filled(at: directory.path, with: Self.contents).close()
+                let path = directory.path("index.sqlite")
+                try FileManager.default.removeItem(atPath: path)
+                if isEmptied { try Tree.put([], at: path) }
+                // Who only reads says so, and does not take it for an empty cache.
+                let error = #expect(throws: CacheError.self) {
+                    _ = try Cache.open(at: directory.path)
+                }
+                #expect(error?.code == .damaged)
+                let findings = try Cache.openDamaged(at: directory.path).verify().findings
+                #expect(findings.map(\.kind) == [.index])
+
+                let report =
+                    reindexes
+                    ? try Cache.reindex(at: directory.path)
+                    : try Cache.create(at: directory.path).recovery
+                #expect(report?.source == .snapshot)
+                #expect((report?.objects, report?.resources) == (20, 20))
+                #expect(try read(Cache.open(at: directory.path)) == Self.contents)
+            }
+        }
+    }
+
+    @Test func pinsComeBackFromTheSnapshot() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path, with: Self.contents)
+            #expect(try cache.pin { try $0("http://a.example/3") } == 1)
+            cache.close()
+            try FileManager.default.removeItem(atPath: directory.path("index.sqlite"))
+            var pins: [String] = []
+            try Cache.create(at: directory.path).forEachPin { pins.append($0) }
+            #expect(pins == ["http://a.example/3"])
+        }
+    }
+
+    @Test func withoutASnapshotTheObjectsAreAdopted() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            for name in ["index.sqlite", "index.snapshot.sqlite"] {
+                try FileManager.default.removeItem(atPath: directory.path(name))
+            }
+            let cache = try Cache.create(at: directory.path)
+            #expect(cache.recovery?.source == .nothing)
+            #expect(cache.recovery?.objects == 20)
+            #expect(cache.recovery?.setAside == nil)
+            #expect(try cache.status().totals.objects == 20)
+            #expect(
+                try cache.status().totals.bytes
+                    == Int64(Self.contents.values.map(\.count).reduce(0, +)))
+            // The same bytes are not stored a second time, and known by their URL again.
+            let store = try cache.store()
+            defer { store.close() }
+            let staged = try store.stage(
+                noise(100, seed: 0), attributes: .init(mediaType: "image/png"))
+            store.add(.staged(staged), at: "key")
+            store.flush()
+            let object = try #require(try cache.resource("key")).object
+            #expect(object.mediaType == "image/png")
+            #expect(try cache.status().totals.objects == 20)
+        }
+    }
+
+    @Test func whatIsNoWholeObjectIsNotAdopted() throws {
+        try withTemporaryDirectory { directory in
+            let (damaged, missing) = try {
+                let cache = try Cache.filled(at: directory.path, with: Self.contents)
+                return (
+                    try #require(try cache.resource("http://a.example/3")).object,
+                    try #require(try cache.resource("http://a.example/4")).object
+                )
+            }()
+            chmod(directory.path(damaged.path), 0o644)
+            try damage(directory.path(damaged.path), 0..<1)
+            try FileManager.default.removeItem(atPath: directory.path(missing.path))
+            let report = try Cache.reindex(at: directory.path)
+            #expect(report.source == .index)
+            #expect((report.objects, report.resources, report.damaged) == (18, 18, 1))
+            var expected = Self.contents
+            expected["http://a.example/3"] = nil
+            expected["http://a.example/4"] = nil
+            #expect(try read(try Cache.open(at: directory.path)) == expected)
+        }
+    }
+
+    @Test func reindexingKeepsEverythingThatASoundIndexKnows() throws {
+        try withTemporaryDirectory { directory in
+            let before = try {
+                let cache = try Cache.filled(at: directory.path, with: Self.contents)
+                return try #require(try cache.resource("http://a.example/7"))
+            }()
+            let report = try Cache.reindex(at: directory.path)
+            #expect(report.setAside == nil)
+            let after = try #require(
+                try Cache.open(at: directory.path).resource("http://a.example/7"))
+            #expect(after.validators == before.validators)
+            #expect(after.receivedAt == before.receivedAt)
+            #expect(Tree.names(directory.path).filter { $0.hasPrefix("index.damaged") }.isEmpty)
+        }
+    }
+
+    @Test func reindexingWaitsForNobody() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path, with: Self.contents)
+            let error = #expect(throws: CacheError.self) {
+                _ = try Cache.reindex(at: directory.path)
+            }
+            #expect(error?.code == .locked)
+            cache.close()
+        }
+    }
+
+    @Test func aNewerVersionsIndexIsNeverTouched() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            let path = directory.path("index.sqlite")
+            let database = try DatabaseQueue(path: path)
+            try database.write { db in
+                try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('99: from the future')")
+            }
+            try database.close()
+            for open in Cache.openings {
+                let error = #expect(throws: CacheError.self) { _ = try open(directory.path) }
+                #expect(error?.code == .index)
+                #expect(error?.message.contains("newer version") == true)
+            }
+            #expect(throws: CacheError.self) { _ = try Cache.reindex(at: directory.path) }
+            let rows = try DatabaseQueue(path: path).read { db in
+                try Int.fetchOne(db, sql: "SELECT count(*) FROM resources")
+            }
+            #expect(rows == 20)
+            #expect(Tree.names(directory.path).filter { $0.hasPrefix("index.damaged") }.isEmpty)
+        }
+    }
+
+    /// What is committed between the copy of the rows and the exchange of the files would be lost with the old
+    /// one, though it was reported as stored.
+    @Test func nobodyCommitsToAnIndexThatIsBeingReplaced() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            var configuration = Configuration()
+            configuration.busyMode = .immediateError
+            let writer = try DatabaseQueue(
+                path: directory.path("index.sqlite"), configuration: configuration)
+            let answers = Answers()
+            let root = try CacheDirectory(path: directory.path, create: false)
+            let report = try IndexRecovery(root).rebuild {
+                answers.add(isBusy(writer))
+                return false
+            }
+            #expect(report.source == .index)
+            // Free while it is looked at, and never again once its rows are copied.
+            let refusals = answers.all.drop { !$0 }
+            #expect(refusals.count > Self.contents.count)
+            #expect(refusals.allSatisfy { $0 })
+        }
+    }
+
+    private func isBusy(_ database: DatabaseQueue) -> Bool {
+        do {
+            try database.writeWithoutTransaction {
+                try $0.execute(sql: "BEGIN IMMEDIATE; ROLLBACK")
+            }
+            return false
+        } catch {
+            return (error as? DatabaseError)?.resultCode == .SQLITE_BUSY
+        }
+    }
+
+    private final class Answers: @unchecked Sendable {
+        // Unchecked because `all` is a variable; one thread alone asks.
+        private(set) var all: [Bool] = []
+        func add(_ answer: Bool) { all.append(answer) }
+    }
+}

@@ -1,0 +1,174 @@
+import Foundation
+import GRDB
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderCache
+
+/// What a repair does without the network.
+@Suite struct RepairerTests {
+    private func withCache(_ body: (Cache) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            var contents: [String: [UInt8]] = [:]
+            for seed in 0..<20 { contents["http://a.example/\(seed)"] = noise(100, seed: seed) }
+            try body(try Cache.filled(at: directory.path, with: contents))
+        }
+    }
+
+    private func repair(_ cache: Cache) throws -> (VerifyReport, [DroppedResource]) {
+        var report = try cache.verify()
+        let dropped = try cache.repair(&report)
+        return (report, dropped)
+    }
+
+    @Test func rowsOfWhatIsNotWholeAreDropped() throws {
+        try withCache { cache in
+            try Tree.put([1], at: cache.file(of: noise(100, seed: 3)))
+            unlink(try cache.file(of: noise(100, seed: 5)))
+            let (report, dropped) = try repair(cache)
+            #expect(dropped.map(\.url).sorted() == ["http://a.example/3", "http://a.example/5"])
+            #expect(report.findings.allSatisfy { $0.repair == .lost })
+            #expect(!report.isSound)
+            #expect(try cache.resource("http://a.example/3") == nil)
+            #expect(try cache.verify().findings.isEmpty)
+            #expect(Tree.names(cache.path + "/quarantine").count == 1)
+        }
+    }
+
+    /// Between the verification and the repair another process fetched it.
+    @Test func whatIsWholeAgainIsLeftAlone() throws {
+        try withCache { cache in
+            let file = try cache.file(of: noise(100, seed: 3))
+            try Tree.put([1], at: file)
+            var report = try cache.verify()
+            try Tree.put(noise(100, seed: 3), at: file)
+            #expect(try cache.repair(&report).isEmpty)
+            #expect(report.findings.map(\.repair) == [.restored])
+            #expect(try cache.verify().whole == 20)
+            #expect(!Tree.names(cache.path).contains("quarantine"))
+        }
+    }
+
+    @Test func whatNoURLNeedsIsRemoved() throws {
+        try withCache { cache in
+            let queue = try DatabaseQueue(path: cache.path + "/index.sqlite")
+            try queue.write {
+                try $0.execute(sql: "DELETE FROM resources WHERE key = 'http://a.example/3'")
+            }
+            try Tree.put([1], at: cache.file(of: noise(100, seed: 3)))
+            let (report, dropped) = try repair(cache)
+            #expect(dropped.isEmpty)
+            #expect(report.findings.map(\.repair) == [.removed])
+            #expect(report.isSound && report.repaired == 1)
+        }
+    }
+
+    @Test func rowsThatDisagreeAreMended() throws {
+        try withCache { cache in
+            var configuration = Configuration()
+            configuration.foreignKeysEnabled = false
+            let queue = try DatabaseQueue(
+                path: cache.path + "/index.sqlite", configuration: configuration)
+            try queue.write { db in
+                try db.execute(
+                    sql: "UPDATE objects SET size = 7 WHERE digest = ?",
+                    arguments: [try Digest.reference(of: noise(100, seed: 3)).blob])
+                try db.execute(
+                    sql: "DELETE FROM objects WHERE digest = ?",
+                    arguments: [try Digest.reference(of: noise(100, seed: 5)).blob])
+            }
+            let (report, dropped) = try repair(cache)
+            #expect(dropped.map(\.key) == ["http://a.example/5"])
+            let repairs = report.findings.map { "\($0.kind) \($0.repair?.rawValue ?? "-")" }
+            #expect(Set(repairs) == ["index restored", "index lost", "orphaned -"])
+            let after = try cache.verify()
+            #expect(after.isClean && after.whole == 19 && after.resources == 19)
+        }
+    }
+
+    @Test func misplacedObjectsThatDoNotFitGoToQuarantine() throws {
+        try withCache { cache in
+            let root = cache.path + "/objects/sha256"
+            let names = try (3...4).map { seed in
+                String(try cache.file(of: noise(100, seed: seed)).suffix(64))
+            }
+            let homes = names.map { $0.hasPrefix("00") ? "01" : "00" }
+            // One has other bytes, the other is there twice.
+            try Tree.put([1], at: "\(root)/\(homes[0])/\(names[0])")
+            try Tree.put(noise(100, seed: 4), at: "\(root)/\(homes[1])/\(names[1])")
+            let (report, _) = try repair(cache)
+            #expect(report.findings.map(\.repair) == [.removed, .removed])
+            #expect(Tree.names(cache.path + "/quarantine").count == 2)
+            #expect(try cache.verify().whole == 20)
+            #expect(try cache.verify().findings.isEmpty)
+        }
+    }
+
+    @Test func readOnlyAndDamagedCachesAreRefused() throws {
+        try withCache { cache in
+            try Tree.put([1], at: cache.file(of: noise(100, seed: 3)))
+            cache.close()
+            for name in CacheLayout.indexFiles { unlink("\(cache.path)/\(name)") }
+            try Tree.put(Array("no index".utf8), at: cache.path + "/index.sqlite")
+            let damaged = try Cache.openDamaged(at: cache.path)
+            var report = try damaged.verify()
+            let error = #expect(throws: CacheError.self) { try damaged.repair(&report) }
+            #expect(error?.code == .damaged)
+            #expect(report.findings.allSatisfy { $0.repair == nil })
+            #expect(!Tree.names(cache.path).contains("quarantine"))
+        }
+    }
+
+    /// One stores the same objects over and over while another damages and repairs them: in the end every
+    /// row points at whole bytes.
+    @Test func noRowIsLeftWithoutBytesBesideAStore() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(
+                at: directory.path, with: ["0": noise(3_000, seed: 0)])
+            let isOver = Atomic(false)
+            let failures = Mutex<[any Error]>([])
+            let storing = DispatchGroup()
+            DispatchQueue.global().async(group: storing) {
+                do {
+                    while !isOver.load(ordering: .relaxed) {
+                        let store = try Cache.create(at: directory.path).store()
+                        for seed in 0..<40 {
+                            try store.put(noise(3_000, seed: seed), at: "\(seed)")
+                        }
+                        store.flush()
+                        store.close()
+                    }
+                } catch {
+                    failures.withLock { $0.append(error) }
+                }
+            }
+            var random = Pseudorandom(seed: 5)
+            var withdrawn = 0
+            for _ in 0..<200 {
+                // Repaired at once: a verification would take longer than the other needs to mend it.
+                var report = VerifyReport()
+                for _ in 0..<5 {
+                    let bytes = noise(3_000, seed: random.next(below: 40))
+                    let (path, digest) = (
+                        try cache.file(of: bytes), try Digest.reference(of: bytes)
+                    )
+                    // As a failing disk would: the file stays the same.
+                    chmod(path, 0o644)
+                    truncate(path, random.next(below: 3_000))
+                    report.findings.append(
+                        .init(.corrupt, CacheLayout.path(digest), "truncated", digest: digest))
+                }
+                withdrawn += try cache.repair(&report).count
+            }
+            isOver.store(true, ordering: .relaxed)
+            storing.wait()
+            #expect(failures.withLock { $0 }.isEmpty)
+            #expect(withdrawn > 0)
+            var report = try cache.verify()
+            #expect(report.count(.missing) == 0, "\(report.findings)")
+            _ = try cache.repair(&report)
+            #expect(try cache.verify().isClean)
+        }
+    }
+}

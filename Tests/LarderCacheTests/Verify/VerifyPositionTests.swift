@@ -1,0 +1,85 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+/// A verification of limited duration goes on where the last one stopped.
+@Suite struct VerifyPositionTests {
+    private let file = "verify-position.json"
+
+    private func withCache(_ body: (Cache, VerifyOptions) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            var contents: [String: [UInt8]] = [:]
+            for seed in 0..<300 { contents["\(seed)"] = noise(50, seed: seed) }
+            let cache = try Cache.filled(at: directory.path, with: contents)
+            try Tree.put([1], at: directory.path("objects/sha256/notes.txt"))
+            var options = VerifyOptions()
+            options.maximumDuration = .zero
+            try body(cache, options)
+        }
+    }
+
+    /// Verifies until all is verified.
+    private func pass(_ cache: Cache, _ options: VerifyOptions) throws -> [VerifyReport] {
+        var reports: [VerifyReport] = []
+        repeat {
+            reports.append(try cache.verify(options))
+        } while reports.last?.isComplete == false && reports.count <= 256
+        return reports
+    }
+
+    @Test func everyObjectIsVerifiedOnceInSomeRuns() throws {
+        try withCache { cache, options in
+            unlink(try cache.file(of: noise(50, seed: 7)))
+            for _ in 0..<2 {
+                let reports = try pass(cache, options)
+                #expect(reports.count == 256)
+                #expect(reports.map(\.whole).reduce(0, +) == 299)
+                #expect(
+                    reports.flatMap(\.findings).map(\.kind.rawValue).sorted() == [
+                        "foreign", "missing",
+                    ])
+                #expect(!Tree.names(cache.path).contains(file))
+            }
+        }
+    }
+
+    @Test func partsAreContinuedToo() throws {
+        try withCache { cache, options in
+            var options = options
+            options.selection = .part(2, of: 3)
+            let whole = try pass(cache, options).map(\.whole).reduce(0, +)
+            options.maximumDuration = nil
+            #expect(try cache.verify(options).whole == whole)
+            #expect((1..<300).contains(whole))
+        }
+    }
+
+    @Test func anotherSelectionBeginsAnew() throws {
+        try withCache { cache, options in
+            for _ in 0..<100 { _ = try cache.verify(options) }
+            var part = options
+            part.selection = .part(1, of: 2)
+            #expect(try pass(cache, part).count == 128)
+        }
+    }
+
+    @Test(arguments: ["", "{", "{\"selection\":\"all\",\"next\":300}", "[]"])
+    func aBrokenNoteIsNone(_ text: String) throws {
+        try withCache { cache, options in
+            try Tree.put(Array(text.utf8), at: "\(cache.path)/\(file)")
+            #expect(try pass(cache, options).count == 256)
+        }
+    }
+
+    @Test func enoughTimeIsOneRun() throws {
+        try withCache { cache, options in
+            var options = options
+            options.maximumDuration = .seconds(3600)
+            let report = try cache.verify(options)
+            #expect(report.isComplete && report.whole == 300)
+            #expect(!Tree.names(cache.path).contains(file))
+        }
+    }
+}

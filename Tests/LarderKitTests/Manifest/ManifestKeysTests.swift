@@ -1,0 +1,31 @@
+import LarderKit
+import LarderTransfer
+import Testing
+
+@Suite struct ManifestKeysTests {
+    private func keys(_ text: String, baseURL: String? = nil) throws -> [String] {
+        var keys: [String] = []
+        let source = ManifestSource.bytes(Array(text.utf8), name: "test")
+        try ManifestKeys([source], baseURL: try baseURL.map { try HTTPURL($0) })
+            .forEach { keys.append($0) }
+        return keys
+    }
+
+    /// The same keys as a prefetch looks up: canonical, without credentials, or the entry's own.
+    @Test func areThoseOfThePrefetch() throws {
+        let text = """
+            [{"icon": "HTTP://me:secret@a.example:80/x#y"}, {"icon": "http://a.example/z?token=1", "key": "z"},
+             {"icon": "ftp://a.example/"}, {"name": "none"}, {"icon": "http://a.example/x"}]
+            """
+        #expect(try keys(text) == ["http://a.example/x", "z", "http://a.example/x"])
+    }
+
+    @Test func relativeURLsNeedABase() throws {
+        let text = #"[{"icon": "http://a.example/x"}, {"icon": "y"}]"#
+        let error = #expect(throws: ManifestError.self) { _ = try keys(text) }
+        #expect(error?.place == .entry(2))
+        #expect(
+            try keys(text, baseURL: "http://b.example/")
+                == ["http://a.example/x", "http://b.example/y"])
+    }
+}

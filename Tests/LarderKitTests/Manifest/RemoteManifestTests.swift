@@ -1,0 +1,94 @@
+import Foundation
+import LarderKit
+import LarderTestSupport
+import LarderTransfer
+import Testing
+
+@Suite struct RemoteManifestTests {
+    private func remote(_ url: String) throws -> RemoteManifest {
+        var transfer = TransferConfiguration()
+        transfer.addressPolicy = .allowAll
+        var manifest = RemoteManifest(try HTTPURL(url), transfer: transfer)
+        manifest.retry.base = .milliseconds(1)
+        manifest.retry.overloadBase = .milliseconds(1)
+        return manifest
+    }
+
+    private func icons(_ manifest: RemoteManifest) throws -> [String] {
+        var icons: [String] = []
+        _ = try ManifestReader(source: .remote(manifest)).read { item in
+            if case .entry(let entry) = item.result { icons.append(entry.icon.string) }
+        }
+        return icons
+    }
+
+    private func error(_ manifest: RemoteManifest) -> ManifestError? {
+        do {
+            _ = try icons(manifest)
+            return nil
+        } catch {
+            return error as? ManifestError
+        }
+    }
+
+    @Test func relativeIconsAreResolvedAgainstWhereRedirectsLed() throws {
+        let origin = try Origin()
+        origin.on("/start", .redirect(to: "/lists/apps.json"))
+        origin.on("/lists/apps.json", .ok(#"[{"icon": "a.png"}, {"icon": "/b.png"}]"#))
+        let manifest = try remote(origin.url("/start"))
+        #expect(try icons(manifest) == ["/lists/a.png", "/b.png"].map { origin.url($0) })
+    }
+
+    @Test func whatMayPassIsTriedAgainAndWhatMayNotIsNot() throws {
+        let origin = try Origin()
+        origin.on("/busy") { request in
+            request.attempt < 3
+                ? .status(503).header("Retry-After", "0") : .ok(#"[{"icon": "a.png"}]"#)
+        }
+        origin.on("/cut") { request in
+            let reply = Reply.ok(#"[{"icon": "a.png"}]"#)
+            return request.attempt < 2 ? reply.cut(after: 3) : reply
+        }
+        #expect(try icons(remote(origin.url("/busy"))).count == 1)
+        #expect(try icons(remote(origin.url("/cut"))).count == 1)
+        let gone = error(try remote(origin.url("/gone")))
+        #expect(gone?.code == .unreadable)
+        #expect(gone?.reason.contains("404") == true)
+        #expect(origin.count("/gone") == 1)
+    }
+
+    @Test func aLongManifestIsCutShortAsSoonAsThatIsKnown() throws {
+        let origin = try Origin()
+        origin.on("/endless", .endless(Array("[{}, ".utf8)))
+        origin.on("/announced", .ok(String(repeating: " ", count: 2000)))
+        for path in ["/endless", "/announced"] {
+            var manifest = try remote(origin.url(path))
+            manifest.maximumBytes = 1000
+            #expect(error(manifest)?.code == .tooLarge)
+            #expect(origin.count(path) == 1)
+        }
+    }
+
+    @Test func aPrivateAddressIsRefusedWithoutAConnection() throws {
+        let origin = try Origin(replies: ["/a": .ok("[]")])
+        let manifest = RemoteManifest(try HTTPURL(origin.url("/a")))
+        let refused = error(manifest)
+        #expect(refused?.code == .unreadable)
+        #expect(refused?.reason.contains("--allow-private-network") == true)
+        #expect(origin.connectionsOpened == 0)
+    }
+
+    @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1:1/"])
+    func aRedirectElsewhereIsRefused(_ location: String) throws {
+        let origin = try Origin(replies: ["/a": .redirect(to: location)])
+        #expect(error(try remote(origin.url("/a")))?.reason.contains("scheme") == true)
+    }
+
+    /// A binary plist is read from its end: it must be a file that can be sought in.
+    @Test func aBinaryPlistIsReadFromThere() throws {
+        let plist = try PropertyListSerialization.data(
+            fromPropertyList: [["icon": "a.png"]], format: .binary, options: 0)
+        let origin = try Origin(replies: ["/apps.plist": .ok(plist)])
+        #expect(try icons(remote(origin.url("/apps.plist"))) == [origin.url("/a.png")])
+    }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+/// What is found fresh is used, without a request.
+@Suite struct UseTests {
+    @Test func freshHitIsUsed() async throws {
+        try await withTemporaryDirectory { directory in
+            let origin = try Origin()
+            let icon = IconPainter.svg(seed: 1, size: 16)
+            for path in ["/used", "/other"] {
+                origin.on(path, .ok(icon + Array(path.utf8), type: "image/svg+xml"))
+            }
+            let urls = ["/used", "/other"].map { origin.url($0) }
+            let path = directory.path("cache")
+            _ = try await prefetch(manifest(urls), into: path) { $0.acceptsAnyContent = true }
+            try age(urls, in: path, to: Date(timeIntervalSinceNow: -7_200))
+            origin.resetLog()
+
+            let (report, _) = try await prefetch(manifest([urls[0]]), into: path) {
+                $0.acceptsAnyContent = true
+            }
+            #expect(report.count(.cached) == 1)
+            #expect(origin.requests.isEmpty)
+            let cache = try Cache.open(at: path)
+            let used = try urls.map {
+                try #require(try cache.resource($0)).object.usedAt.timeIntervalSinceNow
+            }
+            #expect(used[0] > -600)
+            #expect(used[1] < -7_000)
+        }
+    }
+
+    /// Confirms resources as an origin would have at `instant`, for a day.
+    private func age(_ urls: [String], in path: String, to instant: Date) throws {
+        let cache = try Cache.open(at: path)
+        let store = try cache.store()
+        var validators = Validators()
+        validators.cacheControl = "max-age=86400"
+        for url in urls {
+            let resource = try #require(try cache.resource(url))
+            store.add(
+                Deposit(
+                    token: 0, key: url, url: url, validators: validators, receivedAt: instant,
+                    content: .unchanged(resource.object.digest))
+            ) {}
+        }
+        store.flush()
+        store.close()
+    }
+}
