@@ -48,7 +48,11 @@ final class PartialBodies: @unchecked Sendable {
             let partial = try? open(create: false)
         else { return nil }
         let claimed = run.uniqueName()
-        guard renameat(partial.raw, name, run.directory.raw, claimed) == 0 else { return nil }
+        guard renameat(partial.raw, name, run.directory.raw, claimed) == 0 else {
+            // The URL is fetched from its beginning, and nobody would come back for this one.
+            unlinkat(partial.raw, name, 0)
+            return nil
+        }
         guard
             let file = try? FileDescriptor.open(
                 claimed, beneath: run.directory, flags: O_RDWR | O_NONBLOCK),
