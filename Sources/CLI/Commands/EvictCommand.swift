@@ -17,10 +17,12 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup var cache: CacheOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
-    @Option(help: ArgumentHelp("How many bytes of objects may stay.", valueName: "size"))
+    @Option(
+        help: ArgumentHelp(
+            "How many bytes of objects may stay, such as 500MB or 2GiB.", valueName: "size"))
     var maxSize: ByteCount?
 
-    @Option(help: ArgumentHelp("Objects as old as that go.", valueName: "time"))
+    @Option(help: ArgumentHelp("Objects as old as that go: 12h, 30d.", valueName: "time"))
     var maxAge: TimeSpan?
 
     @Option(
@@ -34,7 +36,8 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How much is to be free on the cache's file system.", valueName: "size"))
+            "How much is to be free on the cache's file system, such as 500MB or 2GiB.",
+            valueName: "size"))
     var minFree: ByteCount?
 
     @Option(

@@ -15,23 +15,28 @@ struct TransferOptions: ParsableArguments {
             """, valueName: "n"))
     var maxPerHost = 6
 
-    @Option(help: ArgumentHelp("Refuse larger bodies.", valueName: "size"))
+    @Option(help: ArgumentHelp("Refuse larger bodies than, say, 500kB or 2MiB.", valueName: "size"))
     var maxObjectSize = ByteCount(16 << 20)
 
-    @Option(help: ArgumentHelp("The longest a connection may take to open.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "The longest a connection may take to open: 10s, 2m.", valueName: "time"))
     var connectTimeout = TimeSpan(seconds: 10)
 
     @Option(
         help: ArgumentHelp(
-            "The longest a transfer may crawl below 100 bytes a second.", valueName: "time"))
+            "The longest a transfer may crawl below 100 bytes a second: 30s, 2m.",
+            valueName: "time"))
     var stallTimeout = TimeSpan(seconds: 30)
 
-    @Option(help: ArgumentHelp("The longest a transfer may take in all.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp("The longest a transfer may take in all: 90s, 5m.", valueName: "time"))
     var timeout = TimeSpan(seconds: 300)
 
     @Option(
         help: ArgumentHelp(
-            "Receive no more bytes of bodies a second, all transfers together.", valueName: "size"))
+            "Receive no more bytes of bodies a second, all transfers together: 500kB, 2MiB.",
+            valueName: "size"))
     var limitRate: ByteCount?
 
     @Option(help: ArgumentHelp("The User-Agent field of every request.", valueName: "text"))
