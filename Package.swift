@@ -38,6 +38,7 @@ let package = Package(
                 "CLarderSystem",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // What a build machine runs: Manifest → Plan → Queue → Transfer → Store → Index → Report.
         .target(

@@ -180,6 +180,13 @@ public final class Cache: Sendable {
         try directory.size(of: digest) == size
     }
 
+    /// The same for many, in their order.
+    package func arePresent(
+        _ objects: [(digest: Digest, size: Int64)]
+    ) throws(CacheError) -> [Bool] {
+        try directory.arePresent(objects)
+    }
+
     /// The bytes of an object, checked against its digest before they are handed out.
     ///
     /// - Throws: ``CacheError`` `.corrupt` where they are gone or are other bytes.

@@ -101,22 +101,51 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Those of some objects that have no regular file.
-    func absent(_ digests: some Collection<Digest>) throws(CacheError) -> [Digest] {
-        guard !digests.isEmpty else { return [] }
-        let objects = try objects()
-        var absent: [Digest] = []
-        for (name, group) in Dictionary(grouping: digests, by: CacheLayout.fanOut) {
-            do throws(CacheError) {
-                let fanOut = try FileDescriptor.directory(name, beneath: objects, create: false)
-                for digest in group where try fanOut.status(of: digest.hex)?.isRegularFile != true {
-                    absent.append(digest)
-                }
-            } catch  where error.isAbsence {
-                absent += group
-            }
+    /// Whether each of some objects has a regular file of its size. Opens each fan-out directory once.
+    func arePresent(
+        _ objects: [(digest: Digest, size: Int64)]
+    ) throws(CacheError) -> [Bool] {
+        var arePresent = [Bool](repeating: false, count: objects.count)
+        try forEachStatus(of: objects.lazy.map(\.digest)) { index, status in
+            arePresent[index] = Int64(status.st_size) == objects[index].size
         }
-        return absent
+        return arePresent
+    }
+
+    /// Those of some objects that have no regular file.
+    func absent(_ digests: [Digest]) throws(CacheError) -> [Digest] {
+        var absent = Set(digests.indices)
+        try forEachStatus(of: digests) { index, _ in absent.remove(index) }
+        return absent.map { digests[$0] }
+    }
+
+    /// Calls `body` for those of some objects that have a regular file, one directory after another.
+    private func forEachStatus(
+        of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
+    ) throws(CacheError) {
+        var groups: [[(Int, Digest)]] = Array(repeating: [], count: 256)
+        for (index, digest) in digests.enumerated() {
+            groups[Int(digest.leadingBits >> 56)].append((index, digest))
+        }
+        guard !digests.isEmpty else { return }
+        do throws(CacheError) {
+            let objects = try objects()
+            for group in groups where !group.isEmpty {
+                do throws(CacheError) {
+                    let fanOut = try FileDescriptor.directory(
+                        CacheLayout.fanOut(group[0].1), beneath: objects, create: false)
+                    for (index, digest) in group {
+                        guard let status = try fanOut.status(of: digest.hex), status.isRegularFile
+                        else { continue }
+                        body(index, status)
+                    }
+                } catch  where error.isAbsence {
+                    continue
+                }
+            }
+        } catch  where error.isAbsence {
+            return
+        }
     }
 
     /// Opens an object for reading; a link or anything but a regular file is refused.

@@ -25,6 +25,18 @@ public struct StoredObject: Sendable {
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
+    /// Nil where the columns are NULL.
+    package init?(_ row: PreparedStatement, startingAt first: CInt) {
+        guard let digest = row.digest(first) else { return nil }
+        self.digest = digest
+        size = row.integer(first + 1)
+        mediaType = row.text(first + 2)
+        width = row.isNull(first + 3) ? nil : Int(row.integer(first + 3))
+        height = row.isNull(first + 4) ? nil : Int(row.integer(first + 4))
+        storedAt = Date(timeIntervalSince1970: row.double(first + 5))
+        usedAt = Date(timeIntervalSince1970: row.double(first + 6))
+    }
+
     package init(row: Row, startingAt first: Int = 0) {
         // The schema's CHECK keeps every digest at 32 bytes.
         digest = Digest(blob: row[first])

@@ -11,11 +11,12 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Takes the 32 bytes of a digest; nil for any other count.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
-        var words: [UInt64] = [0, 0, 0, 0]
-        for (index, byte) in bytes.enumerated() {
-            words[index / 8] = words[index / 8] << 8 | UInt64(byte)
-        }
-        self.words = (words[0], words[1], words[2], words[3])
+        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+        withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
+        self.words = (
+            UInt64(bigEndian: words.0), UInt64(bigEndian: words.1), UInt64(bigEndian: words.2),
+            UInt64(bigEndian: words.3)
+        )
     }
 
     /// Takes 64 hexadecimal digits of either case; nil for anything else.
@@ -43,26 +44,27 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     }
 
     /// The 32 bytes, in order.
-    public var bytes: [UInt8] {
-        var result: [UInt8] = []
-        result.reserveCapacity(Self.byteCount)
-        for word in [words.0, words.1, words.2, words.3] {
-            for shift in stride(from: 56, through: 0, by: -8) {
-                result.append(UInt8(truncatingIfNeeded: word >> UInt64(shift)))
-            }
-        }
-        return result
+    public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+    /// Lends the 32 bytes, in order.
+    func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+        let ordered = (
+            words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
+        )
+        return Swift.withUnsafeBytes(of: ordered, body)
     }
 
     /// The 64 hexadecimal digits in lower case: the object's file name.
     public var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(unsafeUninitializedCapacity: Self.byteCount * 2) { buffer in
-            for (index, byte) in bytes.enumerated() {
-                buffer[index * 2] = digits[Int(byte >> 4)]
-                buffer[index * 2 + 1] = digits[Int(byte & 0xF)]
+        String(unsafeUninitializedCapacity: Self.byteCount * 2) { buffer in
+            func digit(_ nibble: UInt8) -> UInt8 { nibble < 10 ? 0x30 + nibble : 0x57 + nibble }
+            return withUnsafeBytes { bytes in
+                for index in 0..<Self.byteCount {
+                    buffer[index * 2] = digit(bytes[index] >> 4)
+                    buffer[index * 2 + 1] = digit(bytes[index] & 0xF)
+                }
+                return Self.byteCount * 2
             }
-            return Self.byteCount * 2
         }
     }
 

@@ -227,7 +227,7 @@ public final class Store: @unchecked Sendable {
             outcomes = []
             // An eviction removes files without rows, inside of write transactions: what is still
             // there now stays. What is gone had the digest of an object that was just evicted.
-            let vanished = Set(try directory.absent(published))
+            let vanished = Set(try directory.absent(Array(published)))
             var failures = try FailureTable(db)
             for deposit in batch {
                 let result = try record(deposit, vanished: vanished, &failures, in: db)

@@ -35,13 +35,13 @@ final class Plan: Sendable {
         self.manifests = manifests.map(\.name)
         hasIndex = cache?.indexURI != nil
         database = try PlanSchema.open(at: path, cache: cache)
-        var builder = PlanBuilder(sealingWith: seal)
-        (summary, origins) = try database.writeWithoutTransaction { db in
+        (summary, origins) = try database.writeWithoutTransaction { [seal] db in
+            var builder = try PlanBuilder(for: db, sealingWith: seal)
             try db.inTransaction {
                 for (number, manifest) in manifests.enumerated() {
                     _ = try ManifestReader(source: manifest, baseURL: baseURL).read { item in
                         if isCancelled() { throw CancellationError() }
-                        try builder.add(item, of: number, to: db)
+                        try builder.add(item, of: number)
                     }
                 }
                 return .commit
@@ -99,15 +99,11 @@ final class Plan: Sendable {
     /// The entries that wait for each of some fetches; the plan's leading one first.
     func entries(of fetches: [Int64]) throws -> [[PlannedEntry]] {
         try database.unsafeRead { db in
-            let leader = try db.cachedStatement(sql: Self.selectEntry + " WHERE e.id = ?")
-            let followers = try db.cachedStatement(
-                sql: Self.selectEntry
-                    + " WHERE e.fetch = ? AND e.is_duplicate = 1 ORDER BY e.id")
-            return try fetches.map { fetch in
-                try
-                    (Row.fetchAll(leader, arguments: [fetch])
-                    + Row.fetchAll(followers, arguments: [fetch])).map(entry)
-            }
+            let leader = try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?")
+            let followers = try PreparedStatement(
+                db,
+                Self.selectEntry + " WHERE e.fetch = ? AND e.is_duplicate = 1 ORDER BY e.id")
+            return try fetches.map { try rows(of: leader, $0) + rows(of: followers, $0) }
         }
     }
 
@@ -188,9 +184,10 @@ final class Plan: Sendable {
         while true {
             // A page is read whole before it is handed out: the database is free meanwhile.
             let page = try database.unsafeRead { db in
-                let statement = try db.cachedStatement(
-                    sql: select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512")
-                return try Row.fetchAll(statement, arguments: [last]).map(entry)
+                try rows(
+                    of: PreparedStatement(
+                        db, select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"),
+                    last)
             }
             guard let end = page.last?.id else { return }
             last = end
@@ -213,30 +210,40 @@ final class Plan: Sendable {
         """
     }
 
-    private func entry(_ row: Row) -> PlannedEntry {
-        let url: String? = row[11] ?? row[10]
-        let status = (row[13] as Int?).flatMap(PlanStatus.init)
-        let lastFailure = (row[14] as String?).map {
+    private func rows(
+        of statement: PreparedStatement, _ argument: Int64
+    ) throws -> [PlannedEntry] {
+        try statement.bind([argument])
+        defer { statement.reset() }
+        var entries: [PlannedEntry] = []
+        while try statement.step() { entries.append(entry(statement)) }
+        return entries
+    }
+
+    private func entry(_ row: PreparedStatement) -> PlannedEntry {
+        let url = row.text(11) ?? row.text(10)
+        let status = row.isNull(13) ? nil : PlanStatus(rawValue: Int(row.integer(13)))
+        let lastFailure = row.text(14).map {
             PastFailure(
-                code: $0, status: row[15], failedAt: Date(timeIntervalSince1970: row[16]),
-                count: row[17])
+                code: $0, status: row.isNull(15) ? nil : Int(row.integer(15)),
+                failedAt: Date(timeIntervalSince1970: row.double(16)), count: Int(row.integer(17)))
         }
         return PlannedEntry(
-            manifest: manifests[row[1]], position: row[2], name: row[3] ?? "",
-            url: row[18] ? url?.showingMask : url, status: status,
-            isDuplicate: row[9], priority: row[12] ?? 0,
+            manifest: manifests[Int(row.integer(1))], position: Int(row.integer(2)),
+            name: row.text(3) ?? "", url: row.bool(18) ? url?.showingMask : url, status: status,
+            isDuplicate: row.bool(9), priority: Int(row.integer(12)),
             error: problem(row, status, lastFailure), lastFailure: lastFailure,
-            object: row.count > 19 && row[19] != nil ? StoredObject(row: row, startingAt: 19) : nil,
-            id: row[0], fetch: row[4],
+            object: row.columnCount > 19 ? StoredObject(row, startingAt: 19) : nil,
+            id: row.integer(0), fetch: row.isNull(4) ? nil : row.integer(4),
             expectation: Expectation(
-                digest: (row[5] as Data?).flatMap { Digest(bytes: $0) }, size: row[6]))
+                digest: row.digest(5), size: row.isNull(6) ? nil : row.integer(6)))
     }
 
     private func problem(
-        _ row: Row, _ status: PlanStatus?, _ lastFailure: PastFailure?
+        _ row: PreparedStatement, _ status: PlanStatus?, _ lastFailure: PastFailure?
     ) -> EntryProblem? {
-        if let message = row[8] as String? {
-            let code: String? = row[7]
+        if let message = row.text(8) {
+            let code = row.text(7)
             return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
         }
         return switch (status, lastFailure) {

@@ -10,75 +10,75 @@ struct PlanBuilder {
     private var originNumbers: [String: Int] = [:]
     private var lastID: Int64 = 0
     private let seal: CredentialSeal
+    private let insertFetch: PreparedStatement
+    private let insertEntry: PreparedStatement
+    private let insertProblem: PreparedStatement
 
-    init(sealingWith seal: CredentialSeal) { self.seal = seal }
+    init(for db: Database, sealingWith seal: CredentialSeal) throws {
+        self.seal = seal
+        // The first to name a resource is its fetch; a later one raises its priority at most, and
+        // lends its credentials if they are for the same URL and the first had none.
+        insertFetch = try PreparedStatement(
+            db,
+            """
+            INSERT INTO fetches (id, key, url, credentials, origin, priority, is_strict)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key) DO UPDATE SET
+                credentials = coalesce(
+                    credentials, iif(url IS excluded.url, excluded.credentials, NULL)),
+                priority = max(priority, excluded.priority),
+                is_strict = max(is_strict, excluded.is_strict)
+            RETURNING id
+            """)
+        insertEntry = try PreparedStatement(
+            db,
+            """
+            INSERT INTO entries (id, manifest, position, name, fetch, digest, size, is_duplicate)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        insertProblem = try PreparedStatement(
+            db,
+            """
+            INSERT INTO entries (id, manifest, position, name, is_duplicate, code, message)
+            VALUES (?, ?, ?, ?, 0, ?, ?)
+            """)
+    }
 
-    mutating func add(_ item: ManifestItem, of manifest: Int, to db: Database) throws {
+    mutating func add(_ item: ManifestItem, of manifest: Int) throws {
         lastID += 1
         summary.entries += 1
         switch item.result {
         case .entry(let entry):
-            try add(entry, manifest: manifest, position: item.position, to: db)
+            try add(entry, manifest: manifest, position: item.position)
         case .skipped(let reason):
             summary.skipped += 1
-            try addProblem(item, manifest: manifest, code: nil, message: reason, to: db)
+            try addProblem(item, manifest: manifest, code: nil, message: reason)
         case .failed(let error):
             summary.failed += 1
             let place = item.line.map { "line \($0): " } ?? ""
             try addProblem(
-                item, manifest: manifest, code: error.code.rawValue,
-                message: place + error.message, to: db)
+                item, manifest: manifest, code: error.code.rawValue, message: place + error.message)
         }
     }
 
-    private mutating func add(
-        _ entry: Entry, manifest: Int, position: Int, to db: Database
-    ) throws {
+    private mutating func add(_ entry: Entry, manifest: Int, position: Int) throws {
         let url = entry.icon.string
         let key = entry.key ?? url
-        let origin = number(ofOrigin: entry.icon.origin)
-        let isStrict = entry.expectedDigest != nil || entry.expectedSize != nil
-        // The first to name a resource is its fetch; a later one raises its priority at most, and
-        // lends its credentials if they are for the same URL and the first had none.
-        let upsert = try db.cachedStatement(
-            sql: """
-                INSERT INTO fetches (id, key, url, credentials, origin, priority, is_strict)
-                VALUES (?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (key) DO UPDATE SET
-                    credentials = coalesce(
-                        credentials, iif(url IS excluded.url, excluded.credentials, NULL)),
-                    priority = max(priority, excluded.priority),
-                    is_strict = max(is_strict, excluded.is_strict)
-                RETURNING id
-                """)
-        let fetch = try Int64.fetchOne(
-            upsert,
-            arguments: [
-                lastID, key, key == url ? nil : url, try entry.icon.credentials.map(seal.seal),
-                origin, entry.priority, isStrict,
-            ])
+        let fetch = try insertFetch.firstInteger(
+            lastID, key, key == url ? nil : url, try entry.icon.credentials.map(seal.seal),
+            number(ofOrigin: entry.icon.origin), entry.priority,
+            entry.expectedDigest != nil || entry.expectedSize != nil)
         let isDuplicate = fetch != lastID
         if !isDuplicate { summary.urls += 1 }
-        let insert = try db.cachedStatement(
-            sql: """
-                INSERT INTO entries (id, manifest, position, name, fetch, digest, size, is_duplicate)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-                """)
-        try insert.execute(arguments: [
-            lastID, manifest, position, entry.name, fetch,
-            entry.expectedDigest.map { Data($0.bytes) }, entry.expectedSize, isDuplicate,
-        ])
+        try insertEntry.run(
+            lastID, manifest, position, entry.name, fetch, entry.expectedDigest,
+            entry.expectedSize, isDuplicate)
     }
 
     private func addProblem(
-        _ item: ManifestItem, manifest: Int, code: String?, message: String, to db: Database
+        _ item: ManifestItem, manifest: Int, code: String?, message: String
     ) throws {
-        let insert = try db.cachedStatement(
-            sql: """
-                INSERT INTO entries (id, manifest, position, name, is_duplicate, code, message)
-                VALUES (?, ?, ?, ?, 0, ?, ?)
-                """)
-        try insert.execute(arguments: [lastID, manifest, item.position, item.name, code, message])
+        try insertProblem.run(lastID, manifest, item.position, item.name, code, message)
     }
 
     private mutating func number(ofOrigin origin: String) -> Int {

@@ -26,58 +26,89 @@ struct PlanClassification {
                 """, arguments: [PlanStatus.cached.rawValue])
     }
 
-    /// One pass over a join; only where header fields select variants more is looked at.
+    /// One pass over a join; only where header fields select variants more is looked at. What the index
+    /// has is looked for in the tree a page at a time, which spares opening a directory for each.
     private func compare(
         with cache: Cache, _ db: Database, _ summary: inout PlanSummary
     ) throws {
-        let update = try db.makeStatement(
-            sql: "UPDATE fetches SET status = ?, is_use_due = ? WHERE id = ?")
         let now = Date()
-        let known = try Row.fetchCursor(
+        let known = try PreparedStatement(
             db,
-            sql: """
-                SELECT f.id, f.is_strict, \(Resource.isFresh(at: now)), o.digest, o.size,
-                    o.media_type IS NOT NULL, r.cache_control, r.variant, r.vary,
-                    coalesce(f.url, f.key), r.response_url, f.credentials IS NOT NULL,
-                    \(ObjectUse.isDue(at: now))
-                FROM main.fetches f JOIN cache.resources r ON r.key = f.key
-                    JOIN cache.objects o ON o.id = r.object
-                """)
-        while let row = try known.next() {
-            guard let digest = Digest(bytes: row[3] as Data) else { continue }
-            let size: Int64 = row[4]
+            """
+            SELECT f.id, f.is_strict, \(Resource.isFresh(at: now)), o.digest, o.size,
+                o.media_type IS NOT NULL, r.cache_control, r.variant, r.vary,
+                coalesce(f.url, f.key), r.response_url, f.credentials IS NOT NULL,
+                \(ObjectUse.isDue(at: now))
+            FROM main.fetches f JOIN cache.resources r ON r.key = f.key
+                JOIN cache.objects o ON o.id = r.object
+            """)
+        defer { known.reset() }
+        var page: [Known] = []
+        while try known.step() {
             // What was accepted as any content is no icon for a run that wants icons.
-            guard acceptsAnyContent || row[5] else { continue }
-            if row[1], try !meetsExpectations(of: row[0], digest, size, db) { continue }
-            // Deleting objects by hand costs downloads, never correctness.
-            guard try cache.isPresent(digest, size: size) else { continue }
-            let status: PlanStatus = mayBeUsed(row) ? .cached : .stale
+            guard let digest = known.digest(3), acceptsAnyContent || known.bool(5) else { continue }
+            let size = known.integer(4)
+            let id = known.integer(0)
+            if known.bool(1), try !meetsExpectations(of: id, digest, size, db) { continue }
+            let isCached = mayBeUsed(known)
             // What is stale is asked for, and its use recorded with the answer.
-            let isUseDue = status == .cached && row[12]
-            try update.execute(arguments: [status.rawValue, isUseDue, row[0] as Int64])
-            if status == .cached { summary.cached += 1 } else { summary.stale += 1 }
+            page.append(
+                Known(
+                    fetch: id, digest: digest, size: size, status: isCached ? .cached : .stale,
+                    isUseDue: isCached && known.bool(12)))
+            guard page.count == Self.pageLimit else { continue }
+            try settle(page, cache, db, &summary)
+            page.removeAll(keepingCapacity: true)
+        }
+        try settle(page, cache, db, &summary)
+    }
+
+    private static let pageLimit = 4096
+
+    /// A fetch whose key the index has.
+    private struct Known {
+        let fetch: Int64
+        let digest: Digest
+        let size: Int64
+        let status: PlanStatus
+        let isUseDue: Bool
+    }
+
+    /// Deleting objects by hand costs downloads, never correctness: what is gone stays missing.
+    private func settle(
+        _ page: [Known], _ cache: Cache, _ db: Database, _ summary: inout PlanSummary
+    ) throws {
+        let update = try PreparedStatement(
+            db, "UPDATE fetches SET status = ?, is_use_due = ? WHERE id = ?")
+        let arePresent = try cache.arePresent(page.map { ($0.digest, $0.size) })
+        for (known, isPresent) in zip(page, arePresent) where isPresent {
+            try update.run(known.status.rawValue, known.isUseDue, known.fetch)
+            if known.status == .cached { summary.cached += 1 } else { summary.stale += 1 }
         }
     }
 
     /// Whether a resource may be used without asking its origin.
-    private func mayBeUsed(_ row: Row) -> Bool {
+    private func mayBeUsed(_ row: PreparedStatement) -> Bool {
         switch policy.revalidation {
         case .never: true
-        case .stale: row[2] && isWantedVariant(row)
+        case .stale: row.bool(2) && isWantedVariant(row)
         // What a redirect leads to is not immutable because its target is.
         case .always:
-            row[2] && row[10] == nil && CacheControl(row[6]).isImmutable && isWantedVariant(row)
+            row.bool(2) && row.isNull(10) && CacheControl(row.text(6)).isImmutable
+                && isWantedVariant(row)
         }
     }
 
     /// Whether a request would select the variant that is cached (RFC 9111, section 4.1).
-    private func isWantedVariant(_ row: Row) -> Bool {
-        guard let variant = row[7] as Data? else { return true }
-        guard let vary = row[8] as String?, let url = try? HTTPURL(row[9]) else { return false }
-        let target = (row[10] as String?).flatMap { try? HTTPURL($0) } ?? url
+    private func isWantedVariant(_ row: PreparedStatement) -> Bool {
+        guard !row.isNull(7) else { return true }
+        guard let variant = row.digest(7), let vary = row.text(8),
+            let url = row.text(9).flatMap({ try? HTTPURL($0) })
+        else { return false }
+        let target = row.text(10).flatMap { try? HTTPURL($0) } ?? url
         let fields = headers.selecting(
-            for: target, isRedirected: target.origin != url.origin, hasCredentials: row[11])
-        return Vary(vary).variant(for: fields) == Digest(bytes: variant)
+            for: target, isRedirected: target.origin != url.origin, hasCredentials: row.bool(11))
+        return Vary(vary).variant(for: fields) == variant
     }
 
     private func meetsExpectations(

@@ -1,0 +1,174 @@
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// A statement that is run for every entry of a manifest: its values are bound and read by SQLite's own
+/// functions, without GRDB's boxes around each, which take longer than SQLite does.
+///
+/// Not for statements that begin or end transactions, which GRDB would not notice.
+package struct PreparedStatement {
+    private let statement: Statement
+    private let raw: OpaquePointer
+
+    /// Takes it from the connection's cache of statements.
+    package init(_ db: Database, _ sql: String) throws {
+        statement = try db.cachedStatement(sql: sql)
+        raw = statement.sqliteStatement
+        sqlite3_reset(raw)
+    }
+
+    /// Runs it to its end, with these values.
+    package func run(_ values: any SQLiteValue...) throws {
+        try bind(values)
+        defer { sqlite3_reset(raw) }
+        while try step() {}
+    }
+
+    /// Runs it until its first row, and reads an integer from that; nil without a row.
+    package func firstInteger(_ values: any SQLiteValue...) throws -> Int64? {
+        try bind(values)
+        defer { sqlite3_reset(raw) }
+        return try step() ? integer(0) : nil
+    }
+
+    /// Binds values to its parameters, in their order; it begins anew.
+    package func bind(_ values: [any SQLiteValue]) throws {
+        sqlite3_reset(raw)
+        for (position, value) in values.enumerated() {
+            let code = value.bind(to: raw, at: CInt(position + 1))
+            guard code == SQLITE_OK else { throw error(code) }
+        }
+    }
+
+    /// Goes to the next row; false where there is none.
+    package func step() throws -> Bool {
+        switch sqlite3_step(raw) {
+        case SQLITE_ROW: return true
+        case SQLITE_DONE: return false
+        case let code: throw error(code)
+        }
+    }
+
+    /// Lets go of what is locked for the rows that were not read.
+    package func reset() { sqlite3_reset(raw) }
+
+    private func error(_ code: CInt) -> DatabaseError {
+        let connection = sqlite3_db_handle(raw)
+        defer { sqlite3_reset(raw) }
+        return DatabaseError(
+            resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
+            message: String(cString: sqlite3_errmsg(connection)), sql: statement.sql)
+    }
+
+    // MARK: Columns of the row
+
+    /// How many columns a row has.
+    package var columnCount: Int { Int(sqlite3_column_count(raw)) }
+
+    /// Whether a column is NULL.
+    package func isNull(_ column: CInt) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
+
+    /// A column as an integer; NULL is 0.
+    package func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(raw, column) }
+
+    /// A column as a truth value; NULL is false.
+    package func bool(_ column: CInt) -> Bool { sqlite3_column_int(raw, column) != 0 }
+
+    /// A column as a number; NULL is 0.
+    package func double(_ column: CInt) -> Double { sqlite3_column_double(raw, column) }
+
+    /// A column as text; nil where it is NULL.
+    package func text(_ column: CInt) -> String? {
+        guard let bytes = sqlite3_column_text(raw, column) else { return nil }
+        let count = Int(sqlite3_column_bytes(raw, column))
+        return String(
+            decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
+    /// A column as a digest; nil where it is none.
+    package func digest(_ column: CInt) -> Digest? {
+        guard let bytes = sqlite3_column_blob(raw, column) else { return nil }
+        return Digest(
+            bytes: UnsafeRawBufferPointer(
+                start: bytes, count: Int(sqlite3_column_bytes(raw, column))))
+    }
+}
+
+/// What a ``PreparedStatement`` takes for a parameter.
+package protocol SQLiteValue {
+    func bind(to statement: OpaquePointer, at position: CInt) -> CInt
+}
+
+/// SQLite is to copy what it is given (sqlite3_bind_blob(3): SQLITE_TRANSIENT, a macro that C has alone).
+private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+extension Int64: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        sqlite3_bind_int64(statement, position, self)
+    }
+}
+
+extension Int: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        sqlite3_bind_int64(statement, position, Int64(self))
+    }
+}
+
+extension Bool: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        sqlite3_bind_int(statement, position, self ? 1 : 0)
+    }
+}
+
+extension Double: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        sqlite3_bind_double(statement, position, self)
+    }
+}
+
+extension String: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        var text = self
+        return text.withUTF8 { bytes in
+            // A null pointer, which an empty buffer may have, would bind NULL.
+            bytes.isEmpty
+                ? sqlite3_bind_text(statement, position, "", 0, transient)
+                : bind(bytes, statement, position)
+        }
+    }
+
+    private func bind(
+        _ bytes: UnsafeBufferPointer<UInt8>, _ statement: OpaquePointer, _ position: CInt
+    ) -> CInt {
+        bytes.withMemoryRebound(to: CChar.self) {
+            sqlite3_bind_text(statement, position, $0.baseAddress, CInt(bytes.count), transient)
+        }
+    }
+}
+
+extension Data: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        withUnsafeBytes { bytes in
+            guard let start = bytes.baseAddress else {
+                return sqlite3_bind_zeroblob(statement, position, 0)
+            }
+            return sqlite3_bind_blob(statement, position, start, CInt(bytes.count), transient)
+        }
+    }
+}
+
+extension Digest: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        withUnsafeBytes {
+            sqlite3_bind_blob(
+                statement, position, $0.baseAddress, CInt(Self.byteCount), transient)
+        }
+    }
+}
+
+extension Optional: SQLiteValue where Wrapped: SQLiteValue {
+    package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        guard let self else { return sqlite3_bind_null(statement, position) }
+        return self.bind(to: statement, at: position)
+    }
+}
