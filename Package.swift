@@ -104,7 +104,7 @@ let package = Package(
             name: "CLITests",
             dependencies: [
                 "larder", "LarderCache", "LarderKit", "LarderTransfer", "LarderTestSupport",
-                "LarderTestTLS",
+                "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],
     swiftLanguageModes: [.v6]

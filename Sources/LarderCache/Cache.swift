@@ -77,15 +77,11 @@ public final class Cache: Sendable {
     ///
     /// - Returns: the damage, or what is wrong with the disk instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
-        let error = judged(error)
-        if error.isDamage { IndexRecovery.markDamage(in: directory) }
-        return error
-    }
-
-    /// A damage, unless the disk fails: pages that it did not take are dropped, and read as others.
-    func judged(_ damage: CacheError) -> CacheError {
-        guard damage.isDamage, fsync(directory.root.raw) != 0 else { return damage }
-        return CacheError("fsync", subject: path, errno: errno)
+        let error = directory.judged(error)
+        guard error.isDamage else { return error }
+        IndexRecovery.markDamage(in: directory)
+        // Whoever joined the index with something else may not have known its name.
+        return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
     /// Opens the cache at `path` for reading. A directory without index and objects reads as empty; one

@@ -73,7 +73,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         // The last is what a file without larder's tables leads to.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR:
             self.init(
-                .damaged, subject: subject, message: "\(message); larder reindex rebuilds the index"
+                .damaged, subject: subject,
+                message: "\(message); the next prefetch, or larder reindex, rebuilds the index"
             )
         default:
             self.init(.index, subject: subject, message: message)
@@ -88,7 +89,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         if isShortOfDescriptors { return .unusable }
         let isPath = subject.hasPrefix("/")
         let isRefused = isPath && faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
-        return isRefused && ![EIO, EROFS].contains(Foundation.errno) ? .unusable : .storage
+        return isRefused && [EACCES, EPERM].contains(Foundation.errno) ? .unusable : .storage
     }
 
     /// Whether there are fewer left than a connection takes: it has closed its own by now.

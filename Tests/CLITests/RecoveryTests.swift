@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderTestSupport
 import Testing
 
@@ -23,6 +24,32 @@ import Testing
             #expect(try larder.verify() == 0)
             // Once is enough.
             #expect(try !larder.prefetch(manifest).finished.standardError.contains("rebuilt"))
+        }
+    }
+
+    /// Nothing shows it when the index is opened; the same run mends it and goes on.
+    @Test func damageThatOnlyThePlanMeetsCostsNoRun() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(5))
+            #expect(try larder.prefetch(manifest).summary.fetched == 5)
+            let path = "\(larder.cache)/index.sqlite"
+            let database = try DatabaseQueue(path: path)
+            let page = try await database.read { db in
+                try Int.fetchOne(
+                    db, sql: "SELECT rootpage FROM sqlite_master WHERE name = 'resources'")
+            }
+            try database.close()
+            let file = try FileHandle(forUpdating: URL(fileURLWithPath: path))
+            try file.seek(toOffset: UInt64(4096 * (try #require(page) - 1)))
+            try file.write(contentsOf: [UInt8](repeating: 0xA5, count: 4096))
+            try file.close()
+            larder.origin.resetLog()
+
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(run.summary.cached + run.summary.revalidated == 5)
+            #expect(run.finished.standardError.contains("index rebuilt: 5 objects, 5 URLs"))
+            #expect(try larder.verify() == 0)
         }
     }
 

@@ -187,6 +187,21 @@ final class CacheDirectory: Sendable {
             .names(subject: CacheLayout.temporary).count { $0 != CacheLayout.partial }
     }
 
+    /// A damage of the index, unless the disk fails: pages that it did not take are dropped, and read as
+    /// others.
+    func judged(_ damage: CacheError) -> CacheError {
+        guard damage.isDamage, isWritable else { return damage }
+        guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
+        // XFS has nothing to sync in a directory that did not change, and does not say then that it is shut
+        // down.
+        do throws(CacheError) {
+            try RunDirectory(in: self).remove()
+        } catch  where error.code == .storage {
+            return error
+        } catch {}
+        return damage
+    }
+
     /// Makes the root and what leads to it. By hand, because Foundation hides the error number that
     /// tells a full disk from a missing permission.
     private static func makeDirectories(_ path: String) throws(CacheError) {

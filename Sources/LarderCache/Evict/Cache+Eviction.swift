@@ -50,9 +50,9 @@ extension Cache {
             }
             return report
         } catch let error as DatabaseError {
-            throw judged(CacheError(index: "the eviction's plan", error))
+            throw directory.judged(CacheError(index: "the eviction's plan", error))
         } catch let error as CacheError {
-            throw judged(error)
+            throw directory.judged(error)
         }
     }
 

@@ -122,18 +122,20 @@ final class EvictionPlan {
     /// The next objects that are to go.
     func victims(after rank: Int64, limit: Int) throws -> [Victim] {
         try database.unsafeRead { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT rank, object, digest, size, used_at, reason FROM victims
-                    WHERE rank > ? ORDER BY rank LIMIT ?
-                    """)
-            return try Row.fetchAll(statement, arguments: [rank, limit]).compactMap { row in
-                Reason(rawValue: row[5]).map { reason in
+            try PreparedStatement(
+                db,
+                """
+                SELECT rank, object, digest, size, used_at, reason FROM victims
+                WHERE rank > ? ORDER BY rank LIMIT ?
+                """
+            ).rows(rank, limit) { row in
+                try row.text(5).flatMap(Reason.init).map { reason in
                     Victim(
-                        rank: row[0], object: row[1], digest: Digest(blob: row[2]), size: row[3],
-                        usedAt: row[4], reason: reason)
+                        rank: row.integer(0), object: row.integer(1),
+                        digest: try row.requireDigest(2), size: row.integer(3),
+                        usedAt: row.double(4), reason: reason)
                 }
-            }
+            }.compactMap(\.self)
         }
     }
 

@@ -18,14 +18,25 @@ extension CacheIndex {
                 try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                 defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
                 let lines = try String.fetchAll(db, sql: "PRAGMA \(check)(20)")
+                var complaints = lines.filter { $0 != "ok" }
+                guard try IndexSchema.isIntact(db) else {
+                    return complaints + ["its tables are not those that larder makes"]
+                }
                 let dangling = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
-                return lines.filter { $0 != "ok" }
-                    + (dangling == 0 ? [] : ["\(dangling) resources point at no object"])
+                if dangling > 0 { complaints.append("\(dangling) resources point at no object") }
+                for (table, condition) in IndexSchema.brokenRows {
+                    let rows = try Int.fetchOne(
+                        db, sql: "SELECT count(*) FROM \(table) WHERE \(condition)")
+                    if let rows, rows > 0 {
+                        complaints.append("\(rows) \(table) have what is no digest or size")
+                    }
+                }
+                return complaints
             }
         } catch is CancellationError {
             return []
         } catch {
-            throw CacheError(index: path, error)
+            throw failure(error)
         }
     }
 

@@ -44,7 +44,7 @@ final class CacheIndex: Sendable {
         } catch let error as CacheError {
             throw error
         } catch {
-            throw CacheError(index: path, error)
+            throw directory.judged(CacheError(index: path, error))
         }
     }
 
@@ -80,7 +80,7 @@ final class CacheIndex: Sendable {
         } catch let error as CacheError {
             throw error
         } catch {
-            throw CacheError(index: path, error)
+            throw directory.judged(CacheError(index: path, error))
         }
     }
 
@@ -99,22 +99,22 @@ final class CacheIndex: Sendable {
     /// The resource of a key, and the object it points at.
     func resource(_ key: String) throws(CacheError) -> Resource? {
         try lookUp { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-                    WHERE r.key = ?
-                    """)
-            return try Row.fetchOne(statement, arguments: [key]).map(Resource.init)
+            try PreparedStatement(
+                db,
+                """
+                SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
+                WHERE r.key = ?
+                """
+            ).rows(key, as: Resource.init).first
         }
     }
 
     /// The object of a digest, if the index vouches for one.
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try lookUp { db in
-            let statement = try db.cachedStatement(
-                sql: "SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?")
-            return try Row.fetchOne(statement, arguments: [digest.blob])
-                .map { StoredObject(row: $0) }
+            try PreparedStatement(
+                db, "SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?"
+            ).rows(digest) { try StoredObject($0) }.first
         }
     }
 
@@ -124,12 +124,15 @@ final class CacheIndex: Sendable {
         var (last, comparison) = ("", ">=")
         while true {
             let page = try lookUp { db in
-                let select = try db.cachedStatement(
-                    sql: """
-                        SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-                        WHERE r.key \(comparison) ? ORDER BY r.key LIMIT \(Self.pageLimit)
-                        """)
-                return try Row.fetchAll(select, arguments: [last]).map(Resource.init)
+                let page = try PreparedStatement(
+                    db,
+                    """
+                    SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
+                    WHERE r.key \(comparison) ? ORDER BY r.key LIMIT \(Self.pageLimit)
+                    """
+                ).rows(last, as: Resource.init)
+                try Self.confirm(page.last?.key, isBehind: comparison == ">" ? last : nil)
+                return page
             }
             guard let end = page.last else { return }
             (last, comparison) = (end.key, ">")
@@ -140,17 +143,13 @@ final class CacheIndex: Sendable {
     /// Every object whose digest begins with `byte`.
     func objects(fanOut byte: UInt8) throws(CacheError) -> [StoredObject] {
         try read { db in
-            try Row.fetchAll(
+            try PreparedStatement(
                 db,
-                sql: """
-                    SELECT \(StoredObject.columns) FROM objects o
-                    WHERE o.digest >= ? AND (? IS NULL OR o.digest < ?)
-                    """,
-                arguments: [
-                    Data([byte]), byte == 255 ? nil : Data([byte + 1]),
-                    byte == 255 ? nil : Data([byte + 1]),
-                ]
-            ).map { StoredObject(row: $0) }
+                """
+                SELECT \(StoredObject.columns) FROM objects o
+                WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
+                """
+            ).rows(Data([byte]), byte == 255 ? nil : Data([byte + 1])) { try StoredObject($0) }
         }
     }
 
@@ -221,10 +220,18 @@ final class CacheIndex: Sendable {
     /// The pinned keys after `key`, in their order.
     func pins(after key: String, limit: Int) throws(CacheError) -> [String] {
         try lookUp { db in
-            let select = try db.cachedStatement(
-                sql: "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?")
-            return try String.fetchAll(select, arguments: [key, limit])
+            let page = try PreparedStatement(
+                db, "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?"
+            ).rows(key, limit) { $0.text(0) ?? "" }
+            try Self.confirm(page.last, isBehind: key)
+            return page
         }
+    }
+
+    /// A page that does not lead on would be read for ever: its index is damaged.
+    private static func confirm(_ end: String?, isBehind last: String?) throws {
+        guard let end, let last, !last.utf8.lexicographicallyPrecedes(end.utf8) else { return }
+        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "keys are out of order")
     }
 
     /// Writes a batch in one transaction: returns when it is durable.
@@ -239,7 +246,7 @@ final class CacheIndex: Sendable {
                 try body(db)
             }
         } catch {
-            throw error as? CacheError ?? CacheError(index: path, error)
+            throw error as? CacheError ?? failure(error)
         }
         try confirmPlace()
     }
@@ -269,22 +276,20 @@ final class CacheIndex: Sendable {
         try? database.close()
     }
 
+    func failure(_ error: any Error) -> CacheError {
+        directory.judged(CacheError(index: path, error))
+    }
+
     /// Reads with a single statement, which needs no transaction around it: a fifth of the time.
     private func lookUp<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
-        do { return try database.unsafeRead(body) } catch { throw CacheError(index: path, error) }
+        do { return try database.unsafeRead(body) } catch { throw failure(error) }
     }
 
     private func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
-        do { return try database.read(body) } catch { throw CacheError(index: path, error) }
+        do { return try database.read(body) } catch { throw failure(error) }
     }
 }
 
 extension Digest {
     var blob: Data { Data(bytes) }
-
-    init(blob: Data) {
-        self = Digest(bytes: blob) ?? Digest.zero
-    }
-
-    private static let zero = Digest(unchecked: (0, 0, 0, 0))
 }

@@ -2,6 +2,33 @@ import GRDB
 
 /// The index's tables, as a list of migrations: a released one is never changed.
 enum IndexSchema {
+    /// Whether the tables are those that the migrations which have been applied make. A single flipped bit
+    /// may rename a column, which SQLite's own checks do not mind.
+    static func isIntact(_ db: Database) throws -> Bool {
+        let applied = try migrator.appliedIdentifiers(db)
+        guard let last = migrator.migrations.last(where: applied.contains) else { return false }
+        let fresh = try DatabaseQueue()
+        try migrator.migrate(fresh, upTo: last)
+        return try fresh.read(statements) == statements(of: db)
+    }
+
+    /// The statements that made everything in it, each with what SQLite knows it by.
+    private static func statements(of db: Database) throws -> [Row] {
+        try Row.fetchAll(
+            db,
+            sql: """
+                SELECT type, name, tbl_name, sql FROM sqlite_master
+                WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name
+                """)
+    }
+
+    /// The rows that break a rule of their tables, as a condition for each table. SQLite's own check passes
+    /// over such rules on a connection that only reads.
+    static let brokenRows = [
+        "objects": "length(digest) IS NOT 32 OR size < 0",
+        "resources": "variant IS NOT NULL AND length(variant) IS NOT 32",
+    ]
+
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("1: objects and resources") { db in

@@ -49,6 +49,17 @@ package struct PreparedStatement {
         }
     }
 
+    /// Its rows with these values.
+    package func rows<Value>(
+        _ values: any SQLiteValue..., as value: (PreparedStatement) throws -> Value
+    ) throws -> [Value] {
+        try bind(values)
+        defer { reset() }
+        var rows: [Value] = []
+        while try step() { rows.append(try value(self)) }
+        return rows
+    }
+
     /// Lets go of what is locked for the rows that were not read.
     package func reset() { sqlite3_reset(raw) }
 
@@ -71,6 +82,11 @@ package struct PreparedStatement {
     /// A column as an integer; NULL is 0.
     package func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(raw, column) }
 
+    /// A column as an integer; nil where it is NULL.
+    package func optionalInteger(_ column: CInt) -> Int64? {
+        isNull(column) ? nil : integer(column)
+    }
+
     /// A column as a truth value; NULL is false.
     package func bool(_ column: CInt) -> Bool { sqlite3_column_int(raw, column) != 0 }
 
@@ -83,6 +99,15 @@ package struct PreparedStatement {
         let count = Int(sqlite3_column_bytes(raw, column))
         return String(
             decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+    }
+
+    /// A column that must be a digest.
+    ///
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where it is none.
+    package func requireDigest(_ column: CInt) throws -> Digest {
+        if let digest = digest(column) { return digest }
+        throw DatabaseError(
+            resultCode: .SQLITE_CORRUPT, message: "a row has no digest", sql: statement.sql)
     }
 
     /// A column as a digest; nil where it is none.

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 
 /// A URL, the object it last resolved to, and how to ask for it again.
 public struct Resource: Sendable {
@@ -41,23 +40,22 @@ public struct Resource: Sendable {
         o.width, o.height, o.stored_at, o.used_at
         """
 
-    init(row: Row) {
+    init(_ row: PreparedStatement) throws {
         var validators = Validators()
-        validators.etag = row[2]
-        validators.lastModified = row[3]
-        validators.date = row[4]
-        validators.age = row[5]
-        validators.cacheControl = row[6]
-        validators.expires = row[7]
-        validators.vary = row[10]
+        validators.etag = row.text(2)
+        validators.lastModified = row.text(3)
+        validators.date = row.text(4)
+        validators.age = row.isNull(5) ? nil : row.double(5)
+        validators.cacheControl = row.text(6)
+        validators.expires = row.text(7)
+        validators.vary = row.text(10)
         self.validators = validators
-        key = row[0]
-        let url: String = row[1] ?? row[0]
-        self.url = url
-        responseURL = row[12] ?? url
-        receivedAt = Date(timeIntervalSince1970: row[8])
-        freshUntil = Date(timeIntervalSince1970: row[9])
-        variant = (row[11] as Data?).map(Digest.init(blob:))
-        object = StoredObject(row: row, startingAt: 13)
+        key = row.text(0) ?? ""
+        url = row.text(1) ?? key
+        responseURL = row.text(12) ?? url
+        receivedAt = Date(timeIntervalSince1970: row.double(8))
+        freshUntil = Date(timeIntervalSince1970: row.double(9))
+        variant = row.isNull(11) ? nil : try row.requireDigest(11)
+        object = try StoredObject(row, startingAt: 13)
     }
 }

@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 
 /// Bytes in the cache, named by their digest, and what is known of them.
 public struct StoredObject: Sendable {
@@ -21,30 +20,18 @@ public struct StoredObject: Sendable {
     /// The path of the object's file beneath the cache root.
     public var path: String { CacheLayout.path(digest) }
 
-    /// The columns that ``init(row:startingAt:)`` reads, of `objects o`.
+    /// The columns that ``init(_:startingAt:)`` reads, of `objects o`.
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
-    /// Nil where the columns are NULL.
-    package init?(_ row: PreparedStatement, startingAt first: CInt) {
-        guard let digest = row.digest(first) else { return nil }
-        self.digest = digest
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where there is no digest: the schema forbids that.
+    package init(_ row: PreparedStatement, startingAt first: CInt = 0) throws {
+        digest = try row.requireDigest(first)
         size = row.integer(first + 1)
         mediaType = row.text(first + 2)
-        width = row.isNull(first + 3) ? nil : Int(row.integer(first + 3))
-        height = row.isNull(first + 4) ? nil : Int(row.integer(first + 4))
+        width = row.optionalInteger(first + 3).map(Int.init)
+        height = row.optionalInteger(first + 4).map(Int.init)
         storedAt = Date(timeIntervalSince1970: row.double(first + 5))
         usedAt = Date(timeIntervalSince1970: row.double(first + 6))
-    }
-
-    package init(row: Row, startingAt first: Int = 0) {
-        // The schema's CHECK keeps every digest at 32 bytes.
-        digest = Digest(blob: row[first])
-        size = row[first + 1]
-        mediaType = row[first + 2]
-        width = row[first + 3]
-        height = row[first + 4]
-        storedAt = Date(timeIntervalSince1970: row[first + 5])
-        usedAt = Date(timeIntervalSince1970: row[first + 6])
     }
 }

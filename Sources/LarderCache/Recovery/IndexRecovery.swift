@@ -119,14 +119,16 @@ struct IndexRecovery {
                         .index, subject: "\(directory.path)/\(name)",
                         message: "was written by a newer version of larder; use that version")
                 }
-                // Without its tables it says nothing.
-                guard try !old.read(IndexSchema.migrator.appliedIdentifiers).isEmpty else {
-                    continue
-                }
+                // Without its tables, or with others, it says nothing.
+                let isIntact = try old.read(IndexSchema.isIntact)
                 let complaints = try old.read(unless: isCancelled) {
-                    try String.fetchAll($0, sql: "PRAGMA quick_check(1)")
+                    try String.fetchAll($0, sql: "PRAGMA quick_check(100)")
                 }
-                guard complaints == ["ok"] else {
+                // Rows that break a rule are left out one by one.
+                guard
+                    isIntact,
+                    complaints.allSatisfy({ $0 == "ok" || $0.hasPrefix("CHECK constraint failed") })
+                else {
                     if source == .index { stop = try? CommitStop(at: "\(directory.path)/\(name)") }
                     continue
                 }
@@ -140,8 +142,12 @@ struct IndexRecovery {
                 try old.backup(to: database, pagesPerStep: 1_000) { _ in
                     if isCancelled() { throw CancellationError() }
                 }
-                try database.writeWithoutTransaction {
-                    try $0.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON")
+                try database.writeWithoutTransaction { db in
+                    try db.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON")
+                    for (table, condition) in IndexSchema.brokenRows {
+                        // One of an older version may not have the column yet.
+                        try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
+                    }
                 }
                 return source
             } catch let error as DatabaseError {
@@ -166,7 +172,8 @@ struct IndexRecovery {
             try db.inTransaction {
                 let insert = try db.makeStatement(
                     sql: """
-                        INSERT INTO objects (digest, size, stored_at) VALUES (?, ?, ?)
+                        INSERT INTO objects (digest, size, stored_at, used_at)
+                        VALUES (?1, ?2, ?3, ?3)
                         ON CONFLICT (digest) DO UPDATE SET size = excluded.size
                         """)
                 let mark = try db.makeStatement(sql: "INSERT INTO temp.whole VALUES (?)")

@@ -64,11 +64,12 @@ struct CacheSnapshot {
         var left: [Digest] = []
         try database.read { db in
             var fanOut: (name: String, directory: FileDescriptor)?
-            let rows = try Row.fetchCursor(
-                db, sql: "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
-            while let row = try rows.next() {
+            let rows = try PreparedStatement(
+                db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
+            defer { rows.reset() }
+            while try rows.step() {
                 if isCancelled() { throw CancellationError() }
-                let object = StoredObject(row: row)
+                let object = try StoredObject(rows)
                 let name = CacheLayout.fanOut(object.digest)
                 if fanOut?.name != name {
                     if let old = fanOut?.directory { try Durability.add(old) }

@@ -21,7 +21,7 @@ package struct DroppedResource: Sendable {
     init(_ row: Row, finding: Int) {
         key = row[0]
         url = row[1] ?? row[0]
-        digest = (row[2] as Data?).map(Digest.init(blob:))
+        digest = (row[2] as Data?).flatMap { Digest(bytes: $0) }
         isAnyContent = digest != nil && row[3] == nil
         isUnstorable = CacheControl(row[4]).isNoStore
         self.finding = finding

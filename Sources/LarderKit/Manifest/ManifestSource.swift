@@ -29,6 +29,17 @@ public enum ManifestSource: Sendable {
         }
     }
 
+    /// Whether it gives the same again when it is opened a second time. A path may be a pipe's.
+    var canBeReadAgain: Bool {
+        switch self {
+        case .file(let path):
+            var status = stat()
+            return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+        case .bytes, .remote: return true
+        case .standardInput, .descriptor: return false
+        }
+    }
+
     /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`.
     func open() throws -> ByteInput {
         switch self {

@@ -103,7 +103,9 @@ final class Plan: Sendable {
             let followers = try PreparedStatement(
                 db,
                 Self.selectEntry + " WHERE e.fetch = ? AND e.is_duplicate = 1 ORDER BY e.id")
-            return try fetches.map { try rows(of: leader, $0) + rows(of: followers, $0) }
+            return try fetches.map {
+                try leader.rows($0, as: entry) + followers.rows($0, as: entry)
+            }
         }
     }
 
@@ -184,10 +186,9 @@ final class Plan: Sendable {
         while true {
             // A page is read whole before it is handed out: the database is free meanwhile.
             let page = try database.unsafeRead { db in
-                try rows(
-                    of: PreparedStatement(
-                        db, select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"),
-                    last)
+                try PreparedStatement(
+                    db, select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
+                ).rows(last, as: entry)
             }
             guard let end = page.last?.id else { return }
             last = end
@@ -210,22 +211,12 @@ final class Plan: Sendable {
         """
     }
 
-    private func rows(
-        of statement: PreparedStatement, _ argument: Int64
-    ) throws -> [PlannedEntry] {
-        try statement.bind([argument])
-        defer { statement.reset() }
-        var entries: [PlannedEntry] = []
-        while try statement.step() { entries.append(entry(statement)) }
-        return entries
-    }
-
-    private func entry(_ row: PreparedStatement) -> PlannedEntry {
+    private func entry(_ row: PreparedStatement) throws -> PlannedEntry {
         let url = row.text(11) ?? row.text(10)
-        let status = row.isNull(13) ? nil : PlanStatus(rawValue: Int(row.integer(13)))
+        let status = row.optionalInteger(13).flatMap { PlanStatus(rawValue: Int($0)) }
         let lastFailure = row.text(14).map {
             PastFailure(
-                code: $0, status: row.isNull(15) ? nil : Int(row.integer(15)),
+                code: $0, status: row.optionalInteger(15).map(Int.init),
                 failedAt: Date(timeIntervalSince1970: row.double(16)), count: Int(row.integer(17)))
         }
         return PlannedEntry(
@@ -233,10 +224,10 @@ final class Plan: Sendable {
             name: row.text(3) ?? "", url: row.bool(18) ? url?.showingMask : url, status: status,
             isDuplicate: row.bool(9), priority: Int(row.integer(12)),
             error: problem(row, status, lastFailure), lastFailure: lastFailure,
-            object: row.columnCount > 19 ? StoredObject(row, startingAt: 19) : nil,
-            id: row.integer(0), fetch: row.isNull(4) ? nil : row.integer(4),
-            expectation: Expectation(
-                digest: row.digest(5), size: row.isNull(6) ? nil : row.integer(6)))
+            object: row.columnCount > 19 && !row.isNull(19)
+                ? try StoredObject(row, startingAt: 19) : nil,
+            id: row.integer(0), fetch: row.optionalInteger(4),
+            expectation: Expectation(digest: row.digest(5), size: row.optionalInteger(6)))
     }
 
     private func problem(

@@ -53,22 +53,32 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs over it; leaves word of an index that turns out to be damaged, so that
-    /// the next run rebuilds it.
+    /// Opens the cache and runs over it. Leaves word of an index that turns out to be damaged, so that
+    /// whoever opens it next rebuilds it: this run itself where it is still planning.
+    ///
+    /// - Parameter isLastTry: whether the index was rebuilt by this run already.
     private func open(
-        _ manifests: [ManifestSource], _ channel: EventChannel
+        _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
         guard let cache = try openCache() else { return .interrupted }
         defer { cache.close() }
         if let recovery = cache.recovery { channel.send([.recovered(recovery)]) }
+        var isPlanned = false
         do {
-            var report = try Plan.translatingErrors { try run(manifests, cache, channel) }
+            var report = try Plan.translatingErrors {
+                try run(manifests, cache, channel, &isPlanned)
+            }
             if let failure = report.failure, failure.code == .damaged {
                 report.failure = cache.noteDamage(failure)
             }
             return report
         } catch let error as CacheError where error.code == .damaged {
-            throw cache.noteDamage(error)
+            let error = cache.noteDamage(error)
+            guard error.code == .damaged, !isPlanned, !isLastTry,
+                manifests.allSatisfy(\.canBeReadAgain)
+            else { throw error }
+            cache.close()
+            return try open(manifests, channel, isLastTry: true)
         }
     }
 
@@ -86,7 +96,8 @@ public final class Prefetcher: Sendable {
     }
 
     private func run(
-        _ manifests: [ManifestSource], _ cache: Cache, _ channel: EventChannel
+        _ manifests: [ManifestSource], _ cache: Cache, _ channel: EventChannel,
+        _ isPlanned: inout Bool
     ) throws -> Report {
         let start = ContinuousClock.now
         let store = try cache.store()
@@ -103,6 +114,7 @@ public final class Prefetcher: Sendable {
         } catch is CancellationError {
             return .interrupted
         }
+        isPlanned = true
         channel.send([.planned(plan.summary)])
         let reporter = Reporter(plan: plan, channel: channel)
         try reporter.reportSettled()

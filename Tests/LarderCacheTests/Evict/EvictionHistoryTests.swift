@@ -200,7 +200,10 @@ private struct EvictionHistory {
         var rows: [Digest: Instants] = [:]
         try scene.cache.requireWritable().write { db in
             let all = try Row.fetchAll(db, sql: "SELECT digest, used_at, stored_at FROM objects")
-            for row in all { rows[Digest(blob: row[0])] = Instants(used: row[1], stored: row[2]) }
+            for row in all {
+                let digest = try #require(Digest(bytes: row[0] as Data))
+                rows[digest] = Instants(used: row[1], stored: row[2])
+            }
         }
         return rows
     }

@@ -62,6 +62,95 @@ import Testing
         }
     }
 
+    /// Replaces a text wherever the file has it by one of the same length.
+    private func replace(_ text: String, by other: String, in path: String) throws {
+        var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+        var found = 0
+        for start in 0...(bytes.count - text.utf8.count)
+        where bytes[start...].starts(with: text.utf8) {
+            bytes.replaceSubrange(start..<(start + text.utf8.count), with: other.utf8)
+            found += 1
+        }
+        try #require(found > 0 && text.utf8.count == other.utf8.count)
+        try Tree.put(bytes, at: path)
+    }
+
+    /// SQLite's own check finds nothing amiss in such a file.
+    @Test func aColumnOfAnotherNameIsDamage() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            try replace(
+                "cache_control TEXT", by: "cache_contrml TEXT", in: directory.path("index.sqlite"))
+            let findings = try Cache.openDamaged(at: directory.path).verify().findings
+            #expect(findings.map(\.kind) == [.index])
+            let report = try Cache.reindex(at: directory.path)
+            #expect(report.source == .snapshot)
+            #expect(try read(Cache.open(at: directory.path)) == Self.contents)
+        }
+    }
+
+    @Test func keysOutOfOrderEndAListing() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            // The last of all becomes smaller than all others.
+            try replace(
+                "http://a.example/9", by: "http://a.example/!", in: directory.path("index.sqlite"))
+            let cache = try Cache.open(at: directory.path)
+            var seen = 0
+            let error = #expect(throws: CacheError.self) {
+                try cache.forEachResource { _ in
+                    seen += 1
+                    if seen > 1_000 { throw CancellationError() }
+                }
+            }
+            #expect(error?.code == .damaged)
+            #expect(try !cache.verify().isClean)
+        }
+    }
+
+    @Test func oneBrokenRowCostsItsOwnURLAlone() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            let database = try DatabaseQueue(path: directory.path("index.sqlite"))
+            try database.writeWithoutTransaction { db in
+                try db.execute(
+                    sql: """
+                        PRAGMA ignore_check_constraints = ON;
+                        UPDATE objects SET digest = x'abcd' WHERE id = 3
+                        """)
+            }
+            try database.close()
+            do {
+                let cache = try Cache.open(at: directory.path)
+                #expect(try cache.verify().count(.index) == 1)
+                let error = #expect(throws: CacheError.self) { try cache.forEachResource { _ in } }
+                #expect(error?.code == .damaged)
+                cache.close()
+            }
+
+            let report = try Cache.reindex(at: directory.path)
+            #expect(report.source == .index)
+            #expect((report.objects, report.resources) == (20, 19))
+            let mended = try Cache.open(at: directory.path)
+            #expect(try mended.verify().findings.isEmpty)
+            #expect(try read(mended).count == 19)
+        }
+    }
+
+    /// Since 1970 it would be the first to be evicted.
+    @Test func whatIsAdoptedCountsAsUsedWhenItWasStored() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            for name in ["index.sqlite", "index.snapshot.sqlite"] {
+                try FileManager.default.removeItem(atPath: directory.path(name))
+            }
+            _ = try Cache.reindex(at: directory.path)
+            let totals = try Cache.open(at: directory.path).status().totals
+            #expect(totals.oldestUse == totals.oldest)
+            #expect(try #require(totals.oldest).timeIntervalSinceNow > -3600)
+        }
+    }
+
     /// Cut off to nothing it is no sound index without rows.
     @Test(arguments: [true, false])
     func anIndexThatIsGoneIsRebuiltFromTheSnapshot(isEmptied: Bool) throws {
