@@ -26,6 +26,9 @@ let package = Package(
         .systemLibrary(
             name: "CXML2", pkgConfig: "libxml-2.0",
             providers: [.apt(["libxml2-dev"]), .brew(["libxml2"])]),
+        .systemLibrary(
+            name: "CZlib", pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         // What Swift's Glibc module leaves out.
         .systemLibrary(name: "CLarderSystem"),
 
@@ -44,7 +47,7 @@ let package = Package(
         .target(
             name: "LarderKit",
             dependencies: [
-                "CXML2", "LarderCache", "LarderTransfer",
+                "CXML2", "CZlib", "LarderCache", "LarderTransfer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HeapModule", package: "swift-collections"),

@@ -50,7 +50,7 @@ enum ExitStatus: Int32 {
         } else if let failure = report.failure {
             self.init(failure.code)
         } else {
-            let isDone = allowance.covers(report.count(.failed), of: report.entries)
+            let isDone = allowance.covers(report.count(.failed), of: report.icons)
             self = isDone ? .done : .someFailed
         }
     }

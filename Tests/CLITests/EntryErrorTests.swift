@@ -20,8 +20,8 @@ import Testing
             entry: ["icon": "file:///etc/passwd"], code: "unsupported-scheme",
             reason: "only http and https are fetched"),
         Case(
-            entry: ["icon": "data:image/png;base64,AA=="], code: "unsupported-scheme",
-            reason: "'data'"),
+            entry: ["icon": "ipfs://Qm1/icon.png"], code: "unsupported-scheme",
+            reason: "'ipfs'"),
         Case(entry: ["icon": "http://[::1/icon.png"], code: "unparsable-url", reason: "not a URL"),
         Case(entry: ["icon": "icons/a.png"], code: "relative-url", reason: "no base URL"),
         Case(entry: ["icon": 42], code: "icon-not-a-string", reason: "an integer, not a string"),

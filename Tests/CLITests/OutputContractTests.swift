@@ -71,6 +71,18 @@ import Testing
             try compare(lines.compactMap { $0["error"]?.object }, with: "Errors")
             try compare(
                 lines.compactMap { $0["last_failure"]?.object }, with: "Past failures")
+            let index = try larder.write(
+                #"{"repo":{"address":"https://a.example"},"apps":[{"packageName":"a","icon":"a"}]}"#
+                    .utf8, to: "index.json")
+            let empty = try larder.manifest([], name: "empty.json")
+            let explained = try JSONValue.lines(
+                larder.run("plan", index, empty, "--json", "--explain").standardOutputBytes
+                    + larder.run(
+                        "plan", more, "--json", "--explain", "--priority-key", "rank",
+                        "--integrity-key", "hash"
+                    ).standardOutputBytes)
+            try compare(
+                explained.filter { $0["shape"] != nil }, with: "Lines of plan --explain --json")
             let statuses = Set(lines.compactMap { $0["status"]?.string })
             #expect(statuses == Set(try document.table("plan --json", "status").words))
         }

@@ -38,7 +38,8 @@ import Testing
             #expect(
                 finished.standardOutput.hasSuffix(
                     #"{"entries":7,"urls":4,"cached":1,"stale":1,"missing":2,"skipped":1,"failed":1,"#
-                        + #""remembered":0,"left_alone":0}"# + "\n"), "\(finished)")
+                        + #""remembered":0,"left_alone":0,"icons":7,"insecure":5,"unsupported":1}"#
+                        + "\n"), "\(finished)")
             #expect(larder.origin.count() == 0)
         }
     }
@@ -49,7 +50,7 @@ import Testing
             let finished = try larder.run("plan", manifest, "--quiet")
             #expect(
                 finished.standardOutput
-                    == "3 entries; 3 URLs: cached 0, stale 0, missing 3\n")
+                    == "3 entries (plain http 3); 3 URLs: cached 0, stale 0, missing 3\n")
         }
     }
 

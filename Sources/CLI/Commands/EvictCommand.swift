@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderCache
 import LarderKit
-import LarderTransfer
 
 struct EvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -15,6 +14,7 @@ struct EvictCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
     @Option(
@@ -51,9 +51,6 @@ struct EvictCommand: AsyncParsableCommand {
             "Remove what this manifest does not name; given more than once, what none of them names.",
             valueName: "manifest"))
     var only: [String] = []
-
-    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
-    var baseURL: String?
 
     @Option(
         help: ArgumentHelp(
@@ -106,7 +103,7 @@ struct EvictCommand: AsyncParsableCommand {
 
     private var policy: EvictionPolicy {
         get throws {
-            let base = try HTTPURL.base(baseURL)
+            let rules = try reading.rules
             var policy = EvictionPolicy()
             policy.maximumBytes = maxSize?.bytes
             policy.maximumObjects = maxCount
@@ -114,10 +111,10 @@ struct EvictCommand: AsyncParsableCommand {
             policy.minimumFree = minFree?.bytes
             policy.age = by
             if !keep.isEmpty {
-                policy.keep = try LocalManifests(keep, baseURL: base).forEachKey
+                policy.keep = try LocalManifests(keep, rules: rules).forEachKey
             }
             if !only.isEmpty {
-                policy.only = try LocalManifests(only, baseURL: base).forEachKeyOfAll
+                policy.only = try LocalManifests(only, rules: rules).forEachKeyOfAll
             }
             policy.grace = grace.duration / .seconds(1)
             policy.isDryRun = dryRun

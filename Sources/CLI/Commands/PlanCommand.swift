@@ -19,25 +19,36 @@ struct PlanCommand: AsyncParsableCommand {
     @Flag(help: "Print one JSON line for each entry, and the counts as the last.")
     var json = false
 
+    @Flag(
+        help: "Say of each manifest which shape it was recognised by, and which paths were used.")
+    var explain = false
+
     @Flag(name: .shortAndLong, help: "Print only the counts.")
     var quiet = false
 
     func run() async throws {
         try await ExitStatus.of {
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.baseURL = try manifest.base
+            configuration.manifestRules = try manifest.rules
             configuration.acceptsAnyContent = manifest.anyContent
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
             try network.apply(to: &configuration)
             let planner = Planner(
-                cache: try cache.open(), baseURL: configuration.baseURL,
+                cache: try cache.open(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders)
-            let summary = try planner.plan(try manifest.sources(configuration)) { entry in
+            let sources = try manifest.sources(configuration)
+            let summary = try planner.plan(sources) { entry in
                 if !quiet { print(json ? entry.json : entry.text) }
             }
+            if explain {
+                for (source, read) in zip(sources, summary.manifests) {
+                    print(json ? read.json(of: source) : read.text(of: source))
+                }
+            }
             print(json ? summary.json : summary.text)
+            if !json, !quiet { summary.unsupportedText.forEach { print($0) } }
             if summary.failed > 0 { try ExitStatus.someFailed.exit() }
         }
     }

@@ -46,7 +46,7 @@ struct PrefetchCommand: AsyncParsableCommand {
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.lockWait = run.wait
-            configuration.baseURL = try manifest.base
+            configuration.manifestRules = try manifest.rules
             configuration.acceptsAnyContent = manifest.anyContent
             configuration.storesUnstorable = storeAnyway
             revalidation.apply(to: &configuration.policy)
@@ -59,6 +59,8 @@ struct PrefetchCommand: AsyncParsableCommand {
             // With --quiet all that is wrong is said in one line, at the end.
             var notes: [String] = []
             var firstFailure: String?
+            var unsupported = UnsupportedSchemes()
+            var schemes: [String] = []
             for try await event in prefetcher.prefetch(
                 try manifest.sources(configuration))
             {
@@ -74,11 +76,13 @@ struct PrefetchCommand: AsyncParsableCommand {
                     run.interrupts.ask("giving what is in flight 2 s to finish") {
                         prefetcher.cancel()
                     }
+                    schemes = summary.unsupportedText
                     line.show("0/\(summary.missing + summary.stale)")
                 case .entry(let result):
                     file?.add(result)
                     guard let complaint = result.complaint else { continue }
                     firstFailure = firstFailure ?? complaint
+                    guard unsupported.isNew(result) else { continue }
                     if !quiet {
                         line.clear()
                         Console.complain(complaint)
@@ -90,7 +94,11 @@ struct PrefetchCommand: AsyncParsableCommand {
                     file?.flush()
                     line.clear()
                     run.note(report.counts)
-                    if json { print(report.json) } else if !quiet { print(report.text) }
+                    if json {
+                        print(report.json)
+                    } else if !quiet {
+                        print(([report.text] + schemes).joined(separator: "\n"))
+                    }
                     if let failure = file?.failure, !report.isInterrupted { throw failure }
                     if let complaint = complaint(report, firstFailure) { notes.append(complaint) }
                     if !notes.isEmpty { Console.complain(notes.joined(separator: "; ")) }
@@ -109,7 +117,7 @@ struct PrefetchCommand: AsyncParsableCommand {
         if quiet, let failure = report.failure { return "\(failure)" }
         let failed = report.count(.failed)
         guard !report.isInterrupted, report.failure == nil,
-            !maxFailures.covers(failed, of: report.entries), quiet || maxFailures != .none
+            !maxFailures.covers(failed, of: report.icons), quiet || maxFailures != .none
         else { return nil }
         var text = "\(failed) of \(report.entries) entries failed"
         if maxFailures != .none { text += ", more than --max-failures \(maxFailures) allows" }

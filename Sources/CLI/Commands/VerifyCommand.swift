@@ -17,6 +17,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup(title: "Which part") var part: VerifyOptionGroup
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup var network: NetworkOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
@@ -35,7 +36,7 @@ struct VerifyCommand: AsyncParsableCommand {
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .verify) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.lockWait = run.wait
-            configuration.baseURL = try part.base
+            configuration.manifestRules = try reading.rules
             try network.apply(to: &configuration)
             let verification = CacheVerification(configuration)
             let cache = try cache.openDamaged(wait: run.wait)

@@ -2,8 +2,8 @@ import ArgumentParser
 import LarderTransfer
 
 extension HTTPURL {
-    /// What `--base-url` names; nil where it was not given.
-    static func base(_ text: String?) throws -> HTTPURL? {
+    /// What `--base-url`, or another option, names; nil where it was not given.
+    static func base(_ text: String?, option: String = "--base-url") throws -> HTTPURL? {
         guard let text else { return nil }
         do {
             return try HTTPURL(text)
@@ -14,7 +14,7 @@ extension HTTPURL {
                 case .relativeWithoutBase: "it has no scheme"
                 case .malformed(let reason): reason
                 }
-            throw ValidationError("--base-url is not an absolute http or https URL: \(reason).")
+            throw ValidationError("\(option) is not an absolute http or https URL: \(reason).")
         }
     }
 }

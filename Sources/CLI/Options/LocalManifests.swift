@@ -1,16 +1,15 @@
 import ArgumentParser
 import Foundation
 import LarderKit
-import LarderTransfer
 
 /// Manifests that name resources and of which nothing is fetched: files, or standard input.
 struct LocalManifests {
     private let sources: [ManifestSource]
-    private let baseURL: HTTPURL?
+    private let rules: ManifestRules
 
     /// - Throws: `ValidationError` where one is a URL.
-    init(_ names: [String], baseURL: HTTPURL?) throws {
-        self.baseURL = baseURL
+    init(_ names: [String], rules: ManifestRules) throws {
+        self.rules = rules
         sources = try names.map { name in
             guard !Self.isURL(name) else {
                 throw ValidationError("'\(name)' is a URL: the manifest must be a file here.")
@@ -21,12 +20,13 @@ struct LocalManifests {
 
     /// Hands over the keys of their entries.
     func forEachKey(_ body: (String) throws -> Void) throws {
-        try ManifestKeys(sources, baseURL: baseURL).forEach(body)
+        try ManifestKeys(sources, rules: rules).forEach(body)
     }
 
     /// The same, where one entry that cannot be used is an error.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
-        try ManifestKeys(sources, baseURL: baseURL, mustBeUsable: true).forEach(body)
+        try ManifestKeys(sources, rules: rules, mustBeUsable: true)
+            .forEach(body)
     }
 
     static func isURL(_ text: String) -> Bool {

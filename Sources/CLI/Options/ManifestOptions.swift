@@ -6,12 +6,11 @@ import LarderTransfer
 struct ManifestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "XML or binary plist, JSON or JSON Lines: a file, an http or https URL, or - for standard input.",
+            "XML or binary plist, JSON, JSON Lines or a list of URLs, each also in gzip: a file, an http or https URL, or - for standard input.",
             valueName: "manifest"))
     var manifests: [String]
 
-    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
-    var baseURL: String?
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
 
     @Flag(help: "Accept bodies that are no images.")
     var anyContent = false
@@ -60,8 +59,9 @@ struct ManifestOptions: ParsableArguments {
         guard maxManifestSize.bytes > 0 else {
             throw ValidationError("--max-manifest-size must be at least 1.")
         }
-        _ = try (base, manifests.map(Self.url))
+        _ = try manifests.map(Self.url)
     }
 
-    var base: HTTPURL? { get throws { try HTTPURL.base(baseURL) } }
+    /// How the manifests are read.
+    var rules: ManifestRules { get throws { try reading.rules } }
 }

@@ -9,14 +9,12 @@ struct PinSubjects: ParsableArguments {
             valueName: "url|manifest"))
     var subjects: [String] = []
 
-    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
-    var baseURL: String?
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
 
     func validate() throws {
         if subjects.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")
         }
-        _ = try HTTPURL.base(baseURL)
     }
 
     /// Hands over the keys of all subjects.
@@ -26,7 +24,7 @@ struct PinSubjects: ParsableArguments {
 
     func forEachKey(of subject: String, _ body: (String) throws -> Void) throws {
         guard LocalManifests.isURL(subject) else {
-            let manifest = try LocalManifests([subject], baseURL: try HTTPURL.base(baseURL))
+            let manifest = try LocalManifests([subject], rules: try reading.rules)
             return try manifest.forEachKey(body)
         }
         guard let url = try? HTTPURL(subject) else {

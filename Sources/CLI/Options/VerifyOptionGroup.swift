@@ -1,7 +1,6 @@
 import ArgumentParser
 import LarderCache
 import LarderKit
-import LarderTransfer
 
 /// What is verified, how thoroughly and for how long.
 struct VerifyOptionGroup: ParsableArguments {
@@ -32,9 +31,6 @@ struct VerifyOptionGroup: ParsableArguments {
             """, valueName: "manifest"))
     var manifests: [String] = []
 
-    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
-    var baseURL: String?
-
     @Flag(help: "Compare sizes, and read no bytes.")
     var quick = false
 
@@ -52,11 +48,6 @@ struct VerifyOptionGroup: ParsableArguments {
         if manifests.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")
         }
-        _ = try base
-    }
-
-    var base: HTTPURL? {
-        get throws { try HTTPURL.base(baseURL) }
     }
 
     var options: VerifyOptions {

@@ -2,100 +2,120 @@ import Foundation
 import LarderCache
 import LarderTransfer
 
-/// Gives the keys of an element their meaning.
+/// Gives the members of an element their meaning, as its shape has it.
 struct EntryDecoder {
-    /// The keys that have one.
+    /// The members that have one in the plain form.
     static let keys: Set = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
 
-    let baseURL: HTTPURL?
+    let shape: ManifestShape
+    let urls: IconURLs
+    let selection: IconSelection
 
-    /// The element's name, where it can be read, and what the element is.
-    func decode(_ element: ManifestValue) -> (name: String?, result: ManifestItem.Result) {
-        guard case .dictionary(let members) = element else {
+    /// The element's name, where it can be read, and what each of its icons is; never none.
+    func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
+        let element: ManifestValue
+        switch entry.content {
+        case .success(let value): element = value
+        case .failure(let error): return (nil, [.failed(error)])
+        }
+        let members: [ManifestValue.Member]
+        if case .dictionary(let own) = element {
+            members = own
+        } else if shape.icons.contains(where: \.path.segments.isEmpty) {
+            // The element is the icon.
+            members = []
+        } else {
             let reason = "\(element.kind) where a dictionary is due"
-            return (nil, .failed(EntryError(code: .notADictionary, message: reason)))
+            return (nil, [.failed(EntryError(code: .notADictionary, message: reason))])
         }
-        var fields = Fields()
-        for member in members { fields.take(member) }
+        let name = name(of: element) ?? entry.key
+        let found = icons(of: element)
+        guard !found.isEmpty else { return (name, [.skipped("no icon")]) }
         do throws(EntryError) {
-            guard let icon = try icon(fields.icon) else {
-                return (fields.name, .skipped("no icon"))
-            }
-            let entry = Entry(
-                name: fields.name ?? "", icon: icon, priority: try priority(fields.priority),
-                expectedDigest: try digest(integrity: fields.integrity, sha256: fields.sha256),
-                expectedSize: try size(fields.size), key: try key(fields.key))
-            return (fields.name, .entry(entry))
+            let common = Common(
+                name: name ?? "", members: members,
+                priority: try priority(value(at: shape.priority, in: element)),
+                integrity: value(at: shape.integrity, in: element),
+                // One identity cannot stand for several icons.
+                key: found.count == 1 ? try key(value(at: shape.key, in: element)) : nil)
+            return (name, found.map { result(of: $0, common) })
         } catch {
-            return (fields.name, .failed(error))
+            return (name, [.failed(error)])
         }
     }
 
-    /// The members with a meaning; null is as good as absent, and the last of several counts.
-    private struct Fields {
-        var name: String?
-        var icon = ManifestValue.null
-        var priority = ManifestValue.null
-        var integrity = ManifestValue.null
-        var sha256 = ManifestValue.null
-        var size = ManifestValue.null
-        var key = ManifestValue.null
+    /// What the icons of an entry have in common.
+    private struct Common {
+        let name: String
+        let members: [ManifestValue.Member]
+        let priority: Int
+        let integrity: ManifestValue
+        let key: String?
+    }
 
-        mutating func take(_ member: ManifestValue.Member) {
-            switch member.key {
-            // A name is only shown: a number will do, and what is no text does no harm.
-            case "name":
-                switch member.value {
-                case .string(let text): name = text
-                case .integer(let number): name = String(number)
-                default: name = nil
-                }
-            case "icon": icon = member.value
-            case "priority": priority = member.value
-            case "integrity": integrity = member.value
-            case "sha256": sha256 = member.value
-            case "size": size = member.value
-            case "key": key = member.value
-            default: break
+    private func result(of icon: Icon, _ entry: Common) -> ManifestItem.Result {
+        do throws(EntryError) {
+            let beside = shape.hasDigests ? icon.match.container : []
+            let target = try urls.target(icon.match, at: icon.place, of: entry.members)
+            let named = entry.integrity == .null ? beside["integrity"] ?? .null : entry.integrity
+            let expectedDigest = try digest(integrity: named, sha256: beside["sha256"] ?? .null)
+            let expectedSize = try size(beside["size"] ?? .null)
+            switch target {
+            case .remote(let url):
+                return .entry(
+                    Entry(
+                        name: entry.name, icon: url, priority: entry.priority,
+                        expectedDigest: expectedDigest, expectedSize: expectedSize,
+                        key: entry.key))
+            case .inline(let bytes):
+                return .inline(
+                    InlineEntry(
+                        name: entry.name, bytes: bytes, priority: entry.priority,
+                        expectedDigest: expectedDigest, expectedSize: expectedSize,
+                        key: entry.key))
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func value(at path: ManifestPath?, in element: ManifestValue) -> ManifestValue {
+        path?.first(in: element) ?? .null
+    }
+
+    /// A name is only shown: a number will do, and what is no text does no harm.
+    private func name(of element: ManifestValue) -> String? {
+        for path in shape.names {
+            switch path.first(in: element) {
+            case .string(let text)?: return text
+            case .integer(let number)?: return String(number)
+            default: continue
             }
         }
+        return nil
     }
 
-    /// Nil if there is no icon: no key, null, or a blank string.
-    private func icon(_ value: ManifestValue) throws(EntryError) -> HTTPURL? {
-        guard value != .null else { return nil }
-        guard case .string(let text) = value else {
-            throw EntryError(code: .iconNotAString, message: "icon is \(value.kind), not a string")
-        }
-        guard text.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
-            return nil
-        }
-        do {
-            return try HTTPURL(text, relativeTo: baseURL)
-        } catch {
-            throw iconError(error, text)
-        }
-    }
+    private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
 
-    private func iconError(_ error: HTTPURL.ParseError, _ text: String) -> EntryError {
-        switch error {
-        case .unsupportedScheme(let scheme):
-            EntryError(
-                code: .unsupportedScheme,
-                message: "icon has the scheme \(scheme.quoted(limit: 20)):"
-                    + " only http and https are fetched")
-        case .relativeWithoutBase:
-            EntryError(
-                code: .relativeURL,
-                message:
-                    "icon \(text.maskingUserinfo.quoted()) has no scheme, and there is no base URL")
-        case .malformed(let problem):
-            EntryError(
-                code: .unparsableURL,
-                message:
-                    "icon \(text.maskingUserinfo.quoted()) is not a URL: \(problem.sanitizedForTerminal)"
-            )
+    /// The icons that are wanted; null and blank strings are none.
+    private func icons(of element: ManifestValue) -> [Icon] {
+        var found: [Icon] = []
+        for place in shape.icons {
+            for match in place.path.matches(in: element) where !match.value.isBlank {
+                found.append((match, place))
+            }
         }
+        guard found.count > 1 else { return found }
+        func pixels(_ icon: Icon) -> Int { IconSize.pixels(of: icon.match) }
+        let wanted: Icon? =
+            switch selection {
+            case .all: nil
+            case .first: found.first
+            // The first of the largest, which `max` would not give.
+            case .largest: found.reversed().max { pixels($0) < pixels($1) }
+            case .smallest: found.min { pixels($0) < pixels($1) }
+            }
+        return wanted.map { [$0] } ?? found
     }
 
     /// The names and values of Foundation's `Operation.QueuePriority`, or an integer.
@@ -144,6 +164,7 @@ struct EntryDecoder {
             throw EntryError(
                 code: .badIntegrity, message: "integrity is \(value.kind), not a string")
         }
+        if shape.integrity != nil, let digest = Digest(hex: list) { return digest }
         var found: Digest?
         let items = list.split { $0.isWhitespace }
         for item in items where item.hasPrefix("sha256-") {
@@ -168,6 +189,8 @@ struct EntryDecoder {
 
     private func size(_ value: ManifestValue) throws(EntryError) -> Int64? {
         guard value != .null else { return nil }
+        // The tutorials' manifests have the app's size there, as in "10.8M".
+        if case .string(let text) = value, Double(text) == nil { return nil }
         guard let size = value.exactInteger, size >= 0 else {
             throw EntryError(
                 code: .badSize, message: "size is \(value.shown): a byte count is due")
@@ -188,6 +211,16 @@ struct EntryDecoder {
 }
 
 extension ManifestValue {
+    /// Whether it is nothing, or a string of white space.
+    fileprivate var isBlank: Bool {
+        switch self {
+        case .null: true
+        case .string(let text):
+            !text.unicodeScalars.contains { !$0.properties.isWhitespace }
+        default: false
+        }
+    }
+
     /// The value as an integer, also where a format has no integers of its own, as in `4.0`.
     fileprivate var exactInteger: Int? {
         switch self {

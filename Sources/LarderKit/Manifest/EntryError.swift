@@ -33,8 +33,17 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The reason in words, without file, line and position; safe to print.
     public let message: String
 
+    /// The scheme, where it is one that is not fetched; text from outside.
+    var scheme: String?
+
     /// The message.
     public var description: String { message }
+
+    init(code: Code, message: String, scheme: String? = nil) {
+        self.code = code
+        self.message = message
+        self.scheme = scheme
+    }
 
     static func tooLarge(_ limits: ManifestLimits) -> EntryError {
         EntryError(

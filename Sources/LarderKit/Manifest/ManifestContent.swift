@@ -3,6 +3,7 @@ enum ManifestContent {
     case xml
     case binaryPlist
     case json
+    case urlList
 
     /// Consumes a UTF-8 byte order mark and white space, which formats behind them do not need.
     init(of window: ByteWindow) throws {
@@ -39,6 +40,8 @@ enum ManifestContent {
             self = .xml
         case UInt8(ascii: "["), UInt8(ascii: "{"):
             self = .json
+        case .some where Self.isURLList(window.unread):
+            self = .urlList
         case .some:
             throw window.error(.notAManifest, Self.complaint(window.unread))
         }
@@ -58,13 +61,27 @@ enum ManifestContent {
         return head.hasPrefix("<html") || head.hasPrefix("<!doctype html")
     }
 
+    /// Whether the first line that is neither blank nor a comment begins with a URL.
+    private static func isURLList(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        for line in bytes.lazy.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
+            let text = line.drop { $0.isJSONBlank }
+            guard let first = text.first, first != UInt8(ascii: "#") else { continue }
+            let head = String(decoding: text.prefix(32), as: UTF8.self).lowercased()
+            let scheme = head.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+") }
+            guard !scheme.isEmpty else { return false }
+            let rest = head.dropFirst(scheme.count)
+            return rest.hasPrefix("://") || rest.hasPrefix(":") && scheme == "data"
+        }
+        return false
+    }
+
     private static func complaint(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         let head = bytes.prefix(512)
         guard !head.contains(0) else { return "this is binary data, not a manifest" }
         let line = head.prefix { $0 != 0x0A && $0 != 0x0D }
         let text = String(decoding: line, as: UTF8.self)
         return
-            "neither a property list nor JSON: it begins with \(text.maskingUserinfo.quoted(limit: 40))"
+            "neither a property list nor JSON nor URLs: it begins with \(text.maskingUserinfo.quoted(limit: 40))"
     }
 
     private struct Signature {

@@ -8,4 +8,6 @@ public enum ManifestFormat: String, Sendable {
     case json
     /// One JSON object a line.
     case jsonLines = "json-lines"
+    /// One URL a line, as wget and aria2 take it.
+    case urlList = "url-list"
 }

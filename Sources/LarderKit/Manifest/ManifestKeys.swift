@@ -1,19 +1,17 @@
-import LarderTransfer
-
 /// The keys of the resources that manifests name: what their entries are looked up by in a cache.
 public struct ManifestKeys {
     private let sources: [ManifestSource]
-    private let baseURL: HTTPURL?
+    private let rules: ManifestRules
     private let mustBeUsable: Bool
 
     /// - Parameters:
-    ///   - baseURL: what relative icon URLs are resolved against. Default: nil.
+    ///   - rules: how manifests are read. Default: as their content tells.
     ///   - mustBeUsable: whether one entry that cannot be used is an error. Default: false.
     public init(
-        _ sources: [ManifestSource], baseURL: HTTPURL? = nil, mustBeUsable: Bool = false
+        _ sources: [ManifestSource], rules: ManifestRules = .init(), mustBeUsable: Bool = false
     ) {
         self.sources = sources
-        self.baseURL = baseURL
+        self.rules = rules
         self.mustBeUsable = mustBeUsable
     }
 
@@ -25,9 +23,10 @@ public struct ManifestKeys {
     ///   And what `body` throws.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
-            _ = try ManifestReader(source: source, baseURL: baseURL).read { item in
+            _ = try ManifestReader(source: source, rules: rules).read { item in
                 switch item.result {
                 case .entry(let entry): try body(entry.key ?? entry.icon.string)
+                case .inline(let entry): try body(entry.key)
                 case .failed(let error) where error.code == .relativeURL:
                     throw ManifestError(
                         .malformed, source: source.name, at: .entry(item.position),

@@ -7,56 +7,80 @@ import LarderTransfer
 /// however long the manifest is.
 public struct ManifestReader: Sendable {
     private let source: ManifestSource
-    private let baseURL: HTTPURL?
+    private let rules: ManifestRules
     private let limits: ManifestLimits
 
-    /// - Parameter baseURL: what relative icon URLs are resolved against; without it the manifest's
-    ///   own URL, and without that they fail.
+    /// - Parameter rules: what the caller says about the manifest. Default: nothing, its content tells.
     public init(
-        source: ManifestSource, baseURL: HTTPURL? = nil, limits: ManifestLimits = .init()
+        source: ManifestSource, rules: ManifestRules = .init(), limits: ManifestLimits = .init()
     ) {
         self.source = source
-        self.baseURL = baseURL
+        self.rules = rules
         self.limits = limits
     }
 
-    /// Hands every element over in order, the skipped and the failed ones included.
+    /// Hands every icon over in order, and every element without one, be it skipped or failed.
     ///
     /// Blocks while it reads: call it on a thread of its own.
     ///
     /// - Throws: ``ManifestError`` if the file cannot be read or is no manifest, which may show
     ///   only after entries were handed over; and whatever `body` throws, which ends the reading.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
-        let input = try source.open()
-        let window = ByteWindow(input)
-        let decoder = EntryDecoder(baseURL: baseURL ?? input.baseURL)
-        var entries = 0
-        let emit = { (element: RawEntry) in
-            entries += 1
-            let (name, result) =
-                switch element.content {
-                case .success(let value): decoder.decode(value)
-                case .failure(let error): (nil, .failed(error))
+        try withoutActuallyEscaping(body) { body in
+            let input = try source.open()
+            let recognition = ShapeRecognition(rules)
+            var decoder: (shape: Int, decoder: EntryDecoder)?
+            var entries = 0
+            var window = ByteWindow(input)
+            _ = try window.peek()
+            if Inflater.isGzip(window.unread) {
+                window = ByteWindow(try ByteInput(unpacking: window))
+            }
+            let format = try read(window, recognition) { entry in
+                if decoder?.shape != entry.shape {
+                    let shape = recognition.shapes[entry.shape]
+                    let urls = IconURLs(
+                        rules, base: shape.base == nil ? nil : recognition.base,
+                        origin: input.baseURL)
+                    decoder = (
+                        entry.shape,
+                        EntryDecoder(shape: shape, urls: urls, selection: rules.icons)
+                    )
                 }
-            try body(
-                ManifestItem(position: entries, line: element.line, name: name, result: result))
+                guard let (_, decoder) = decoder else { return }
+                entries += 1
+                let (name, icons) = decoder.decode(entry)
+                for (index, result) in icons.enumerated() {
+                    try body(
+                        ManifestItem(
+                            position: entries, icon: index + 1, line: entry.line, name: name,
+                            result: result))
+                }
+            }
+            return ManifestSummary(
+                format: format, entries: entries, places: recognition.places)
         }
-        let format = try read(window, emit)
-        return ManifestSummary(format: format, entries: entries)
     }
 
     private func read(
-        _ window: ByteWindow, _ emit: (RawEntry) throws -> Void
+        _ window: ByteWindow, _ recognition: ShapeRecognition,
+        _ emit: @escaping (RawEntry) throws -> Void
     ) throws -> ManifestFormat {
         switch try ManifestContent(of: window) {
         case .binaryPlist:
-            try BinaryPlistManifest(window, limits: limits).read(emit)
+            try BinaryPlistManifest(window, limits: limits, recognition: recognition).read(emit)
             return .binaryPlist
         case .xml:
-            try XMLPlistManifest(window, limits: limits).read(emit)
+            try XMLPlistManifest(window, limits: limits, recognition: recognition).read(emit)
             return .xmlPlist
         case .json:
-            return try JSONManifest(window, limits: limits).read(emit)
+            return try JSONManifest(window, limits: limits, recognition: recognition).read(emit)
+        case .urlList:
+            let shape = recognition.settleURLs()
+            try URLListManifest(window, limits: limits).read { line, content in
+                try emit(RawEntry(line: line, content: content, shape: shape))
+            }
+            return .urlList
         }
     }
 }

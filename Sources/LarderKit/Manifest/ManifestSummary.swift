@@ -4,4 +4,12 @@ public struct ManifestSummary: Equatable, Sendable {
     public let format: ManifestFormat
     /// How many entries were handed over, the skipped and the failed ones included.
     public let entries: Int
+    /// Where its entries and their parts were; nil where no entry has shown it.
+    public let places: ManifestPlaces?
+
+    init(format: ManifestFormat, entries: Int, places: ManifestPlaces? = nil) {
+        self.format = format
+        self.entries = entries
+        self.places = places
+    }
 }

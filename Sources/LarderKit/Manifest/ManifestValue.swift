@@ -34,5 +34,9 @@ enum ManifestValue: Equatable, Sendable {
 /// An element of a manifest before its keys are interpreted.
 struct RawEntry {
     let line: Int?
+    /// The name that it has in its dictionary; nil where it is an array's element.
+    var key: String?
     let content: Result<ManifestValue, EntryError>
+    /// Which of the known shapes it has.
+    var shape: Int
 }

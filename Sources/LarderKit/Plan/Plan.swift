@@ -28,7 +28,7 @@ final class Plan: Sendable {
     ///   - path: where the temporary database is to be; nil leaves the place to SQLite.
     /// - Throws: `ManifestError` where one is no manifest, ``CacheError``.
     init(
-        of manifests: [ManifestSource], baseURL: HTTPURL?, cache: Cache?,
+        of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
         acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, at path: String?,
         isCancelled: () -> Bool = { false }
     ) throws {
@@ -39,10 +39,11 @@ final class Plan: Sendable {
             var builder = try PlanBuilder(for: db, sealingWith: seal)
             try db.inTransaction {
                 for (number, manifest) in manifests.enumerated() {
-                    _ = try ManifestReader(source: manifest, baseURL: baseURL).read { item in
+                    let read = try ManifestReader(source: manifest, rules: rules).read { item in
                         if isCancelled() { throw CancellationError() }
                         try builder.add(item, of: number)
                     }
+                    builder.summary.manifests.append(read)
                 }
                 return .commit
             }
@@ -81,6 +82,27 @@ final class Plan: Sendable {
                     rank: row[4], hasExpectation: row[5],
                     status: PlanStatus(rawValue: row[6]) ?? .missing)
             }
+        }
+    }
+
+    /// What the manifests themselves have for fetches that are due, by rank, one at a time.
+    func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
+    {
+        var last: Int64 = 0
+        while true {
+            let row = try database.unsafeRead { db in
+                try Row.fetchOne(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT p.rank, f.id, f.key, i.bytes
+                            FROM pending p JOIN inline i ON i.fetch = p.fetch
+                                JOIN fetches f ON f.id = p.fetch
+                            WHERE p.rank > ? ORDER BY p.rank LIMIT 1
+                            """), arguments: [last])
+            }
+            guard let row else { return }
+            last = row[0]
+            try body(row[1], row[2], row[3])
         }
     }
 
@@ -205,7 +227,7 @@ final class Plan: Sendable {
         """
         SELECT e.id, e.manifest, e.position, e.name, e.fetch, e.digest, e.size, e.code, e.message,
             e.is_duplicate, f.key, f.url, f.priority, f.status,
-            x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL\(columns)
+            x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL, e.icon\(columns)
         FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
             LEFT JOIN main.failures x ON x.fetch = e.fetch \(tables)
         """
@@ -221,11 +243,12 @@ final class Plan: Sendable {
         }
         return PlannedEntry(
             manifest: manifests[Int(row.integer(1))], position: Int(row.integer(2)),
-            name: row.text(3) ?? "", url: row.bool(18) ? url?.showingMask : url, status: status,
+            icon: Int(row.integer(19)), name: row.text(3) ?? "",
+            url: row.bool(18) ? url?.showingMask : url, status: status,
             isDuplicate: row.bool(9), priority: Int(row.integer(12)),
             error: problem(row, status, lastFailure), lastFailure: lastFailure,
-            object: row.columnCount > 19 && !row.isNull(19)
-                ? try StoredObject(row, startingAt: 19) : nil,
+            object: row.columnCount > 20 && !row.isNull(20)
+                ? try StoredObject(row, startingAt: 20) : nil,
             id: row.integer(0), fetch: row.optionalInteger(4),
             expectation: Expectation(digest: row.digest(5), size: row.optionalInteger(6)))
     }

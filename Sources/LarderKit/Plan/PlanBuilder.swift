@@ -11,6 +11,7 @@ struct PlanBuilder {
     private var lastID: Int64 = 0
     private let seal: CredentialSeal
     private let insertFetch: PreparedStatement
+    private let insertBytes: PreparedStatement
     private let insertEntry: PreparedStatement
     private let insertProblem: PreparedStatement
 
@@ -30,55 +31,81 @@ struct PlanBuilder {
                 is_strict = max(is_strict, excluded.is_strict)
             RETURNING id
             """)
+        insertBytes = try PreparedStatement(db, "INSERT INTO inline (fetch, bytes) VALUES (?, ?)")
         insertEntry = try PreparedStatement(
             db,
             """
-            INSERT INTO entries (id, manifest, position, name, fetch, digest, size, is_duplicate)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO entries
+                (id, manifest, position, icon, name, fetch, digest, size, is_duplicate)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         insertProblem = try PreparedStatement(
             db,
             """
-            INSERT INTO entries (id, manifest, position, name, is_duplicate, code, message)
-            VALUES (?, ?, ?, ?, 0, ?, ?)
+            INSERT INTO entries (id, manifest, position, icon, name, is_duplicate, code, message)
+            VALUES (?, ?, ?, ?, ?, 0, ?, ?)
             """)
     }
 
     mutating func add(_ item: ManifestItem, of manifest: Int) throws {
         lastID += 1
-        summary.entries += 1
+        if item.icon == 1 { summary.entries += 1 }
+        summary.icons += 1
         switch item.result {
         case .entry(let entry):
-            try add(entry, manifest: manifest, position: item.position)
+            try add(entry, item, manifest: manifest)
+        case .inline(let entry):
+            try add(entry, item, manifest: manifest)
         case .skipped(let reason):
             summary.skipped += 1
             try addProblem(item, manifest: manifest, code: nil, message: reason)
         case .failed(let error):
             summary.failed += 1
+            if let scheme = error.scheme { summary.countUnsupported(scheme) }
             let place = item.line.map { "line \($0): " } ?? ""
             try addProblem(
                 item, manifest: manifest, code: error.code.rawValue, message: place + error.message)
         }
     }
 
-    private mutating func add(_ entry: Entry, manifest: Int, position: Int) throws {
+    private mutating func add(_ entry: Entry, _ item: ManifestItem, manifest: Int) throws {
         let url = entry.icon.string
+        if entry.icon.scheme == .http { summary.insecure += 1 }
         let key = entry.key ?? url
         let fetch = try insertFetch.firstInteger(
             lastID, key, key == url ? nil : url, try entry.icon.credentials.map(seal.seal),
             number(ofOrigin: entry.icon.origin), entry.priority,
             entry.expectedDigest != nil || entry.expectedSize != nil)
+        try addEntry(
+            item, manifest: manifest, name: entry.name, fetch: fetch ?? lastID,
+            digest: entry.expectedDigest, size: entry.expectedSize)
+    }
+
+    private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
+        let fetch = try insertFetch.firstInteger(
+            lastID, entry.key, nil as String?, nil as Data?, number(ofOrigin: ""), entry.priority,
+            entry.expectedDigest != nil || entry.expectedSize != nil)
+        if fetch == lastID { try insertBytes.run(lastID, Data(entry.bytes)) }
+        try addEntry(
+            item, manifest: manifest, name: entry.name, fetch: fetch ?? lastID,
+            digest: entry.expectedDigest, size: entry.expectedSize)
+    }
+
+    private mutating func addEntry(
+        _ item: ManifestItem, manifest: Int, name: String, fetch: Int64, digest: Digest?,
+        size: Int64?
+    ) throws {
         let isDuplicate = fetch != lastID
         if !isDuplicate { summary.urls += 1 }
         try insertEntry.run(
-            lastID, manifest, position, entry.name, fetch, entry.expectedDigest,
-            entry.expectedSize, isDuplicate)
+            lastID, manifest, item.position, item.icon, name, fetch, digest, size, isDuplicate)
     }
 
     private func addProblem(
         _ item: ManifestItem, manifest: Int, code: String?, message: String
     ) throws {
-        try insertProblem.run(lastID, manifest, item.position, item.name, code, message)
+        try insertProblem.run(
+            lastID, manifest, item.position, item.icon, item.name, code, message)
     }
 
     private mutating func number(ofOrigin origin: String) -> Int {

@@ -30,6 +30,7 @@ enum PlanSchema {
             id INTEGER PRIMARY KEY,
             manifest INTEGER NOT NULL,
             position INTEGER NOT NULL,
+            icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
             name TEXT,
             fetch INTEGER,             -- NULL where there is nothing to fetch, and then …
             digest BLOB,
@@ -57,6 +58,10 @@ enum PlanSchema {
             failed_at REAL NOT NULL,
             count INTEGER NOT NULL,
             is_final INTEGER NOT NULL  -- not to be asked for again so soon
+        );
+        CREATE TABLE main.inline (     -- bytes that the manifest itself has for a fetch
+            fetch INTEGER PRIMARY KEY,
+            bytes BLOB NOT NULL
         );
         CREATE TABLE main.pending (
             rank INTEGER PRIMARY KEY,  -- by priority, then manifest order

@@ -2,6 +2,9 @@
 public struct PlanSummary: Sendable, Equatable {
     /// Elements in all manifests.
     public var entries = 0
+    /// Icons of all entries; an entry without one counts as one, so that there are as many as entries where none
+    /// has several.
+    public var icons = 0
     /// Distinct URLs among the entries that have one.
     public var urls = 0
     /// URLs that are cached and fresh.
@@ -10,15 +13,31 @@ public struct PlanSummary: Sendable, Equatable {
     public var stale = 0
     /// URLs that are to be fetched.
     public var missing = 0
-    /// Entries without an icon, or that are left alone.
+    /// Of ``icons``, those that are not there, or that are left alone.
     public var skipped = 0
-    /// Entries that cannot be used, or whose failure is remembered.
+    /// Of ``icons``, those that cannot be used, or whose failure is remembered.
     public var failed = 0
     /// URLs whose permanent failure is remembered: they are not asked for.
     public var remembered = 0
     /// URLs that are left alone because only what failed before is fetched.
     public var leftAlone = 0
 
+    /// Of ``icons``, those of plain http.
+    public var insecure = 0
+    /// Of ``icons``, those that have failed because nobody here fetches their scheme.
+    public private(set) var unsupported = 0
+    /// The same for each scheme, as far as there are few; text from outside.
+    public private(set) var unsupportedSchemes: [String: Int] = [:]
+    /// How each manifest was read, in their order.
+    public var manifests: [ManifestSummary] = []
+
     /// Nothing planned.
     public init() {}
+
+    mutating func countUnsupported(_ scheme: String) {
+        unsupported += 1
+        // A list of nothing but different schemes is not to fill the memory.
+        let isKnown = unsupportedSchemes[scheme] != nil || unsupportedSchemes.count < 32
+        unsupportedSchemes[isKnown ? scheme : "others", default: 0] += 1
+    }
 }

@@ -1,11 +1,13 @@
 import LarderCache
 
-/// One entry of a manifest as the plan sees it.
+/// One icon of an entry of a manifest, or an entry without any, as the plan sees it.
 public struct PlannedEntry: Sendable {
     /// The manifest's name, as it was given.
     public let manifest: String
     /// Its place among the manifest's elements; the first is 1.
     public let position: Int
+    /// The icon's place among those of its entry; the first is 1, also where there is none.
+    public let icon: Int
     /// The app's name; text from outside.
     public let name: String
     /// The icon's URL, credentials masked; nil where the entry has none.

@@ -1,27 +1,26 @@
 import LarderCache
-import LarderTransfer
 
 /// Plans without asking for any icon and without changing anything; only remote manifests are fetched.
 public struct Planner: Sendable {
     private let cache: Cache?
-    private let baseURL: HTTPURL?
+    private let rules: ManifestRules
     private let acceptsAnyContent: Bool
     private let policy: PlanPolicy
     private let headers: RequestHeaders
 
     /// - Parameters:
     ///   - cache: what is there already; nil reads as an empty cache.
-    ///   - baseURL: what relative icon URLs are resolved against. Default: nil, they fail.
+    ///   - rules: how manifests are read. Default: as their content tells.
     ///   - acceptsAnyContent: whether objects that are no images count as cached. Default: false.
     ///   - policy: what is asked for of what is cached or has failed before. Default: what is stale,
     ///     and what failed permanently more than an hour ago.
     ///   - headers: what the requests would carry. Default: what they carry by default.
     public init(
-        cache: Cache?, baseURL: HTTPURL? = nil, acceptsAnyContent: Bool = false,
+        cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
         policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders()
     ) {
         self.cache = cache
-        self.baseURL = baseURL
+        self.rules = rules
         self.acceptsAnyContent = acceptsAnyContent
         self.policy = policy
         self.headers = headers
@@ -36,7 +35,7 @@ public struct Planner: Sendable {
     ) throws -> PlanSummary {
         try Plan.translatingErrors {
             let plan = try Plan(
-                of: manifests, baseURL: baseURL, cache: cache,
+                of: manifests, rules: rules, cache: cache,
                 acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil)
             try plan.forEachEntryByRank { try $0.forEach(body) }
             try plan.forEachSettledEntry { try $0.forEach(body) }

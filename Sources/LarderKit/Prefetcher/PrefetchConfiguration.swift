@@ -5,8 +5,8 @@ import LarderTransfer
 public struct PrefetchConfiguration: Sendable {
     /// The cache directory; made if it is not there.
     public var cache: String
-    /// What relative icon URLs are resolved against. Default: nil, they fail.
-    public var baseURL: HTTPURL?
+    /// How manifests are read. Default: as their content tells.
+    public var manifestRules = ManifestRules()
     /// Transfers under way at once. Default: 16.
     public var maximumConcurrent = 16
     /// Requests in flight to one scheme, host and port. Default: 6. Where several of them wait, at

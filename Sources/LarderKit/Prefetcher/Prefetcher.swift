@@ -107,7 +107,7 @@ public final class Prefetcher: Sendable {
         let plan: Plan
         do {
             plan = try Plan(
-                of: manifests, baseURL: configuration.baseURL, cache: cache,
+                of: manifests, rules: configuration.manifestRules, cache: cache,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, at: store.scratchPath("plan.sqlite"),
                 isCancelled: { self.isCancelled })
@@ -121,6 +121,12 @@ public final class Prefetcher: Sendable {
         try recordUse(of: plan, in: cache)
         try plan.detachIndex()
 
+        // What the manifests themselves hold goes straight to the store.
+        let inline = InlineStage(
+            plan: plan, store: store, reporter: reporter,
+            acceptsAnyContent: configuration.acceptsAnyContent, isCancelled: { self.isCancelled })
+        let broken = try inline.run()
+
         // Queue → Transfer → Store → Index
         let loop = try TransferLoop(configuration: transferConfiguration)
         defer { loop.shutdown() }
@@ -133,7 +139,7 @@ public final class Prefetcher: Sendable {
         // Weak, since the queue owns the store: the store's run directory goes with the run.
         store.onCommit { [weak queue] in queue?.committed($0) }
         let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
-        let failure = try fetch(with: queue)
+        let failure = try broken ?? fetch(with: queue)
         ticker.stop()
 
         // Report

@@ -1,6 +1,6 @@
 import LarderCache
 
-/// What became of one entry.
+/// What became of one icon of an entry, or of an entry without any.
 public struct EntryResult: Sendable {
     /// The words of a report. They only ever grow.
     public enum Outcome: String, Sendable, CaseIterable {
@@ -34,6 +34,8 @@ public struct EntryResult: Sendable {
     public let manifest: String
     /// Its place among the manifest's elements; the first is 1.
     public let position: Int
+    /// The icon's place among those of its entry; the first is 1, also where there is none.
+    public let icon: Int
     /// The app's name; text from outside.
     public let name: String
     /// The icon's URL, credentials masked; nil where the entry has none.
@@ -56,6 +58,7 @@ public struct EntryResult: Sendable {
     init(_ entry: PlannedEntry, _ outcome: Outcome) {
         manifest = entry.manifest
         position = entry.position
+        icon = entry.icon
         name = entry.name
         url = entry.url
         self.outcome = outcome

@@ -2,11 +2,13 @@ import LarderCache
 
 /// What a run did: counted, never estimated, and in agreement with the results of its entries.
 public struct Report: Sendable {
-    /// Elements in all manifests; the sum of all outcomes.
+    /// Elements in all manifests.
     public internal(set) var entries = 0
-    /// How many entries had each outcome.
+    /// Icons of all entries, an entry without one counting as one; the sum of all outcomes.
+    public internal(set) var icons = 0
+    /// How many icons had each outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
-    /// How many entries failed for each reason.
+    /// How many icons failed for each reason.
     public internal(set) var failures: [String: Int] = [:]
     /// Body bytes received.
     public internal(set) var receivedBytes: Int64 = 0
@@ -24,11 +26,12 @@ public struct Report: Sendable {
         return report
     }
 
-    /// How many entries had an outcome.
+    /// How many icons had an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
 
     mutating func add(_ result: EntryResult) {
-        entries += 1
+        if result.icon == 1 { entries += 1 }
+        icons += 1
         outcomes[result.outcome, default: 0] += 1
         if result.outcome == .failed, let problem = result.problem {
             failures[problem.code, default: 0] += 1

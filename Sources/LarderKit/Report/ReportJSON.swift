@@ -25,6 +25,7 @@ extension EntryResult {
             error?.set("message", problem.message.sanitizedForTerminal)
         }
         object.set("error", error)
+        object.set("icon_number", icon)
         return object.text
     }
 }
@@ -52,6 +53,7 @@ extension Report {
             return error
         }
         object.set("error", error)
+        object.set("icons", icons)
         return object.text
     }
 }
@@ -75,6 +77,7 @@ extension PlannedEntry {
         }
         object.set("error", problem)
         object.set("last_failure", lastFailure?.json)
+        object.set("icon_number", icon)
         return object.text
     }
 
@@ -109,6 +112,9 @@ extension PlanSummary {
         object.set("failed", failed)
         object.set("remembered", remembered)
         object.set("left_alone", leftAlone)
+        object.set("icons", icons)
+        object.set("insecure", insecure)
+        object.set("unsupported", unsupported)
         return object.text
     }
 }

@@ -15,7 +15,8 @@ extension Report {
         }
         if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
-        var lines = ["\(entries) entries: " + counts.joined(separator: ", ")]
+        let several = icons > entries ? ", \(icons) icons" : ""
+        var lines = ["\(entries) entries\(several): " + counts.joined(separator: ", ")]
         for (reason, count) in failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             lines.append("  failed, \(reason): \(count)")
         }
@@ -50,12 +51,22 @@ extension PlanSummary {
         var problems: [String] = []
         if skipped > 0 { problems.append("skipped \(skipped)") }
         if failed > 0 { problems.append("failed \(failed)") }
+        if unsupported > 0 { problems.append("of which unsupported schemes \(unsupported)") }
+        if insecure > 0 { problems.append("plain http \(insecure)") }
         var counts = ["cached \(cached)", "stale \(stale)", "missing \(missing)"]
         if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
         if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
-        return "\(entries) entries"
+        let several = icons > entries ? ", \(icons) icons" : ""
+        return "\(entries) entries\(several)"
             + (problems.isEmpty ? "" : " (\(problems.joined(separator: ", ")))")
             + "; \(urls) URLs: " + counts.joined(separator: ", ")
+    }
+
+    /// A line for people for each scheme that is not fetched, with the number of its icons.
+    public var unsupportedText: [String] {
+        unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
+            "  failed, unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
+        }
     }
 }
 

@@ -12,7 +12,8 @@ final class ManifestCoverage: Sendable {
     init(of manifests: [ManifestSource], cache: Cache?, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
-            of: manifests, baseURL: configuration.baseURL, cache: cache, acceptsAnyContent: true,
+            of: manifests, rules: configuration.manifestRules, cache: cache,
+            acceptsAnyContent: true,
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
     }
 

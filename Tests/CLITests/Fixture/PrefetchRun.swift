@@ -26,6 +26,7 @@ struct PrefetchRun {
         let seconds: Double
         let interrupted: Bool
         let error: Problem?
+        let icons: Int
     }
 
     /// A line of `--report`.
@@ -43,6 +44,7 @@ struct PrefetchRun {
         let attempts: Int
         var seconds: Double
         var error: Problem?
+        let iconNumber: Int
     }
 
     let finished: Finished
@@ -80,11 +82,12 @@ struct PrefetchRun {
             "unfinished": summary.unfinished, "unstored": summary.unstored,
         ]
         #expect(counts == stated.filter { $0.value > 0 }, "lines and summary disagree")
-        #expect(lines.count == summary.entries)
-        #expect(stated.values.reduce(0, +) == summary.entries)
+        #expect(lines.count == summary.icons)
+        #expect(stated.values.reduce(0, +) == summary.icons)
+        #expect(lines.count { $0.iconNumber == 1 } == summary.entries)
         let failures = lines.filter { $0.outcome == "failed" }.compactMap(\.error?.code)
         #expect(Dictionary(failures.map { ($0, 1) }, uniquingKeysWith: +) == summary.failures)
-        let places = Set(lines.map { "\($0.manifest) \($0.position)" })
-        #expect(places.count == lines.count, "an entry has two lines")
+        let places = Set(lines.map { "\($0.manifest) \($0.position) \($0.iconNumber)" })
+        #expect(places.count == lines.count, "an icon has two lines")
     }
 }

@@ -38,9 +38,10 @@ import Testing
                 == "the property list is neither an array nor a dictionary"
         )
         builder.root = Int(builder.add(dictionary: []))
-        #expect(try manifestError(builder)?.reason == "a dictionary without an array 'apps'")
+        #expect(try manifestError(builder)?.reason.hasPrefix("a manifest of no known") == true)
         builder.root = Int(builder.add(dictionary: [(text, text)]))
-        #expect(try manifestError(builder)?.reason == "'apps' is not an array")
+        #expect(
+            try manifestError(builder)?.reason.hasPrefix("'apps' is a single value, not") == true)
         #expect(try manifestError(builder)?.code == .notAManifest)
     }
 

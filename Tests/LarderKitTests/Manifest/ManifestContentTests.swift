@@ -9,7 +9,6 @@ import Testing
             ([0xFF, 0xD8, 0xFF, 0xE0], "a JPEG image"),
             (Array("GIF89a".utf8), "a GIF image"),
             (Array("RIFF\u{0}\u{0}\u{0}\u{0}WEBPVP8 ".utf8), "a WebP image"),
-            ([0x1F, 0x8B, 0x08], "a gzip file"),
             ([0x50, 0x4B, 0x03, 0x04], "a ZIP archive"),
             (Array("%PDF-1.7".utf8), "a PDF document"),
             (Array("<!DOCTYPE html><html>".utf8), "an HTML page"),

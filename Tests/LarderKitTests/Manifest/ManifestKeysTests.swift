@@ -6,8 +6,10 @@ import Testing
     private func keys(_ text: String, baseURL: String? = nil) throws -> [String] {
         var keys: [String] = []
         let source = ManifestSource.bytes(Array(text.utf8), name: "test")
-        try ManifestKeys([source], baseURL: try baseURL.map { try HTTPURL($0) })
-            .forEach { keys.append($0) }
+        try ManifestKeys(
+            [source], rules: ManifestRules(baseURL: try baseURL.map { try HTTPURL($0) })
+        )
+        .forEach { keys.append($0) }
         return keys
     }
 

@@ -5,17 +5,25 @@ import LarderTransfer
 /// What reading a manifest gave.
 struct ManifestReading {
     var items: [ManifestItem] = []
+    /// Without the places, which are below.
     var summary: ManifestSummary?
+    var places: ManifestPlaces?
 
     /// One word an element: the icon's URL, `skipped`, or the error's code.
     var words: [String] {
         items.map { item in
             switch item.result {
             case .entry(let entry): entry.icon.string
+            case .inline(let entry): entry.key
             case .skipped: "skipped"
             case .failed(let error): error.code.rawValue
             }
         }
+    }
+
+    /// Position, number, name and URL of every icon.
+    var icons: [String] {
+        zip(items, words).map { "\($0.position).\($0.icon) \($0.name ?? "") \($1)" }
     }
 
     var entries: [Entry] {
@@ -28,19 +36,25 @@ struct ManifestReading {
 }
 
 func readManifest(
-    _ source: ManifestSource, base: String? = nil, limits: ManifestLimits = .init()
+    _ source: ManifestSource, base: String? = nil, rules: ManifestRules = .init(),
+    limits: ManifestLimits = .init()
 ) throws -> ManifestReading {
-    let baseURL = try base.map { try HTTPURL($0) }
+    var rules = rules
+    if let base { rules.baseURL = try HTTPURL(base) }
     var reading = ManifestReading()
-    reading.summary = try ManifestReader(source: source, baseURL: baseURL, limits: limits)
+    let summary = try ManifestReader(source: source, rules: rules, limits: limits)
         .read { reading.items.append($0) }
+    reading.summary = ManifestSummary(format: summary.format, entries: summary.entries)
+    reading.places = summary.places
     return reading
 }
 
 func readManifest(
-    _ text: String, base: String? = nil, limits: ManifestLimits = .init()
+    _ text: String, base: String? = nil, rules: ManifestRules = .init(),
+    limits: ManifestLimits = .init()
 ) throws -> ManifestReading {
-    try readManifest(.bytes(Array(text.utf8), name: "test"), base: base, limits: limits)
+    try readManifest(
+        .bytes(Array(text.utf8), name: "test"), base: base, rules: rules, limits: limits)
 }
 
 /// The error that reading ends with; nil if it does not.

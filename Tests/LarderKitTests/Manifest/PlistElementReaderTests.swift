@@ -11,7 +11,9 @@ import Testing
     private func values(_ content: String) throws -> [ManifestValue] {
         let window = ByteWindow(ByteInput(bytes: Array(xmlPlist(content).utf8), name: "test"))
         var values: [ManifestValue] = []
-        try XMLPlistManifest(window, limits: .init()).read { values.append(try $0.content.get()) }
+        try XMLPlistManifest(
+            window, limits: .init(), recognition: ShapeRecognition(ManifestRules())
+        ).read { values.append(try $0.content.get()) }
         return values
     }
 
@@ -27,9 +29,9 @@ import Testing
             ("<date>2024-01-01T00:00:00Z</date>", .opaque("a date")), ("<array/>", .array([])),
             ("<dict></dict>", .dictionary([])),
             (
-                "<dict><key>a</key><array><integer>1</integer></array><key/><dict/></dict>",
+                "<dict><key>name</key><array><integer>1</integer></array><key/><dict/></dict>",
                 .dictionary([
-                    .init(key: "a", value: .array([.integer(1)])),
+                    .init(key: "name", value: .array([.integer(1)])),
                     .init(key: "", value: .dictionary([])),
                 ])
             ),

@@ -27,16 +27,16 @@ import Testing
     }
 
     @Test(arguments: [
-        ("<dict/>", "a dictionary without an array 'apps'"),
-        ("<dict><key>items</key><array/></dict>", "a dictionary without an array 'apps'"),
-        ("<dict><key>apps</key><dict/></dict>", "'apps' is a <dict>, not an array"),
+        ("<dict/>", "a manifest of no known shape"),
+        ("<dict><key>things</key><array/></dict>", "a manifest of no known shape"),
+        ("<dict><key>apps</key><dict/></dict>", "'apps' is a dictionary, not an array"),
         ("<string>x</string>", "the property list is a <string>, neither array nor dictionary"),
         ("", "the property list is empty"),
     ])
     func refusesWhatHasNoEntries(content: String, reason: String) throws {
         let error = try #require(try manifestError(xmlPlist(content)))
         #expect(error.code == .notAManifest)
-        #expect(error.reason == reason)
+        #expect(error.reason.hasPrefix(reason))
     }
 
     @Test func refusesOtherXML() throws {

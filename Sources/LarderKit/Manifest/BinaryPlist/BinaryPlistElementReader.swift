@@ -13,11 +13,14 @@ struct BinaryPlistElementReader {
         }
     }
 
-    /// Whether the object is the string `key`.
-    func isKey(_ key: String, _ reference: Int) throws -> Bool {
-        let (offset, size, isUTF16) = try string(reference)
-        guard size <= key.utf8.count * 2 else { return false }
-        return try plist.text(at: offset, size: size, isUTF16: isUTF16) == key
+    /// The object as a key, which may be as large as an entry.
+    func key(_ reference: Int) throws -> Result<String, EntryError> {
+        var size = 0
+        do {
+            return .success(try key(reference, size: &size))
+        } catch let error as EntryError {
+            return .failure(error)
+        }
     }
 
     private func value(

@@ -19,6 +19,7 @@ final class ByteInput {
     private enum Source {
         case descriptor(Int32, isOwned: Bool)
         case bytes([UInt8])
+        case packed(Inflater)
     }
 
     init(descriptor: Int32, isOwned: Bool, name: String, baseURL: HTTPURL? = nil) {
@@ -33,6 +34,13 @@ final class ByteInput {
         source = .bytes(bytes)
     }
 
+    /// What the gzip file in a window holds.
+    init(unpacking window: ByteWindow) throws {
+        name = window.input.name
+        baseURL = window.input.baseURL
+        source = .packed(try Inflater(window))
+    }
+
     deinit {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
@@ -41,6 +49,7 @@ final class ByteInput {
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
+        case .packed: return nil
         case .descriptor(let descriptor, _):
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -55,6 +64,7 @@ final class ByteInput {
         let count: Int
         switch source {
         case .bytes(let bytes): count = Self.copy(bytes, from: position, into: buffer)
+        case .packed(let inflater): count = try inflater.read(into: buffer)
         case .descriptor(let descriptor, _):
             count = try retrying { systemRead(descriptor, buffer) }
         }
@@ -66,6 +76,7 @@ final class ByteInput {
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         switch source {
         case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)
+        case .packed: 0
         case .descriptor(let descriptor, _):
             try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
         }

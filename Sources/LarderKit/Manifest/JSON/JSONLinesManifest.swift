@@ -9,10 +9,12 @@ struct JSONLinesManifest {
     }
 
     /// Reads from the beginning of a line to the end of the file.
-    func read(_ emit: (RawEntry) throws -> Void) throws {
+    func read(
+        _ body: (_ line: Int, Result<ManifestValue, EntryError>) throws -> Void
+    ) throws {
         while try window.peekBehindBlanks() != nil {
             let line = window.line
-            try emit(RawEntry(line: line, content: try takeLine()))
+            try body(line, try takeLine())
         }
     }
 

@@ -93,6 +93,9 @@ final class XMLReader {
     /// The manifest's name.
     var source: String { input.window.input.name }
 
+    /// How many bytes libxml2 has taken.
+    var offset: Int { input.window.offset }
+
     /// Whether the element has no end of its own, as in `<string/>`.
     var isEmpty: Bool { xmlTextReaderIsEmptyElement(reader) == 1 }
 

@@ -1,0 +1,78 @@
+import ArgumentParser
+import LarderKit
+import LarderTransfer
+
+/// How manifests are read, the same for every command: what one fetches by them, another is to find.
+struct ReadingOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
+    var baseURL: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where the entries are, such as feed.results; by default as the manifest's shape has it.",
+            valueName: "path"))
+    var entries: String?
+
+    @Option(help: ArgumentHelp("Where an entry's name is.", valueName: "path"))
+    var nameKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where an entry's icons are, such as logo or icons[*].src. May be repeated.",
+            valueName: "path"))
+    var iconKey: [String] = []
+
+    @Option(help: ArgumentHelp("Where an entry's priority is.", valueName: "path"))
+    var priorityKey: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", valueName: "path"))
+    var integrityKey: String?
+
+    @Option(help: "Which icons to take of an entry that has several.")
+    var icons = IconSelection.all
+
+    @Option(
+        help: ArgumentHelp(
+            "The size in pixels that {size}, {width} and {height} in an icon's URL stand for.",
+            valueName: "n"))
+    var iconSize = 512
+
+    @Option(
+        help: ArgumentHelp(
+            "Fetch ipfs: URLs from here, such as https://ipfs.io.", valueName: "url"))
+    var ipfsGateway: String?
+
+    func validate() throws {
+        guard iconSize > 0 else { throw ValidationError("--icon-size must be at least 1.") }
+        _ = try rules
+    }
+
+    /// The options as rules.
+    var rules: ManifestRules {
+        get throws {
+            var rules = ManifestRules(baseURL: try HTTPURL.base(baseURL))
+            rules.entries = try entries.map { try Self.path($0, of: "--entries") }
+            rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
+            rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
+            rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }
+            rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
+            rules.icons = icons
+            rules.iconSize = iconSize
+            rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
+            return rules
+        }
+    }
+
+    private static func path(_ text: String, of option: String) throws -> ManifestPath {
+        do {
+            return try ManifestPath(text)
+        } catch {
+            throw ValidationError(
+                "\(option) is no path, such as feed.results or icons[*].src: \(error).")
+        }
+    }
+}
+
+extension IconSelection: ExpressibleByArgument {}

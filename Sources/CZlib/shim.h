@@ -1,0 +1,9 @@
+#ifndef LARDER_CZLIB_SHIM_H
+#define LARDER_CZLIB_SHIM_H
+
+#include <zlib.h>
+
+/// `inflateInit2` is a macro. 16 + 15 window bits: gzip, and nothing else.
+static inline int larder_gzip_begin(z_stream *stream) { return inflateInit2(stream, 16 + 15); }
+
+#endif

@@ -1,0 +1,152 @@
+import LarderTransfer
+
+/// Makes URLs of what a manifest has for its icons.
+struct IconURLs {
+    /// What relative ones are resolved against.
+    let baseURL: HTTPURL?
+    private let iconSize: Int
+    private let ipfsGateway: HTTPURL?
+
+    /// - Parameters:
+    ///   - rules: what the caller has said.
+    ///   - base: what the manifest says its icons are relative to.
+    ///   - origin: where the manifest came from.
+    init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
+        iconSize = rules.iconSize
+        ipfsGateway = rules.ipfsGateway
+        let named = base.flatMap { try? HTTPURL($0, relativeTo: origin) }
+        let url = rules.baseURL ?? named ?? origin
+        // What is appended to a shape's base goes into it, whether or not it ends with a slash.
+        baseURL =
+            base == nil
+            ? url
+            : url.flatMap { url in
+                let folder = url.string.hasSuffix("/") ? url.string : url.string + "/"
+                return try? HTTPURL(folder).with(url.credentials)
+            }
+    }
+
+    /// An icon's place.
+    enum Target {
+        case remote(HTTPURL)
+        case inline([UInt8])
+    }
+
+    /// Where an icon is.
+    func target(
+        _ match: PathMatch, at place: ManifestShape.IconPlace, of entry: [ManifestValue.Member]
+    ) throws(EntryError) -> Target {
+        guard case .string(let value) = match.value else {
+            throw EntryError(
+                code: .iconNotAString, message: "icon is \(match.value.kind), not a string")
+        }
+        if value.begins(with: "data:") {
+            guard let bytes = DataURL.bytes(value) else {
+                throw EntryError(
+                    code: .unparsableURL, message: "icon \(value.quoted(limit: 40)) is no data: URL"
+                )
+            }
+            return .inline(bytes)
+        }
+        var text = place.template.map { Self.fill($0, value, match, entry) } ?? value
+        if text.utf8.contains(UInt8(ascii: "{")) { text = sized(text) }
+        if text.begins(with: "ipfs://") { text = try gatewayURL(text) }
+        do {
+            return .remote(try HTTPURL(text, relativeTo: baseURL))
+        } catch {
+            throw Self.error(error, text)
+        }
+    }
+
+    /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are Apple's.
+    private func sized(_ text: String) -> String {
+        ["{size}", "{width}", "{height}", "{w}", "{h}"].reduce(text) {
+            $0.replacing($1, with: String(iconSize))
+        }
+    }
+
+    /// The gateway's URL for `ipfs://CID/path`.
+    private func gatewayURL(_ text: String) throws(EntryError) -> String {
+        guard let ipfsGateway else {
+            throw EntryError(
+                code: .unsupportedScheme,
+                message: "icon has the scheme 'ipfs': only --ipfs-gateway can fetch it",
+                scheme: "ipfs")
+        }
+        var path = text.dropFirst("ipfs://".count)
+        if path.hasPrefix("ipfs/") { path = path.dropFirst("ipfs/".count) }
+        var gateway = ipfsGateway.string[...]
+        while gateway.hasSuffix("/") { gateway.removeLast() }
+        if !gateway.hasSuffix("/ipfs") { gateway += "/ipfs" }
+        return "\(gateway)/\(path)"
+    }
+
+    /// A template's text for a file's name; an absolute URL needs none.
+    private static func fill(
+        _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
+    ) -> String {
+        guard !value.contains("://") else { return value }
+        var text = ""
+        var rest = template[...]
+        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+            text += rest[..<open]
+            switch rest[rest.index(after: open)..<close] {
+            case "": text += value.drop { $0 == "/" }.percentEncodingPath
+            case "*": text += (match.wildcard ?? "").percentEncodingPath
+            case let name:
+                if case .string(let member)? = entry[String(name)] {
+                    text += member.percentEncodingPath
+                }
+            }
+            rest = rest[rest.index(after: close)...]
+        }
+        return text + rest
+    }
+
+    private static func error(_ error: HTTPURL.ParseError, _ text: String) -> EntryError {
+        switch error {
+        case .unsupportedScheme(let scheme):
+            EntryError(
+                code: .unsupportedScheme,
+                message: "icon has the scheme \(scheme.quoted(limit: 20)):"
+                    + " only http and https are fetched", scheme: scheme)
+        case .relativeWithoutBase:
+            EntryError(
+                code: .relativeURL,
+                message:
+                    "icon \(text.maskingUserinfo.quoted()) has no scheme, and there is no base URL")
+        case .malformed(let problem):
+            EntryError(
+                code: .unparsableURL,
+                message:
+                    "icon \(text.maskingUserinfo.quoted()) is not a URL: \(problem.sanitizedForTerminal)"
+            )
+        }
+    }
+}
+
+extension String {
+    /// Whether it begins with a scheme, in either case, without making another string: every icon is asked.
+    func begins(with scheme: String) -> Bool {
+        utf8.count >= scheme.utf8.count
+            && zip(utf8, scheme.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+    }
+}
+
+extension StringProtocol {
+    /// The text as a path, where it may hold what ends one or what is no part of a URL.
+    fileprivate var percentEncodingPath: String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        let plain = "-._~!$&'()*+,;=:@/".utf8
+        let bytes = utf8.flatMap { byte -> [UInt8] in
+            let isLetterOrDigit =
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+                default: false
+                }
+            return isLetterOrDigit || plain.contains(byte)
+                ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}

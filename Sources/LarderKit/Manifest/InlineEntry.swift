@@ -1,0 +1,39 @@
+import Foundation
+import LarderCache
+
+import struct Crypto.SHA256
+
+/// One app of a manifest whose icon is in the manifest itself, as a `data:` URL.
+public struct InlineEntry: Equatable, Sendable {
+    /// The app's name; "" if it has none. Text from outside.
+    public let name: String
+    /// The icon's bytes.
+    public let bytes: [UInt8]
+    /// Higher is stored first. Default: 0.
+    public let priority: Int
+    /// The digest that the bytes must have, if the manifest names one.
+    public let expectedDigest: Digest?
+    /// The byte count that they must have, if the manifest names one.
+    public let expectedSize: Int64?
+    /// What the icon is looked up by: the manifest's key, else the bytes' own name,
+    /// `ni:///sha-256;<base64url>` (RFC 6920).
+    public let key: String
+
+    init(
+        name: String, bytes: [UInt8], priority: Int, expectedDigest: Digest?,
+        expectedSize: Int64?, key: String?
+    ) {
+        self.name = name
+        self.bytes = bytes
+        self.priority = priority
+        self.expectedDigest = expectedDigest
+        self.expectedSize = expectedSize
+        self.key = key ?? Self.name(of: bytes)
+    }
+
+    private static func name(of bytes: [UInt8]) -> String {
+        let base64 = Data(SHA256.hash(data: bytes)).base64EncodedString()
+        return "ni:///sha-256;"
+            + base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+}

@@ -1,0 +1,58 @@
+import LarderTransfer
+
+/// How manifests are read: what relative URLs are resolved against, and, where a manifest is of no known
+/// shape or another reading is wanted, the places of entries and of their parts.
+public struct ManifestRules: Equatable, Sendable {
+    /// What relative icon URLs are resolved against. Default: nil, the address that the manifest's shape
+    /// names, else the URL that the manifest itself came from; without that they fail.
+    public var baseURL: HTTPURL?
+    /// Where the entries are. Default: nil, where the manifest's shape has them. A path that ends at an
+    /// array stands for its elements.
+    public var entries: ManifestPath?
+    /// Where an entry's name is. Default: nil, as the shape has it.
+    public var nameKey: ManifestPath?
+    /// Where an entry's icons are. Default: empty, as the shape has it.
+    public var iconKeys: [ManifestPath] = []
+    /// Where an entry's priority is. Default: nil, `priority` in the plain form, and nowhere else.
+    public var priorityKey: ManifestPath?
+    /// Where an entry's digest is, as in Subresource Integrity or in 64 hexadecimal digits. Default: nil,
+    /// beside the icon where the shape has digests.
+    public var integrityKey: ManifestPath?
+    /// What `{size}`, `{width}` and `{height}` in a URL stand for, in pixels. Default: 512.
+    public var iconSize = 512
+    /// Where `ipfs:` URLs are fetched from, such as `https://ipfs.io`. Default: nil, they fail.
+    public var ipfsGateway: HTTPURL?
+    /// Which icons are wanted where an entry has several. Default: all.
+    public var icons = IconSelection.all
+
+    /// The defaults.
+    ///
+    /// - Parameter baseURL: what relative icon URLs are resolved against.
+    public init(baseURL: HTTPURL? = nil) { self.baseURL = baseURL }
+
+    /// The shapes that a manifest may have by these rules, in the order in which they are tried.
+    var shapes: [ManifestShape] {
+        ManifestShape.table.compactMap { known in
+            var shape = known
+            if let entries {
+                // Found elsewhere, an entry has nothing from its surroundings.
+                guard shape.base == nil else { return nil }
+                let elements = ManifestPath(segments: entries.segments + [.elements])
+                let isWhole = [.elements, .members].contains(entries.segments.last)
+                shape.entries = isWhole ? [entries] : [elements, entries]
+            }
+            if !iconKeys.isEmpty {
+                shape.icons = iconKeys.map { .init(path: $0) }
+                shape.marks = iconKeys
+                // What is beside an icon that was named by hand is about anything.
+                shape.hasDigests = false
+                shape.priority = nil
+                shape.key = nil
+            }
+            if let nameKey { shape.names = [nameKey] }
+            if let priorityKey { shape.priority = priorityKey }
+            if let integrityKey { shape.integrity = integrityKey }
+            return shape
+        }
+    }
+}

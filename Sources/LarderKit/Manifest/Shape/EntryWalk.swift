@@ -1,0 +1,250 @@
+/// Finds the entries of a manifest in one pass: walks down the paths that shapes have entries at, and
+/// passes over everything else.
+///
+/// Held back is only what may turn out to be an entry: the root's own members, and the first members of
+/// what may be a map, neither larger than an entry may be.
+final class EntryWalk<Cursor: ManifestCursor> {
+    /// What is left of a path on the way down.
+    private struct Trail {
+        let shape: Int
+        let path: ManifestPath
+        let isBase: Bool
+        private(set) var rest: ArraySlice<ManifestPath.Segment>
+
+        init(_ path: ManifestPath, of shape: Int, isBase: Bool = false) {
+            self.shape = shape
+            self.path = path
+            self.isBase = isBase
+            rest = path.segments[...]
+        }
+
+        var advanced: Trail {
+            var trail = self
+            trail.rest.removeFirst()
+            return trail
+        }
+    }
+
+    /// Whether a place of entries was found.
+    private(set) var hasEntries = false
+    /// Whether the root has members that mean nothing in an entry.
+    private(set) var hasStrangeMembers = false
+    /// The root's own members.
+    private(set) var root: RootMembers
+    private let cursor: Cursor
+    private let recognition: ShapeRecognition
+    private let limits: ManifestLimits
+    private let emit: (RawEntry) throws -> Void
+    private var places: [[ManifestPath.Segment]] = []
+    private var heldMembers: [RawEntry] = []
+    private var heldSize = 0
+    private var mayBeMap = true
+    private var kindOfApps: String?
+    private var hasEmptyPlace = false
+
+    init(
+        _ cursor: Cursor, _ recognition: ShapeRecognition, limits: ManifestLimits,
+        _ emit: @escaping (RawEntry) throws -> Void
+    ) {
+        self.cursor = cursor
+        self.recognition = recognition
+        self.limits = limits
+        self.emit = emit
+        root = RootMembers(recognition, limits: limits)
+    }
+
+    /// Walks over the value that comes next, the manifest's root.
+    func walk() throws {
+        let trails = recognition.shapes.enumerated().flatMap { index, shape in
+            shape.entries.map { Trail($0, of: index) }
+                + (shape.base.map { [Trail($0, of: index, isBase: true)] } ?? [])
+        }
+        if try cursor.kind() == .dictionary, !recognition.isExplicit {
+            root.line = cursor.line
+            try walkRoot(trails)
+        } else {
+            try walk(trails, at: [])
+        }
+    }
+
+    /// Decides at the manifest's end what was left open: whether the root is an entry itself, or a map.
+    ///
+    /// - Returns: whether there are entries, if only a place for them.
+    func finish() throws -> Bool {
+        if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
+            hasEntries = true
+            recognition.use(ManifestPath(segments: []))
+            try emit(RawEntry(line: root.line, content: root.entry, shape: shape))
+        } else if mayBeMap, !hasEntries, !root.hasIcon,
+            heldMembers.contains(where: recognition.isOfMap)
+        {
+            try openMap()
+        }
+        return hasEntries && !recognition.isStrange || hasEmptyPlace
+    }
+
+    /// Why there are no entries.
+    var complaint: String {
+        let reason =
+            if let kindOfApps {
+                "'apps' is \(kindOfApps), not an array"
+            } else {
+                recognition.isExplicit
+                    ? "nothing is where --entries says" : "a manifest of no known shape"
+            }
+        return "\(reason): \(ShapeRecognition.advice)"
+    }
+
+    // MARK: - On the way down
+
+    private func walkRoot(_ trails: [Trail]) throws {
+        try cursor.forEachMember { key in
+            guard case .success(let key) = key else { return try cursor.skip() }
+            let inside = trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
+            if !inside.isEmpty {
+                if key == "apps" { kindOfApps = try cursor.kind().complaint }
+                return try walk(inside, at: [.member(key)])
+            }
+            let before = cursor.progress
+            if root.keys.contains(key) {
+                return root.take(key, try cursor.take(), size: cursor.progress - before)
+            }
+            hasStrangeMembers = true
+            guard mayBeMap, try cursor.kind() == .dictionary else { return try cursor.skip() }
+            let line = cursor.line
+            try takeOfMap(
+                RawEntry(line: line, key: key, content: try cursor.take(), shape: 0),
+                size: cursor.progress - before)
+        }
+    }
+
+    private func walk(_ trails: [Trail], at place: [ManifestPath.Segment]) throws {
+        switch try cursor.kind() {
+        case .array:
+            let inside = trails.filter { $0.rest.first == .elements }.map(\.advanced)
+            if inside.contains(where: \.rest.isEmpty) {
+                try readPlace(inside, at: place + [.elements]) { take in
+                    try cursor.forEachElement { try take(nil) }
+                }
+            } else if inside.isEmpty {
+                try cursor.skip()
+            } else {
+                try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
+            }
+        case .dictionary where trails.contains { !$0.rest.isEmpty && $0.rest.first != .elements }:
+            let members = trails.filter { $0.rest.first == .members }.map(\.advanced)
+            if members.contains(where: \.rest.isEmpty) {
+                return try readPlace(members, at: place + [.members]) { take in
+                    try cursor.forEachMember { try take(try? $0.get()) }
+                }
+            }
+            try cursor.forEachMember { key in
+                let key = (try? key.get()) ?? ""
+                let inside =
+                    members + trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
+                if inside.isEmpty { return try cursor.skip() }
+                try walk(inside, at: place + [.member(key)])
+            }
+        default:
+            if trails.contains(where: { $0.isBase && $0.rest.isEmpty }) {
+                if case .success(.string(let base)) = try cursor.take() { recognition.base = base }
+            } else if trails.contains(where: \.rest.isEmpty) {
+                try readPlace(trails, at: place) { take in try take(nil) }
+            } else {
+                try cursor.skip()
+            }
+        }
+    }
+
+    // MARK: - Entries
+
+    /// Reads a place that some shapes have entries at. Where the first element is of none of these, it is
+    /// no place of entries.
+    private func readPlace(
+        _ trails: [Trail], at place: [ManifestPath.Segment],
+        _ forEach: (_ take: (String?) throws -> Void) throws -> Void
+    ) throws {
+        let candidates = recognition.usable(trails.filter(\.rest.isEmpty).map(\.shape))
+        guard !candidates.isEmpty else { return try cursor.skip() }
+        let isLenient = recognition.isLenient(candidates)
+        var isOpen = isLenient || recognition.settled != nil
+        if isOpen { try open(place) }
+        var isOther = false
+        try forEach { key in
+            if isOther { return try cursor.skip() }
+            let line = cursor.line
+            let content = try cursor.take()
+            let shape =
+                isLenient
+                ? recognition.lenientShape(of: content, among: candidates)
+                : recognition.shape(of: content, among: candidates)
+            guard let shape else { return isOther = true }
+            if !isOpen {
+                isOpen = true
+                try open(place)
+            }
+            try emit(RawEntry(line: line, key: key, content: content, shape: shape))
+        }
+        if !isOpen, !isOther { hasEmptyPlace = true }
+        let used = trails.first { isOpen && $0.rest.isEmpty && $0.shape == recognition.settled }
+        if let used { recognition.use(used.path) }
+    }
+
+    private func open(_ place: [ManifestPath.Segment]) throws {
+        hasEntries = true
+        mayBeMap = false
+        heldMembers = []
+        // Beneath a wildcard a place is there many times.
+        guard !place.dropLast().contains(where: { $0 == .elements || $0 == .members }) else {
+            return
+        }
+        guard !places.contains(place) else {
+            let name = ManifestPath(segments: place.dropLast())
+            throw cursor.error(.malformed, "'\(name)' is there twice")
+        }
+        places.append(place)
+    }
+
+    /// Two members with an icon make a map. One may be about the manifest itself.
+    private func takeOfMap(_ member: RawEntry, size: Int) throws {
+        if recognition.isMap {
+            var member = member
+            member.shape = recognition.settled ?? 0
+            return try emit(member)
+        }
+        heldSize += size
+        heldMembers.append(member)
+        guard heldSize <= limits.maximumEntrySize, heldMembers.count <= 64 else {
+            mayBeMap = false
+            heldMembers = []
+            return
+        }
+        if recognition.isOfMap(member), !root.hasIcon,
+            heldMembers.dropLast().contains(where: recognition.isOfMap)
+        {
+            try openMap()
+        }
+    }
+
+    private func openMap() throws {
+        hasEntries = true
+        let shape = recognition.settleMap(heldMembers)
+        recognition.use(ManifestPath(segments: [.members]))
+        for var member in heldMembers {
+            member.shape = shape
+            try emit(member)
+        }
+        heldMembers = []
+    }
+}
+
+extension ValueKind {
+    /// What to say where an array is due; nil where it is one.
+    fileprivate var complaint: String? {
+        switch self {
+        case .array: nil
+        case .dictionary: "a dictionary"
+        case .scalar: "a single value"
+        }
+    }
+}

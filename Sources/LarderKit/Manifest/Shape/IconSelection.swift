@@ -1,0 +1,11 @@
+/// Which icons of an entry are wanted where it has several.
+public enum IconSelection: String, Sendable, CaseIterable {
+    /// Every one: offline, none may lack that an app asks for.
+    case all
+    /// The largest; the first of several, and one of unknown size only where no size is known.
+    case largest
+    /// The smallest; one of unknown size counts as smallest, the first of several.
+    case smallest
+    /// The first, in the order of the shape's paths and then of the manifest.
+    case first
+}

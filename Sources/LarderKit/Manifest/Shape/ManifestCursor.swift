@@ -1,0 +1,28 @@
+/// One value after another of a manifest, in the order of the file: what the formats have in common.
+///
+/// The cursor stands before a value, which has to be taken, passed over or entered before it moves on.
+protocol ManifestCursor {
+    /// The kind of the value that comes next.
+    func kind() throws -> ValueKind
+    /// The line that it begins on; nil in a binary plist.
+    var line: Int? { get }
+    /// How many bytes have been read; only differences mean anything.
+    var progress: Int { get }
+    /// Takes the value, within the limits of an entry.
+    func take() throws -> Result<ManifestValue, EntryError>
+    /// Passes over the value.
+    func skip() throws
+    /// Enters a dictionary, and hands over each key; what comes next then is the value.
+    func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
+    /// Enters an array; before each call an element comes next.
+    func forEachElement(_ body: () throws -> Void) throws
+    /// An error of the manifest where the cursor stands.
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
+}
+
+/// The kinds of values that matter to where entries are.
+enum ValueKind {
+    case dictionary
+    case array
+    case scalar
+}

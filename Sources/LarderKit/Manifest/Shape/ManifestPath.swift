@@ -1,0 +1,143 @@
+/// Where values are in a manifest: a small subset of JSONPath (RFC 9535), the same for every format.
+///
+///     feed.results                a member of a member
+///     ['im:name'].label           a name that is no plain word, quoted
+///     icons[*].src                every element of an array
+///     localized.*.icon            every member of a dictionary
+///     assets[?@.kind=='x'].url    the elements whose member is that string
+///
+/// A leading `$` or `@` may be there or not: a path of entries begins at the manifest's root, the others
+/// at an entry, which is `@` by itself. Narrower than the RFC, `[*]` selects nothing of a dictionary and
+/// `.*` nothing of an array.
+public struct ManifestPath: Equatable, Sendable {
+    enum Segment: Equatable, Sendable {
+        case member(String)
+        case elements
+        case members
+        case elementsWhere(String, String)
+    }
+
+    /// Why a text is no path.
+    public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
+        /// What is wrong, in words; safe to print.
+        public let description: String
+    }
+
+    let segments: [Segment]
+
+    init(segments: [Segment]) { self.segments = segments }
+
+    /// Parses `text`.
+    public init(_ text: String) throws(SyntaxError) {
+        var rest = text[...]
+        let isRooted = text.hasPrefix("$") || text.hasPrefix("@")
+        if isRooted { rest.removeFirst() }
+        var segments: [Segment] = []
+        while let first = rest.first {
+            if first == "[" {
+                segments.append(try Self.bracket(&rest))
+                continue
+            }
+            let isFirst = segments.isEmpty && !isRooted
+            guard (first == ".") != isFirst else {
+                let wanted = isFirst ? "a name" : "'.' or '['"
+                throw SyntaxError(description: "\(wanted) is due before \(String(rest).quoted())")
+            }
+            if !isFirst { rest.removeFirst() }
+            let name = rest.prefix { $0 != "." && $0 != "[" }
+            guard !name.isEmpty, !name.contains(where: { "]'\"?".contains($0) }) else {
+                throw SyntaxError(description: "a name is due before \(String(rest).quoted())")
+            }
+            rest = rest[name.endIndex...]
+            segments.append(name == "*" ? .members : .member(String(name)))
+        }
+        guard !text.isEmpty else { throw SyntaxError(description: "it is empty") }
+        self.segments = segments
+    }
+
+    private static func bracket(_ rest: inout Substring) throws(SyntaxError) -> Segment {
+        let whole = rest
+        rest.removeFirst()
+        let segment: Segment
+        if rest.hasPrefix("*") {
+            rest.removeFirst()
+            segment = .elements
+        } else if rest.hasPrefix("?@.") {
+            rest.removeFirst(3)
+            let name = rest.prefix { $0 != "=" && $0 != "]" }
+            rest = rest[name.endIndex...]
+            guard !name.isEmpty, rest.hasPrefix("=="), case _ = rest.removeFirst(2),
+                let value = quoted(&rest)
+            else { throw SyntaxError(description: "no filter: \(String(whole).quoted())") }
+            segment = .elementsWhere(String(name), value)
+        } else if let name = quoted(&rest) {
+            segment = .member(name)
+        } else {
+            throw SyntaxError(
+                description: "[*], ['name'] or [?@.name=='value'] is due: \(String(whole).quoted())"
+            )
+        }
+        guard rest.hasPrefix("]") else {
+            throw SyntaxError(description: "']' is due: \(String(whole).quoted())")
+        }
+        rest.removeFirst()
+        return segment
+    }
+
+    /// Takes a string in either kind of quotation marks; a backslash takes away what the next
+    /// character means.
+    private static func quoted(_ rest: inout Substring) -> String? {
+        guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
+        var value = ""
+        var index = rest.index(after: rest.startIndex)
+        while index < rest.endIndex, rest[index] != mark {
+            if rest[index] == "\\" { index = rest.index(after: index) }
+            guard index < rest.endIndex else { return nil }
+            value.append(rest[index])
+            index = rest.index(after: index)
+        }
+        guard index < rest.endIndex else { return nil }
+        rest = rest[rest.index(after: index)...]
+        return value
+    }
+}
+
+extension ManifestPath: CustomStringConvertible {
+    /// The path without a leading `$`; `@` where it has no segments.
+    public var description: String {
+        var text = ""
+        for segment in segments {
+            switch segment {
+            case .member(let name) where name.isPlainWord:
+                text += text.isEmpty ? name : ".\(name)"
+            case .member(let name): text += "['\(name.escapingQuotes)']"
+            case .elements: text += "[*]"
+            case .members: text += text.isEmpty ? "*" : ".*"
+            case .elementsWhere(let name, let value):
+                text += "[?@.\(name)=='\(value.escapingQuotes)']"
+            }
+        }
+        return text.isEmpty ? "@" : text
+    }
+}
+
+extension ManifestPath: ExpressibleByStringLiteral {
+    /// For the table of shapes, whose paths are known to be well formed.
+    public init(stringLiteral text: String) {
+        do {
+            try self.init(text)
+        } catch {
+            preconditionFailure("\(text): \(error)")
+        }
+    }
+}
+
+extension String {
+    fileprivate var isPlainWord: Bool {
+        !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+    }
+
+    fileprivate var escapingQuotes: String {
+        replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+    }
+}

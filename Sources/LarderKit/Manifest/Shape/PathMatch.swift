@@ -1,0 +1,78 @@
+/// A value that a path has led to.
+struct PathMatch {
+    let value: ManifestValue
+    /// The members of the dictionary that holds it, or that holds its array.
+    let container: [ManifestValue.Member]
+    /// The name by which it was found last.
+    let key: String
+    /// The name that `.*` last stood for; nil where there was none.
+    let wildcard: String?
+}
+
+extension ManifestPath {
+    /// Every value that the path leads to from `value`, in order.
+    func matches(in value: ManifestValue) -> [PathMatch] {
+        var found: [PathMatch] = []
+        Self.collect(
+            segments[...], PathMatch(value: value, container: [], key: "", wildcard: nil),
+            &found)
+        return found
+    }
+
+    /// The first value that the path leads to and that is not null.
+    func first(in value: ManifestValue) -> ManifestValue? {
+        if segments.count == 1, case .member(let key) = segments[0],
+            case .dictionary(let members) = value
+        {
+            let found = members[key]
+            return found == .null ? nil : found
+        }
+        return matches(in: value).first { $0.value != .null }?.value
+    }
+
+    private static func collect(
+        _ rest: ArraySlice<Segment>, _ match: PathMatch, _ found: inout [PathMatch]
+    ) {
+        guard let segment = rest.first else { return found.append(match) }
+        let next = rest.dropFirst()
+        switch (segment, match.value) {
+        case (.member(let key), .dictionary(let members)):
+            guard let value = members[key] else { return }
+            let match = PathMatch(
+                value: value, container: members, key: key, wildcard: match.wildcard)
+            collect(next, match, &found)
+        case (.members, .dictionary(let members)):
+            for member in members {
+                let match = PathMatch(
+                    value: member.value, container: members, key: member.key,
+                    wildcard: member.key)
+                collect(next, match, &found)
+            }
+        case (.elements, .array(let elements)):
+            for element in elements { collect(next, match.element(element), &found) }
+        case (.elementsWhere(let key, let value), .array(let elements)):
+            for case .dictionary(let members) in elements where members[key] == .string(value) {
+                collect(next, match.element(.dictionary(members)), &found)
+            }
+        default: return
+        }
+    }
+}
+
+extension PathMatch {
+    fileprivate func element(_ value: ManifestValue) -> PathMatch {
+        PathMatch(value: value, container: container, key: key, wildcard: wildcard)
+    }
+}
+
+extension [ManifestValue.Member] {
+    /// The value of the last member with that key, which is the one that counts.
+    subscript(key: String) -> ManifestValue? {
+        var index = count
+        while index > 0 {
+            index -= 1
+            if self[index].key == key { return self[index].value }
+        }
+        return nil
+    }
+}

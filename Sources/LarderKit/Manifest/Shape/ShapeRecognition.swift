@@ -1,0 +1,114 @@
+/// Which of the known shapes a manifest has: decided by the first element that shows it, and kept.
+final class ShapeRecognition {
+    let shapes: [ManifestShape]
+    /// Whether the places of entries were named by hand.
+    let isExplicit: Bool
+    /// The shape that was decided on, by its place among all.
+    private(set) var settled: Int?
+    /// The places that entries were found at, of those that the shape has.
+    private(set) var used: [ManifestPath] = []
+    /// Whether the entries are the members of the root.
+    private(set) var isMap = false
+    /// What icons are relative to, where the manifest names it.
+    var base: String?
+    /// The shapes that the elements of a top-level array may have, and so the lines of JSON Lines.
+    let lineShapes: [Int]
+    /// The shapes that the members of the root may have.
+    let mapShapes: [Int]
+    private let plain: Int?
+    private var hasFamiliar = false
+    private var hasStrange = false
+
+    /// What to do about a manifest of no known shape.
+    static let advice = "name the places of its entries (--entries) and icons (--icon-key)"
+
+    init(_ rules: ManifestRules) {
+        shapes = rules.shapes + [.urls]
+        isExplicit = rules.entries != nil
+        plain = shapes.firstIndex { $0.name == ManifestShape.plain.name }
+        lineShapes = shapes.indices.filter { [shapes] index in
+            rules.entries != nil || shapes[index].entries.contains { $0.segments == [.elements] }
+        }
+        mapShapes = shapes.indices.filter { [shapes] in
+            shapes[$0].entries.contains { $0.segments == [.members] }
+        }
+    }
+
+    /// The shape of a list of URLs, which is told by the format.
+    func settleURLs() -> Int {
+        settled = shapes.count - 1
+        return shapes.count - 1
+    }
+
+    /// Notes that entries were found at a place.
+    func use(_ place: ManifestPath) {
+        if !used.contains(place) { used.append(place) }
+    }
+
+    /// Of the shapes that have entries at a place, those that the manifest may still be of.
+    func usable(_ candidates: [Int]) -> [Int] {
+        guard !isMap else { return [] }
+        return candidates.filter {
+            (settled == nil || settled == $0) && (shapes[$0].base == nil || base != nil)
+        }
+    }
+
+    /// Whether every element at a place is an entry, whatever it holds: so it is where the plain form has
+    /// its entries, and where they were named by hand.
+    func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
+
+    /// The shape of an element, which decides the manifest's; nil where it shows none.
+    func shape(of element: Result<ManifestValue, EntryError>, among candidates: [Int]) -> Int? {
+        if let settled { return settled }
+        guard case .success(let element) = element,
+            let found = candidates.first(where: { shapes[$0].matches(element) })
+        else { return nil }
+        settled = found
+        return found
+    }
+
+    /// The same where every element is an entry: that of the plain form before any was shown.
+    func lenientShape(
+        of element: Result<ManifestValue, EntryError>, among candidates: [Int]
+    ) -> Int {
+        if let settled { return settled }
+        if let found = shape(of: element, among: candidates) { return found }
+        if case .success(.dictionary(let members)) = element {
+            let isFamiliar =
+                members.isEmpty || members.contains { EntryDecoder.keys.contains($0.key) }
+            if isFamiliar { hasFamiliar = true } else { hasStrange = true }
+        }
+        return plain ?? candidates.first ?? 0
+    }
+
+    /// Whether there were elements, and none had anything that is known.
+    var isStrange: Bool { settled == nil && hasStrange && !hasFamiliar }
+
+    /// Whether an element may be one of a map's.
+    func isOfMap(_ element: RawEntry) -> Bool {
+        guard case .success(let value) = element.content else { return false }
+        return mapShapes.contains { shapes[$0].matches(value) }
+    }
+
+    /// Decides for the shape of the first element that shows one.
+    func settleMap(_ elements: [RawEntry]) -> Int {
+        isMap = true
+        for element in elements where settled == nil {
+            _ = shape(of: element.content, among: mapShapes)
+        }
+        return settled ?? 0
+    }
+
+    /// The shape of a manifest that is an entry itself; nil where it is none.
+    func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
+        guard !isMap, settled != nil || !hasEntries else { return nil }
+        let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }
+        guard let index, isRoot(shapes[index]), !root.isEmpty else { return nil }
+        settled = index
+        return index
+    }
+
+    private func isRoot(_ shape: ManifestShape) -> Bool {
+        !isExplicit && shape.entries.contains { $0.segments.isEmpty }
+    }
+}

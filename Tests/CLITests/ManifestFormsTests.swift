@@ -1,0 +1,101 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Manifests of other shapes than the plain one, by the command line.
+@Suite struct ManifestFormsTests {
+    @Test func everyIconOfAnEntryIsFetched() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.write(
+                """
+                {"results":[{"trackName":"A","artworkUrl60":"\(urls[0])","artworkUrl512":"\(urls[1])"},
+                 {"trackName":"B"},{"trackName":"C","artworkUrl60":"\(urls[2])"}]}
+                """.utf8, to: "itunes")
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 0)
+            #expect((run.summary.entries, run.summary.icons, run.summary.fetched) == (3, 4, 3))
+            #expect(
+                Set(run.lines.map { "\($0.position).\($0.iconNumber) \($0.outcome)" }) == [
+                    "1.1 fetched", "1.2 fetched", "2.1 skipped", "3.1 fetched",
+                ])
+            let plan = try larder.run("plan", manifest, "--icons", "largest")
+            #expect(
+                plan.standardOutput.hasSuffix(
+                    "3 entries (skipped 1, plain http 2); 2 URLs: cached 2, stale 0, missing 0\n"))
+        }
+    }
+
+    @Test func placesAreNamed() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            let manifest = try larder.write(
+                #"{"top":{"list":[{"who":"A","art":{"im:small":"\#(url)"}}]}}"#.utf8, to: "top")
+            let refused = try larder.run("plan", manifest)
+            #expect(refused.status == 65)
+            #expect(refused.standardError.contains("--entries"))
+            let plan = try larder.run(
+                "plan", manifest, "--entries", "top.list", "--name-key", "who", "--icon-key",
+                "art['im:small']", "--explain")
+            #expect(plan.status == 0, "\(plan)")
+            #expect(plan.standardOutput.contains("0  \(url)  A\n"))
+            #expect(plan.standardOutput.contains("  icons: art['im:small']\n"))
+            let wrong = try larder.run("plan", manifest, "--icon-key", "a[0]")
+            #expect(wrong.status == 64)
+        }
+    }
+
+    @Test func dataIsStoredWithoutTheNetwork() async throws {
+        try await withFixture { larder in
+            let base64 = Data(Icons.png).base64EncodedString()
+            let manifest = try larder.manifest([
+                ["name": "A", "icon": "data:image/png;base64,\(base64)"],
+                ["name": "B", "icon": "data:image/png;base64,\(base64)"],
+                ["name": "C", "icon": "data:,no%20image"],
+                ["name": "D", "icon": larder.origin.serveIcons(1)[0]],
+                ["name": "E", "icon": "data:image/png;base64,\(base64)", "key": "e", "size": 3],
+            ])
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 2)
+            #expect(run.outcomes == ["fetched", "coalesced", "failed", "fetched", "failed"])
+            #expect(
+                run.summary.failures == ["not-an-image": 1, "size-mismatch": 1], "\(run.finished)")
+            let key = try #require(try run.line(1).url)
+            #expect(key.hasPrefix("ni:///sha-256;"))
+            #expect(try larder.cat(key) == Icons.png)
+            #expect(larder.origin.count() == 1)
+            #expect(try larder.verify() == 0)
+            let again = try larder.prefetch(manifest)
+            #expect(again.outcomes == ["cached", "cached", "failed", "cached", "failed"])
+        }
+    }
+
+    @Test func otherSchemesAreCounted() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(
+                urls: ["ftp://a.example/1", "ftp://a.example/2", "ipfs://Qm1"])
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 2)
+            #expect(run.summary.failures == ["unsupported-scheme": 3])
+            let complaints = run.finished.standardError.split(separator: "\n")
+            #expect(complaints.count == 2, "\(run.finished)")
+            #expect(complaints.first?.contains("entry 1 App 1: unsupported-scheme") == true)
+            let plan = try larder.run("plan", manifest)
+            #expect(
+                plan.standardOutput.hasSuffix(
+                    "  failed, unsupported-scheme 'ftp': 2\n  failed, unsupported-scheme 'ipfs': 1\n"
+                ),
+                "\(plan)")
+        }
+    }
+
+    @Test func listsOfURLsArePrefetched() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let list = "# icons\n\n\(urls[0])\n  out=0.svg\n\(urls[1])\n\(urls[2])"
+            let run = try larder.prefetch("-", standardInput: Data(list.utf8))
+            #expect(run.status == 0)
+            #expect(run.outcomes == ["fetched", "fetched", "fetched"])
+        }
+    }
+}

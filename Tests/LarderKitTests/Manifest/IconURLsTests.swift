@@ -1,0 +1,62 @@
+import Foundation
+import LarderTransfer
+import Testing
+
+@testable import LarderKit
+
+/// URLs as manifests have them: templates, gateways, and bytes in the URL itself.
+@Suite struct IconURLsTests {
+    private func read(_ icon: String, _ rules: ManifestRules = .init()) throws -> ManifestReading {
+        try readManifest(
+            String(
+                decoding: JSONSerialization.data(withJSONObject: [["icon": icon]]), as: UTF8.self),
+            rules: rules)
+    }
+
+    @Test func sizesAreFilledIn() throws {
+        var rules = ManifestRules()
+        let icon = "https://a.example/{width}x{height}/{size}/{w}x{h}bb.png"
+        #expect(try read(icon, rules).words == ["https://a.example/512x512/512/512x512bb.png"])
+        rules.iconSize = 96
+        #expect(try read(icon, rules).words == ["https://a.example/96x96/96/96x96bb.png"])
+    }
+
+    @Test(arguments: [
+        ("https://g.example", "ipfs://Qm1/a b.png", "https://g.example/ipfs/Qm1/a%20b.png"),
+        ("https://g.example/", "ipfs://Qm1", "https://g.example/ipfs/Qm1"),
+        ("https://g.example/ipfs/", "IPFS://ipfs/Qm1/x", "https://g.example/ipfs/Qm1/x"),
+    ])
+    func gatewaysAreAsked(gateway: String, icon: String, url: String) throws {
+        var rules = ManifestRules()
+        rules.ipfsGateway = try HTTPURL(gateway)
+        #expect(
+            try read(icon.replacing(" ", with: "%20"), rules).words == [url])
+        #expect(try read(icon).errors.map(\.scheme) == ["ipfs"])
+    }
+
+    @Test(arguments: [
+        ("data:image/svg+xml,%3Csvg/%3E", "<svg/>"), ("data:,a%20b", "a b"), ("DATA:,x", "x"),
+        ("data:image/png;base64,YWJj", "abc"), ("data:;charset=utf-8;base64,YQ==", "a"),
+        ("data:;base64,YQ", "a"), ("data:;base64,YW%4Aj\nYQ%3D%3D", "abca"), ("data:,", ""),
+    ])
+    func dataIsDecoded(icon: String, content: String) throws {
+        let items = try read(icon).items
+        guard case .inline(let entry)? = items.first?.result else {
+            Issue.record("\(items)")
+            return
+        }
+        #expect(entry.bytes == Array(content.utf8))
+        #expect(entry.key.hasPrefix("ni:///sha-256;") && entry.key.utf8.count == 57)
+    }
+
+    @Test(arguments: ["data:", "data:;base64", "data:;base64,Y!", "data:,%zz", "data:,%a"])
+    func brokenDataFails(icon: String) throws {
+        #expect(try read(icon).words == ["unparsable-url"])
+    }
+
+    /// RFC 6920, section 8.1.
+    @Test func theNameIsTheBytesOwn() throws {
+        let words = try read("data:,Hello%20World!").words
+        #expect(words == ["ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"])
+    }
+}

@@ -1,0 +1,40 @@
+import Testing
+
+@testable import LarderKit
+
+@Suite struct URLListManifestTests {
+    @Test(arguments: ["\n", "\r\n"])
+    func readsWhatWgetAndAria2Take(end: String) throws {
+        let lines = [
+            "# icons", "", "https://a.example/1.png", "  out=one.png", "\tdir=/tmp",
+            "https://a.example/2.png\thttps://mirror.example/2.png", "  https://a.example/3.png ",
+            "relative.png", "ftp://a.example/4.png", "#https://a.example/5.png",
+            "https://a.example/a=b",
+        ]
+        for text in [lines.joined(separator: end), "\u{FEFF}" + lines.joined(separator: end) + end]
+        {
+            let reading = try readManifest(text)
+            #expect(reading.summary == ManifestSummary(format: .urlList, entries: 6))
+            #expect(
+                reading.words == [
+                    "https://a.example/1.png", "https://a.example/2.png", "https://a.example/3.png",
+                    "relative-url", "unsupported-scheme", "https://a.example/a=b",
+                ])
+            #expect(reading.items.map(\.line) == [3, 6, 7, 8, 9, 11])
+            #expect(reading.places?.shape == "list of URLs")
+        }
+    }
+
+    @Test(arguments: ["# only a comment\n", "#!/bin/sh\necho\n", "relative.png\n", "key: value\n"])
+    func otherTextIsNoList(text: String) throws {
+        #expect(try manifestError(text)?.code == .notAManifest)
+    }
+
+    @Test func anOverlongLineSpoilsNoOther() throws {
+        let long = "https://a.example/" + String(repeating: "x", count: 2000)
+        let reading = try readManifest(
+            "https://a.example/1\n\(long)\nhttps://a.example/2",
+            limits: ManifestLimits(maximumEntrySize: 1000))
+        #expect(reading.words == ["https://a.example/1", "too-large", "https://a.example/2"])
+    }
+}
