@@ -46,12 +46,58 @@ import Testing
             try PropertyListSerialization.propertyList(from: data, format: nil) as? [String: Any])
         #expect(agent["Label"] as? String == "com.example.larder")
         #expect((agent["StartCalendarInterval"] as? [String: Int])?["Hour"] == 2)
-        let arguments = try #require(agent["ProgramArguments"] as? [String])
-        #expect(arguments.prefix(2) == ["/bin/sh", "-c"])
-        let commands = try #require(arguments.last).split(separator: "\n").map(String.init)
+        let commands = try agentScript(agent).split(separator: "\n").map(String.init)
             .filter { $0.hasPrefix("/usr/local/bin/larder ") }
         #expect(commands.count == 3)
         try await run(commands)
+    }
+
+    private func agentScript(_ agent: [String: Any]) throws -> String {
+        let arguments = try #require(agent["ProgramArguments"] as? [String])
+        #expect(arguments.count == 3 && arguments.prefix(2) == ["/bin/sh", "-c"])
+        return try #require(arguments.last)
+    }
+
+    // MARK: One line after another
+
+    /// Whatever becomes of the prefetch and the verification, the eviction is run: it is what makes room.
+    @Test(arguments: [1, 2, 64, 65, 66, 74, 75, 130, 143]) func noLineKeepsTheNextFromRunning(
+        _ status: Int32
+    ) throws {
+        #expect(try commandsRun(ending: status) == ["prefetch", "verify", "evict"])
+        try withTemporaryDirectory { directory in
+            // A program that only notes how it was called.
+            let program = directory.path("larder")
+            try Data("#!/bin/sh\necho $1 >> \(directory.path("log"))\nexit \(status)\n".utf8)
+                .write(to: URL(fileURLWithPath: program))
+            #expect(chmod(program, 0o755) == 0)
+            let data = try Data(
+                contentsOf: Self.folder.appendingPathComponent("com.example.larder.plist"))
+            let agent = try #require(
+                try PropertyListSerialization.propertyList(from: data, format: nil)
+                    as? [String: Any])
+            let script = try agentScript(agent)
+                .replacingOccurrences(of: "/usr/local/bin/larder", with: program)
+                .replacingOccurrences(of: "$HOME/Library/Logs", with: directory.path)
+            _ = try RunningProcess("/bin/sh", ["-c", script]).wait()
+            let log = try String(contentsOfFile: directory.path("log"), encoding: .utf8)
+            #expect(log == "prefetch\nverify\nevict\n")
+        }
+    }
+
+    /// The unit's commands as systemd runs them where each ends with `status`: one that fails keeps the next
+    /// from being run, unless there is a dash before it (systemd.service(5), "ExecStart=").
+    private func commandsRun(ending status: Int32) throws -> [String] {
+        let lines = try lines("larder.service")
+        let good = try #require(lines.first { $0.hasPrefix("SuccessExitStatus=") })
+            .drop { $0 != "=" }.dropFirst().split(separator: " ")
+        var run: [String] = []
+        for line in lines where line.hasPrefix("ExecStart=") {
+            let command = line.dropFirst("ExecStart=".count)
+            run.append(String(command.split(separator: " ")[1]))
+            if !command.hasPrefix("-"), !good.contains("\(status)") { break }
+        }
+        return run
     }
 
     /// Runs command lines on a new cache: nothing is wrong, so nothing is said.
