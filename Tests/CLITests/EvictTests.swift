@@ -24,7 +24,7 @@ import Testing
     @Test func theLeastRecentlyUsedGoesFirst() async throws {
         try await withFixture { larder in
             let urls = try fill(larder)
-            let limit = "\(size(1, 2, 3))"
+            let limit = "\(size(1, 2, 3))B"
             let dry = try larder.run("evict", "--max-size", limit, "--dry-run")
             #expect(dry.status == 0, "\(dry)")
             let victim = "sha256:\(ReferenceSHA256.hex(Icons.icon(0)))\t\(size(0))\tsize\n"
@@ -59,7 +59,7 @@ import Testing
             #expect(more.status == 2 && more.standardOutput.isEmpty, "\(more)")
             #expect(
                 more.standardError
-                    == "larder: limit not reached: too many objects; 2 objects are kept that would have to go\n"
+                    == "larder: limit not reached: too many objects; 1 object is kept that would have to go\n"
             )
             #expect(try cached(larder) == [urls[0], urls[2]])
         }
@@ -100,7 +100,8 @@ import Testing
             let manifest = try larder.manifest(urls[2], name: "pins.json")
             // Before there is a cache, in any spelling.
             #expect(
-                try larder.run("pin", urls[0] + "#top", manifest).standardOutput == "pinned 2\n")
+                try larder.run("pin", urls[0] + "#top", manifest).standardOutput
+                    == "pinned 2 (not cached)\n")
             #expect(try larder.run("pin").standardOutput == "\(urls[0])\n\(urls[2])\n")
             _ = try fill(larder)
             #expect(try larder.run("evict", "--max-count", "2").status == 0)
@@ -119,7 +120,13 @@ import Testing
             for command in [["evict", "--max-size", "0"], ["pin"], ["unpin", "--all"]] {
                 let finished = try larder.binary.run(command + ["--cache", larder.cache])
                 #expect(finished.status == 0, "\(finished)")
+                #expect(
+                    finished.standardError
+                        == "larder: \(larder.cache): there is no cache here; it reads as an empty one\n"
+                )
             }
+            let quiet = try larder.run("evict", "--max-size", "0", "--quiet")
+            #expect(quiet.status == 0 && quiet.standardError.isEmpty, "\(quiet)")
             #expect(!larder.hasCache)
         }
     }
@@ -202,7 +209,11 @@ import Testing
             let left = try larder.status().objects
             #expect(left > 0 && left < 6)
             #expect(try cached(larder) == Set(urls.suffix(left)))
-            #expect(try larder.run("evict", "--min-free", "1TB").status == 2)
+            // More than there is room for in all.
+            let absurd = try larder.run("evict", "--min-free", "1TB")
+            #expect(
+                absurd.status == 64 && absurd.standardError.contains("8388608 bytes"), "\(absurd)")
+            #expect(try larder.status().objects == left)
         }
     }
 
@@ -221,6 +232,32 @@ import Testing
                 #expect(evict.standardError.contains("entry 2"), "\(evict)")
             }
             #expect(try larder.status().objects == 3)
+        }
+    }
+
+    @Test func onlyAManifestThatNamesSomethingSaysWhatAloneIsToStay() async throws {
+        try await withFixture { larder in
+            let urls = try fill(larder)
+            let none = try larder.manifest([], name: "none.json")
+            let finished = try larder.run("evict", "--only", none)
+            #expect(finished.status == 65, "\(finished)")
+            #expect(finished.standardError.contains("none.json"), "\(finished)")
+            #expect(try cached(larder) == Set(urls))
+        }
+    }
+
+    @Test func keysArePinned() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(2)[1]
+            let manifest = try larder.manifest([["icon": url, "key": "icon-one"]])
+            #expect(try larder.prefetch(manifest).status == 0)
+            #expect(try larder.run("pin", "icon-one").standardOutput == "pinned 1\n")
+            // Its key is what protects it, and the URL is none.
+            #expect(try larder.run("pin", url).standardOutput == "pinned 1 (not cached)\n")
+            #expect(try larder.run("evict", "--max-count", "0").status == 2)
+            #expect(try larder.run("unpin", "icon-one").standardOutput == "unpinned 1\n")
+            #expect(try larder.run("pin", "icon-two").status == 66)
+            #expect(try larder.run("evict", "--max-count", "0").status == 0)
         }
     }
 }

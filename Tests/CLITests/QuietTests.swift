@@ -74,7 +74,7 @@ import Testing
             let missing = try larder.manifest(larder.origin.url("/x"), name: "x.json")
             let finished = try prefetch(larder, missing)
             #expect(finished.status == 2, "\(finished)")
-            #expect(finished.standardError.hasPrefix("larder: index rebuilt: 1 objects"))
+            #expect(finished.standardError.hasPrefix("larder: index rebuilt: 1 object,"))
             #expect(finished.standardError.contains("; 1 of 1 entries failed; the first: "))
             #expect(finished.standardError.split(separator: "\n").count == 1)
         }
@@ -97,7 +97,7 @@ import Testing
                     + "larder verify says more")
             expectOneLine(
                 try larder.run("reindex", "-q"), 2,
-                "1 files are no whole objects; larder verify says more")
+                "1 file is no whole object; larder verify says more")
         }
     }
 

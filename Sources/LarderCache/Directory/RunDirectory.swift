@@ -74,8 +74,8 @@ final class RunDirectory: Sendable {
     /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Removes what runs that have ended left in `tmp/`; returns how many there were, and the bytes
-    /// that they took on disk.
+    /// Removes what runs that have ended left in `tmp/`; returns how many are gone, and the bytes on disk
+    /// that are free since.
     ///
     /// - Parameter isDryRun: only counts them.
     @discardableResult
@@ -86,13 +86,17 @@ final class RunDirectory: Sendable {
         var swept = (runs: 0, bytes: Int64(0))
         for name in try parent.names(subject: CacheLayout.temporary) where name.hasPrefix("run-") {
             guard let run = lock(name, beneath: parent) else { continue }
-            swept.runs += 1
-            for file in try run.names(subject: "tmp/\(name)") {
-                swept.bytes += try run.status(of: file)?.allocatedBytes ?? 0
-            }
-            if !isDryRun { remove(name, beneath: parent) }
+            let removed = try parent.removeTree(name, isDryRun: isDryRun)
+            withExtendedLifetime(run) {}
+            if removed.isGone { swept.runs += 1 }
+            swept.bytes += removed.bytes
         }
         return swept
+    }
+
+    /// Whether something in `tmp/` is a run's directory.
+    static func isRun(_ name: String, _ status: stat) -> Bool {
+        status.isDirectory && name.hasPrefix("run-")
     }
 
     /// The directory `tmp`; nil where there is none.

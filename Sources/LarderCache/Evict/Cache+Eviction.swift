@@ -31,7 +31,7 @@ extension Cache {
     /// Manifests are read before anything is removed.
     ///
     /// - Parameter onVictim: called for every object that goes, in order, once its rows are gone.
-    /// - Throws: ``CacheError``, `.unusable` where the cache is read-only and this is no dry run; what the
+    /// - Throws: ``CacheError``, `.storage` or `.unusable` where the cache is read-only and this is no dry run; what the
     ///   policy's keys or `onVictim` throw.
     public func evict(
         _ policy: EvictionPolicy,
@@ -58,9 +58,25 @@ extension Cache {
 
     /// Pins resources, cached or not: no eviction takes their objects until they are unpinned.
     ///
-    /// - Returns: how many were not pinned before.
-    public func pin(_ keys: EvictionPolicy.Keys) throws -> Int {
-        try forEachStep(keys) { table, key in try table.add(key) }
+    /// - Returns: how many were not pinned before, and how many of these are not cached.
+    public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
+        var absent = 0
+        let pinned = try forEachStep(keys) { table, key in
+            guard try table.add(key) else { return false }
+            if try !table.isCached(key) { absent += 1 }
+            return true
+        }
+        return (pinned, absent)
+    }
+
+    /// How many bytes the cache's file system has in all.
+    public var fileSystemBytes: Int64 {
+        get throws(CacheError) { try DiskSpace(of: directory.root).size }
+    }
+
+    /// Whether a key is pinned.
+    public func isPinned(_ key: String) throws -> Bool {
+        try index?.isPinned(key) ?? false
     }
 
     /// Takes pins away.

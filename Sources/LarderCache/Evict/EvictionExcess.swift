@@ -33,9 +33,9 @@ struct EvictionExcess {
     var isAny: Bool { reason != nil }
 
     /// Takes an object away, and its file.
-    mutating func take(_ size: Int64, occupying occupied: Int64) {
+    mutating func take(_ size: Int64, freeing room: Int64) {
         left.count -= 1
         left.bytes -= size
-        free += occupied
+        free += room
     }
 }

@@ -14,6 +14,8 @@ final class EvictionPlan {
         let digest: Digest
         let size: Int64
         let usedAt: Double
+        /// Bytes on disk that are free once it is gone; 0 where nobody asked for room.
+        let room: Int64
         let reason: Reason
 
         var reported: EvictionReport.Victim { .init(digest: digest, size: size, reason: reason) }
@@ -27,18 +29,20 @@ final class EvictionPlan {
     }
 
     private let policy: EvictionPolicy
-    private let disk: DiskSpace
+    private let fanOuts: FanOuts
     private let database: DatabaseQueue
 
     /// Reads the policy's manifests, whole.
     ///
     /// - Parameters:
     ///   - path: where the temporary database is to be; nil leaves the place to SQLite.
-    ///   - disk: where the objects lie.
+    ///   - directory: where the objects lie.
     /// - Throws: what the policy's keys throw, ``CacheError``.
-    init(_ policy: EvictionPolicy, index uri: String, at path: String?, on disk: DiskSpace) throws {
+    init(
+        _ policy: EvictionPolicy, index uri: String, at path: String?, in directory: CacheDirectory
+    ) throws {
         self.policy = policy
-        self.disk = disk
+        fanOuts = FanOuts(directory)
         var configuration = Configuration()
         configuration.prepareDatabase { db in
             // Nobody else reads it and nobody wants it after a crash.
@@ -76,6 +80,7 @@ final class EvictionPlan {
             digest BLOB NOT NULL,
             size INTEGER NOT NULL,
             used_at REAL NOT NULL,
+            room INTEGER NOT NULL,
             reason TEXT NOT NULL
         );
         """
@@ -95,19 +100,24 @@ final class EvictionPlan {
                 try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")
                 try hold(db)
                 var excess = try excess(free: free, db)
+                // As it would be if nothing were held: who is held and would have gone then is kept.
+                var wish = excess
                 // What must go whatever the limits comes first, and may already meet them.
                 for isLimit in [false, true] where !isLimit || excess.isAny {
                     try forEachObject(db) { object in
                         if policy.isCancelled() { throw CancellationError() }
                         let mandate = mandate(for: object, at: instant)
-                        guard let reason = isLimit ? excess.reason : mandate,
-                            !isLimit || mandate == nil
-                        else { return }
+                        guard isLimit == (mandate == nil), !isLimit || excess.isAny else { return }
+                        let room = try room(of: object)
+                        func isUseful(_ reason: Reason) -> Bool { reason != .free || room > 0 }
+                        let isWished = mandate != nil || wish.reason.map(isUseful) == true
+                        if isWished { wish.take(object.size, freeing: room) }
                         if let hold = object.hold ?? runHold(on: object, since: runStart, instant) {
+                            guard isWished else { return }
                             decision.held[hold, default: .init()].add(object.size)
-                        } else {
-                            try add(object, reason, db)
-                            excess.take(object.size, occupying: disk.occupied(by: object.size))
+                        } else if let reason = mandate ?? excess.reason, isUseful(reason) {
+                            try add(object, reason, room: room, db)
+                            excess.take(object.size, freeing: room)
                         }
                     }
                 }
@@ -125,15 +135,15 @@ final class EvictionPlan {
             try PreparedStatement(
                 db,
                 """
-                SELECT rank, object, digest, size, used_at, reason FROM victims
+                SELECT rank, object, digest, size, used_at, room, reason FROM victims
                 WHERE rank > ? ORDER BY rank LIMIT ?
                 """
             ).rows(rank, limit) { row in
-                try row.text(5).flatMap(Reason.init).map { reason in
+                try row.text(6).flatMap(Reason.init).map { reason in
                     Victim(
                         rank: row.integer(0), object: row.integer(1),
                         digest: try row.requireDigest(2), size: row.integer(3),
-                        usedAt: row.double(4), reason: reason)
+                        usedAt: row.double(4), room: row.integer(5), reason: reason)
                 }
             }.compactMap(\.self)
         }
@@ -214,13 +224,25 @@ final class EvictionPlan {
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 
-    private func add(_ object: Object, _ reason: Reason, _ db: Database) throws {
+    /// What taking an object frees. A file that has another name (a hard link) frees nothing, and none is
+    /// taken for the sake of room alone that does not make any.
+    private func room(of object: Object) throws -> Int64 {
+        guard policy.minimumFree != nil else { return 0 }
+        do throws(CacheError) {
+            return try fanOuts.room(of: Digest(blob: object.digest))
+        } catch  where error.errno == EACCES {
+            return 0
+        }
+    }
+
+    private func add(_ object: Object, _ reason: Reason, room: Int64, _ db: Database) throws {
         let insert = try db.cachedStatement(
             sql: """
-                INSERT INTO victims (object, digest, size, used_at, reason) VALUES (?, ?, ?, ?, ?)
+                INSERT INTO victims (object, digest, size, used_at, room, reason)
+                VALUES (?, ?, ?, ?, ?, ?)
                 """)
         try insert.execute(arguments: [
-            object.id, object.digest, object.size, object.usedAt, reason.rawValue,
+            object.id, object.digest, object.size, object.usedAt, room, reason.rawValue,
         ])
     }
 }

@@ -35,15 +35,18 @@ public struct EvictionReport: Sendable {
         case runs
         /// Interrupted bodies.
         case partials
-        /// Objects that failed verification.
+        /// What was moved away by a repair.
         case quarantined
+        /// What else lay in `tmp/`.
+        case temporaries
     }
 
     /// How many, and how much.
     public struct Tally: Sendable, Equatable {
         /// How many there are.
         public internal(set) var count = 0
-        /// The sum of their bytes: of objects their sizes, of leftovers what they take on disk.
+        /// The sum of their bytes: of objects their sizes, of leftovers what is free on disk without
+        /// them: nothing for what has another name (a hard link).
         public internal(set) var bytes: Int64 = 0
 
         /// None.
@@ -77,7 +80,9 @@ public struct EvictionReport: Sendable {
     public internal(set) var left = Tally()
     /// Whether it was cancelled before its end.
     public internal(set) var isInterrupted = false
-    /// The limits that were not reached.
+    /// Why files of objects that went are left; nil where none is. A later run sweeps them.
+    public internal(set) var failure: CacheError?
+    /// The limits that are not kept at its end, whoever has stored meanwhile.
     public internal(set) var missed: [Reason] = []
     /// How long it took.
     public internal(set) var seconds: Double = 0

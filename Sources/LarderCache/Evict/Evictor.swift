@@ -10,7 +10,8 @@ import GRDB
 /// out: it commits a row only where its file is there in the same transaction, and from then on the
 /// file is no longer without a row.
 struct Evictor {
-    /// A transaction ends after so many victims, …
+    /// A transaction ends after so many victims, or twice as many rows: an object may have any number of
+    /// URLs; …
     static let batchLimit = 500
     /// … or after this time: others wait for it.
     static let batchTime = Duration.milliseconds(20)
@@ -25,7 +26,7 @@ struct Evictor {
     private let policy: EvictionPolicy
     private let onVictim: (EvictionReport.Victim) throws -> Void
     private var report: EvictionReport
-    /// Bytes on disk that were swept or evicted; counted, because a file system may take its time.
+    /// Bytes on disk that are free since; counted, because a file system may take its time.
     private var freed: Int64 = 0
 
     init(
@@ -83,7 +84,7 @@ struct Evictor {
             : run.map {
                 "\(directory.path)/\(CacheLayout.temporary)/\($0.name)/eviction.sqlite"
             }
-        return try EvictionPlan(policy, index: index.uri, at: path, on: disk)
+        return try EvictionPlan(policy, index: index.uri, at: path, in: directory)
     }
 
     private mutating func evict(
@@ -99,12 +100,26 @@ struct Evictor {
             report.held = decision.held
             report.missed = decision.missed
             report.left = decision.left
-            if try remove(plan, from: index, on: disk) { break }
+            let isWhole = try remove(plan, from: index, on: disk)
+            if policy.isDryRun { return }
+            // Others may have stored meanwhile: older ones make room for that, too.
+            report.left = try index.objectTotals()
+            report.missed = EvictionExcess(policy, left: report.left, free: try room(disk)).missed
+            if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
+                break
+            }
         }
-        guard !policy.isDryRun else { return }
         try ObjectUse.settleTimesToCome(in: index)
-        // Others may have stored meanwhile.
-        report.left = try index.objectTotals()
+    }
+
+    /// What is free in the end, as the file system says; it may first have to be told to get on with it.
+    private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
+        let counted = disk.free + freed
+        guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
+        let free = try DiskSpace(of: directory.root).free
+        guard free < limit, counted >= limit else { return free }
+        try? Durability.flush(directory.root)
+        return try DiskSpace(of: directory.root).free
     }
 
     /// Takes stock of an eviction that was cancelled.
@@ -115,8 +130,7 @@ struct Evictor {
             report.left.count -= report.total.count
             report.left.bytes -= report.total.bytes
         }
-        report.missed =
-            EvictionExcess(policy, left: report.left, free: disk.free + freed).missed
+        report.missed = EvictionExcess(policy, left: report.left, free: try room(disk)).missed
     }
 
     /// Removes all victims; returns whether none had been used meanwhile.
@@ -129,6 +143,7 @@ struct Evictor {
         var rank: Int64 = 0
         var rowless: [Digest] = []
         let removal = ObjectRemoval(directory)
+        defer { report.failure = report.failure ?? removal.failure }
         let isTight = isTight(disk)
         let limit = isTight ? Self.tightLimit : Self.batchLimit
         while true {
@@ -140,7 +155,7 @@ struct Evictor {
             }
             if policy.isDryRun {
                 rank = batch.last?.rank ?? rank
-                for victim in batch { try count(victim, on: disk) }
+                for victim in batch { try count(victim) }
                 continue
             }
             var gone: [EvictionPlan.Victim] = []
@@ -148,43 +163,67 @@ struct Evictor {
                 let deadline = ContinuousClock.now + Self.batchTime
                 rowless = try removal.removeFiles(of: rowless, in: db, until: deadline)
                 guard rowless.isEmpty else { return }
+                var room = 2 * limit
                 for victim in batch {
-                    rank = victim.rank
-                    if try Self.removeRows(of: victim, db) {
-                        gone.append(victim)
-                    } else {
-                        isWhole = false
+                    switch try Self.removeRows(of: victim, atMost: &room, db) {
+                    case .gone: gone.append(victim)
+                    case .spared: isWhole = false
+                    case .begun: return
                     }
-                    if ContinuousClock.now >= deadline { break }
+                    rank = victim.rank
+                    if room == 0 || ContinuousClock.now >= deadline { break }
                 }
             }
             // A reader may be in the way: then the log is folded later.
             if isTight { try? index.foldLog() }
             rowless += gone.map(\.digest)
-            for victim in gone { try count(victim, on: disk) }
+            for victim in gone { try count(victim) }
         }
     }
 
     private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
 
-    private mutating func count(_ victim: EvictionPlan.Victim, on disk: DiskSpace) throws {
-        freed += disk.occupied(by: victim.size)
+    private mutating func count(_ victim: EvictionPlan.Victim) throws {
+        freed += victim.room
         report.evicted[victim.reason, default: .init()].add(victim.size)
         try onVictim(victim.reported)
     }
 
-    /// Deletes an object's row, and with it those of its resources, if nothing has happened to it since
-    /// it was decided about; returns whether it did. Every deposit is a use, and so are fresh hits.
+    /// What has become of a victim's rows.
+    private enum Removal {
+        case gone
+        /// Something has happened to it since it was decided about.
+        case spared
+        /// It has more URLs than one transaction may take.
+        case begun
+    }
+
+    /// Deletes the rows of an object's resources, then its own, if nothing has happened to it since it was
+    /// decided about. Every deposit is a use, and so are fresh hits. One that is used while its many URLs go
+    /// stays with those that are left.
+    ///
+    /// - Parameter room: how many rows may be deleted yet.
     private static func removeRows(
-        of victim: EvictionPlan.Victim, _ db: Database
-    ) throws -> Bool {
-        let delete = try db.cachedStatement(
+        of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
+    ) throws -> Removal {
+        let some = "FROM resources WHERE object = ?1 ORDER BY id LIMIT ?2"
+        let select = try db.cachedStatement(
             sql: """
-                DELETE FROM objects WHERE id = ?1 AND digest = ?2 AND used_at = ?3
-                    AND NOT EXISTS (
-                        SELECT 1 FROM resources r JOIN pins p ON p.key = r.key WHERE r.object = ?1)
+                SELECT NOT EXISTS (
+                    SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
+                FROM objects WHERE id = ?1 AND digest = ?3 AND used_at = ?4
                 """)
-        try delete.execute(arguments: [victim.object, victim.digest.blob, victim.usedAt])
-        return db.changesCount > 0
+        let isIdle = try Bool.fetchOne(
+            select, arguments: [victim.object, room, victim.digest.blob, victim.usedAt])
+        guard isIdle == true else { return .spared }
+        let deleteResources = try db.cachedStatement(
+            sql: "DELETE FROM resources WHERE id IN (SELECT id \(some))")
+        try deleteResources.execute(arguments: [victim.object, room])
+        room -= db.changesCount
+        guard room > 0 else { return .begun }
+        let delete = try db.cachedStatement(sql: "DELETE FROM objects WHERE id = ?")
+        try delete.execute(arguments: [victim.object])
+        room -= 1
+        return .gone
     }
 }

@@ -4,11 +4,11 @@ import GRDB
 /// Removes object files that no row mentions, within a write transaction, which keeps any row from being
 /// added meanwhile.
 final class ObjectRemoval {
-    private let directory: CacheDirectory
-    /// Kept open, because the victims of every transaction lie in all of them.
-    private var fanOuts: [String: FileDescriptor] = [:]
+    private let fanOuts: FanOuts
+    /// Why files are left whose directory cannot be entered; nil where none is.
+    private(set) var failure: CacheError?
 
-    init(_ directory: CacheDirectory) { self.directory = directory }
+    init(_ directory: CacheDirectory) { fanOuts = FanOuts(directory) }
 
     /// Removes the files of those objects that have no row; what is no regular file is not the cache's
     /// own, and stays.
@@ -26,9 +26,8 @@ final class ObjectRemoval {
         guard !digests.isEmpty else { return [] }
         var rest: [Digest] = []
         var isBegun = false
-        let objects = try directory.objects()
-        for (name, group) in Dictionary(grouping: digests, by: CacheLayout.fanOut) {
-            guard let fanOut = try fanOut(name, beneath: objects) else { continue }
+        for group in Dictionary(grouping: digests, by: CacheLayout.fanOut).values {
+            guard let fanOut = try fanOut(of: group[0]) else { continue }
             for digest in group {
                 // One at least, or a disk that is slow enough would never be done.
                 if isBegun, ContinuousClock.now >= deadline {
@@ -49,20 +48,12 @@ final class ObjectRemoval {
         return rest
     }
 
-    /// Nil where a link or a file is in the directory's place, or nothing at all.
-    private func fanOut(
-        _ name: String, beneath objects: FileDescriptor
-    ) throws(CacheError) -> FileDescriptor? {
-        if let open = fanOuts[name] { return open }
+    private func fanOut(of digest: Digest) throws(CacheError) -> FileDescriptor? {
         do throws(CacheError) {
-            let fanOut = try FileDescriptor.directory(name, beneath: objects, create: false)
-            fanOuts[name] = fanOut
-            return fanOut
-        } catch  where error.isAbsence {
+            return try fanOuts.directory(of: digest)
+        } catch  where error.errno == EACCES {
+            failure = failure ?? error
             return nil
-        } catch  where error.errno == EMFILE && !fanOuts.isEmpty {
-            fanOuts = [:]
-            return try self.fanOut(name, beneath: objects)
         }
     }
 

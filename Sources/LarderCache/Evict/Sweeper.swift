@@ -24,10 +24,15 @@ struct Sweeper {
     func run() throws -> [Leftover: Tally] {
         var swept: [Leftover: Tally] = [:]
         swept[.runs] = try sweepRuns()
-        swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) {
-            Digest(hex: $0) != nil
+        // Anything in `tmp/` may be deleted.
+        swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
+        swept[.temporaries] = try sweep([CacheLayout.temporary]) { name, status in
+            !RunDirectory.isRun(name, status)
+                && !(status.isDirectory && name == CacheLayout.partial)
         }
-        swept[.quarantined] = try sweep([CacheLayout.quarantine], where: Quarantine.isOwn)
+        swept[.quarantined] = try sweep([CacheLayout.quarantine]) { name, _ in
+            Quarantine.isOwn(name)
+        }
         // Without an index every object looks like one; it is to be restored, not to be followed.
         if let index { swept[.orphans] = try sweepOrphans(index) }
         return swept
@@ -42,9 +47,9 @@ struct Sweeper {
         return tally
     }
 
-    /// The regular files of a directory that have a name of the cache's own.
+    /// What is nobody's in a directory, whatever it is.
     private func sweep(
-        _ path: [String], where isOwn: (String) -> Bool
+        _ path: [String], where isOwn: (String, stat) -> Bool
     ) throws(CacheError) -> Tally {
         var tally = Tally()
         do throws(CacheError) {
@@ -52,14 +57,13 @@ struct Sweeper {
             for name in path {
                 parent = try FileDescriptor.directory(name, beneath: parent, create: false)
             }
-            for name in try parent.names(subject: path.joined(separator: "/")) where isOwn(name) {
+            for name in try parent.names(subject: path.joined(separator: "/")) {
                 if isCancelled() { break }
-                guard let status = try parent.status(of: name), status.isRegularFile, isOld(status)
+                guard let status = try parent.status(of: name), isOwn(name, status), isOld(status)
                 else { continue }
-                guard isDryRun || unlinkat(parent.raw, name, 0) == 0 || errno == ENOENT else {
-                    throw CacheError("unlink", subject: name, errno: errno)
-                }
-                tally.add(status.allocatedBytes)
+                let removed = try parent.removeTree(name, isDryRun: isDryRun)
+                if removed.isGone { tally.count += 1 }
+                tally.bytes += removed.bytes
             }
         } catch  where error.isAbsence {
             // Not there, or somebody else's.
@@ -83,7 +87,7 @@ struct Sweeper {
                 try index.writeStep { db in
                     rest = try removal.removeFiles(
                         of: rest, in: db, until: .now + Evictor.batchTime, where: isOld
-                    ) { tally.add($0.allocatedBytes) }
+                    ) { tally.add($0.freeableBytes) }
                 }
             }
         }
@@ -104,10 +108,10 @@ struct Sweeper {
                     let status = try entry.parent.status(of: entry.name), status.isRegularFile,
                     isOld(status)
                 else { return }
-                orphans.append((digest, status.allocatedBytes))
+                orphans.append((digest, status.freeableBytes))
             }
-        } catch  where error.isAbsence {
-            // Removed since it was looked at, or a link.
+        } catch  where error.isAbsence || error.errno == EACCES {
+            // Removed since it was looked at, or a link, or not to be entered.
         }
         return orphans
     }

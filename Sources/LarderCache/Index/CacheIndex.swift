@@ -234,6 +234,12 @@ final class CacheIndex: Sendable {
         throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "keys are out of order")
     }
 
+    func isPinned(_ key: String) throws(CacheError) -> Bool {
+        try lookUp { db in
+            try Int.fetchOne(db, sql: "SELECT 1 FROM pins WHERE key = ?", arguments: [key]) != nil
+        }
+    }
+
     /// Writes a batch in one transaction: returns when it is durable.
     ///
     /// - Throws: ``CacheError``, also where the index was deleted meanwhile: what is written to it

@@ -16,6 +16,12 @@ struct PinTable {
         return db.changesCount > 0
     }
 
+    /// Whether there is a resource of that key.
+    func isCached(_ key: String) throws -> Bool {
+        let select = try db.cachedStatement(sql: "SELECT 1 FROM resources WHERE key = ?")
+        return try Int.fetchOne(select, arguments: [key]) != nil
+    }
+
     /// Returns whether it was pinned.
     func remove(_ key: String) throws -> Bool {
         let delete = try db.cachedStatement(sql: "DELETE FROM pins WHERE key = ?")

@@ -10,17 +10,21 @@ extension RecoveryReport {
             case .snapshot: "from the last snapshot"
             case .nothing: "there was nothing to restore URLs from"
             }
-        var parts = ["index rebuilt: \(objects) objects, \(resources) URLs (\(origin))"]
-        if damaged > 0 { parts.append("\(damaged) files are no whole objects: see larder verify") }
+        var parts = ["index rebuilt: \(objects.of("object")), \(resources.of("URL")) (\(origin))"]
+        if damaged > 0 { parts.append("\(noWholeObjects): see larder verify") }
         if let setAside { parts.append("the damaged index is kept as \(setAside)") }
         return parts.joined(separator: "; ")
+    }
+
+    private var noWholeObjects: String {
+        damaged == 1 ? "1 file is no whole object" : "\(damaged) files are no whole objects"
     }
 
     /// What is wrong, one line for people; nil where nothing is.
     public var complaint: String? {
         if isInterrupted { return text }
         guard damaged > 0 else { return nil }
-        return "\(damaged) files are no whole objects; larder verify says more"
+        return "\(noWholeObjects); larder verify says more"
     }
 
     /// The report as one JSON object, without a line end.

@@ -46,15 +46,18 @@ extension Report {
         object.set("received_bytes", receivedBytes)
         object.set("seconds", seconds)
         object.set("interrupted", isInterrupted)
-        let error = failure.map { failure in
-            var error = JSONObject()
-            error.set("code", failure.code.rawValue)
-            error.set("message", failure.description.sanitizedForTerminal)
-            return error
-        }
-        object.set("error", error)
+        object.set("error", failure?.json)
         object.set("icons", icons)
         return object.text
+    }
+}
+
+extension CacheError {
+    fileprivate var json: JSONObject {
+        var error = JSONObject()
+        error.set("code", code.rawValue)
+        error.set("message", description.sanitizedForTerminal)
+        return error
     }
 }
 

@@ -15,8 +15,10 @@ extension Report {
         }
         if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
-        let several = icons > entries ? ", \(icons) icons" : ""
-        var lines = ["\(entries) entries\(several): " + counts.joined(separator: ", ")]
+        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+        var lines = [
+            "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
+        ]
         for (reason, count) in failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             lines.append("  failed, \(reason): \(count)")
         }
@@ -56,10 +58,10 @@ extension PlanSummary {
         var counts = ["cached \(cached)", "stale \(stale)", "missing \(missing)"]
         if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
         if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
-        let several = icons > entries ? ", \(icons) icons" : ""
-        return "\(entries) entries\(several)"
+        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+        return entries.of("entry", "entries") + several
             + (problems.isEmpty ? "" : " (\(problems.joined(separator: ", ")))")
-            + "; \(urls) URLs: " + counts.joined(separator: ", ")
+            + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
     }
 
     /// A line for people for each scheme that is not fetched, with the number of its icons.
@@ -124,7 +126,7 @@ extension CacheStatus {
         index      \(ByteText.describe(indexBytes))
         """ + (totals.failures > 0 ? "\nfailures   \(totals.failures) remembered" : "")
             + (totals.pins > 0 ? "\npins       \(totals.pins)" : "")
-            + (quarantined > 0 ? "\nquarantine \(quarantined) files" : "")
+            + (quarantined > 0 ? "\nquarantine \(quarantined.of("file"))" : "")
             + runs.map { "\n\($0.text)" }.joined()
     }
 }
@@ -147,7 +149,7 @@ extension EvictionReport {
     /// The report for people, a few lines.
     public var text: String {
         func describe(_ tally: Tally) -> String {
-            "\(tally.count) objects, \(ByteText.describe(tally.bytes))"
+            "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
         }
         var lines = ["\(isDryRun ? "would evict" : "evicted") \(describe(total))"]
         for reason in Reason.allCases {
@@ -159,7 +161,7 @@ extension EvictionReport {
         for leftover in Leftover.allCases {
             guard let tally = swept[leftover], tally.count > 0 else { continue }
             lines.append(
-                "\(isDryRun ? "would sweep" : "swept") \(tally.count) \(leftover.text), "
+                "\(isDryRun ? "would sweep" : "swept") \(tally.count.of(leftover.text.one, leftover.text.several)), "
                     + ByteText.describe(tally.bytes))
         }
         lines.append("\(describe(left)) left (\(DurationText.describe(seconds)))")
@@ -171,15 +173,16 @@ extension EvictionReport {
     /// What is wrong, one line for people; nil where nothing is.
     public var complaint: String? {
         guard isInterrupted else { return shortfall }
-        return "interrupted after \(total.count) objects went"
+        return "interrupted after \(total.count.of("object")) went"
     }
 
     /// Which limits were out of reach; nil where none was, or an interrupted eviction cannot tell.
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }
-        return "limit not reached: \(missed.map(\.text).joined(separator: ", ")); "
-            + "\(kept) objects are kept that would have to go"
+        return "limit not reached: \(missed.map(\.text).joined(separator: ", "))"
+            + (kept > 0
+                ? "; \(kept.of("object is", "objects are")) kept that would have to go" : "")
     }
 }
 
@@ -206,12 +209,14 @@ extension EvictionReport.Hold {
 }
 
 extension EvictionReport.Leftover {
-    fileprivate var text: String {
+    /// What one of them is, and what several are.
+    fileprivate var text: (one: String, several: String) {
         switch self {
-        case .orphans: "objects without a row"
-        case .runs: "runs that were broken off"
-        case .partials: "interrupted bodies"
-        case .quarantined: "quarantined objects"
+        case .orphans: ("object without a row", "objects without a row")
+        case .runs: ("run that was broken off", "runs that were broken off")
+        case .partials: ("interrupted body", "interrupted bodies")
+        case .quarantined: ("quarantined file", "quarantined files")
+        case .temporaries: ("thing in tmp/ that was nobody's", "things in tmp/ that were nobody's")
         }
     }
 }

@@ -49,7 +49,7 @@ struct EvictKills: KillScene {
             let total = Set(stage.job.bytes.values).reduce(0) { $0 + $1.count }
             let size = random.next(below: total / 2)
             order.policy.maximumBytes = Int64(size)
-            order.arguments += ["--max-size", "\(size)"]
+            order.arguments += ["--max-size", "\(size)B"]
         case 2:
             let urls = only.urls
             order.policy.only = { add in try urls.forEach(add) }

@@ -182,7 +182,7 @@ import Testing
     @Test func pinsComeBackFromTheSnapshot() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: Self.contents)
-            #expect(try cache.pin { try $0("http://a.example/3") } == 1)
+            #expect(try cache.pin { try $0("http://a.example/3") }.pinned == 1)
             cache.close()
             try FileManager.default.removeItem(atPath: directory.path("index.sqlite"))
             var pins: [String] = []

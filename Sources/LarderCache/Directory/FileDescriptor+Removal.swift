@@ -1,0 +1,44 @@
+import Foundation
+
+extension FileDescriptor {
+    /// Removes `name` beneath this directory, with all that is in it where it is a directory. No link is
+    /// followed, and no other file system entered.
+    ///
+    /// - Parameter isDryRun: only looks. Default: false.
+    /// - Returns: whether it is gone, and the bytes on disk that are free since.
+    /// - Throws: ``CacheError`` `.storage` where the disk fails; what else cannot be removed stays.
+    func removeTree(
+        _ name: String, isDryRun: Bool = false
+    ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
+        guard let status = try status(of: name) else { return (true, 0) }
+        var (isEmpty, bytes) = (true, Int64(0))
+        if status.isDirectory {
+            guard try self.status(subject: name).st_dev == status.st_dev else { return (false, 0) }
+            do throws(CacheError) {
+                let inner = try FileDescriptor.directory(name, beneath: self, create: false)
+                for file in try inner.names(subject: name) {
+                    let removed = try inner.removeTree(file, isDryRun: isDryRun)
+                    isEmpty = isEmpty && removed.isGone
+                    bytes += removed.bytes
+                }
+            } catch {
+                guard error.code != .storage else { throw error }
+                return (false, bytes)
+            }
+        }
+        guard isEmpty else { return (false, bytes) }
+        if !isDryRun, unlinkat(raw, name, status.isDirectory ? AT_REMOVEDIR : 0) != 0,
+            errno != ENOENT
+        {
+            let error = CacheError("unlink", subject: name, errno: errno)
+            guard error.code != .storage else { throw error }
+            return (false, bytes)
+        }
+        return (true, bytes + status.freeableBytes)
+    }
+}
+
+extension stat {
+    /// What is free on disk once this name is gone: nothing where a file has another one (a hard link).
+    var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
+}

@@ -1,0 +1,131 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+/// When limits are kept, and how long others wait for it.
+@Suite struct EvictionLimitTests {
+    private func withScene(_ body: (EvictionScene) throws -> Void) throws {
+        try withTemporaryDirectory { try body(EvictionScene($0)) }
+    }
+
+    private static let old = EvictionScene.instant(0)
+
+    /// Of ten that are kept only those count whose place another could have had.
+    @Test func onlyThoseAreKeptThatWouldHaveToGo() throws {
+        try withScene { scene in
+            try scene.store((0..<10).map { ("\($0)", noise(9, seed: $0), Self.old) })
+            _ = try scene.cache.pin(keys((0..<10).map { "\($0)" }))
+            let report = try scene.evict { $0.maximumObjects = 7 }.report
+            #expect(report.held[.pin]?.count == 3 && report.missed == [.count])
+            // One that is free can go, and is one of the four that have to.
+            try scene.store([("free", [1], EvictionScene.instant(5))])
+            let other = try scene.evict { $0.maximumObjects = 7 }.report
+            #expect(other.held[.pin]?.count == 4 && other.total.count == 1)
+        }
+    }
+
+    /// Taking what has another name elsewhere makes no room.
+    @Test func hardLinksMakeNoRoom() throws {
+        try withScene { scene in
+            try scene.store((0..<4).map { ("\($0)", noise(9_000, seed: $0), Self.old) })
+            let elsewhere = scene.directory.path("elsewhere")
+            try Tree.put([], at: "\(elsewhere)/here")
+            for number in 0..<3 {
+                let file = try scene.cache.file(of: noise(9_000, seed: number))
+                #expect(link(file, "\(elsewhere)/\(number)") == 0)
+            }
+            let report = try scene.evict { $0.minimumFree = .max }.report
+            #expect(report.missed == [.free] && report.evicted[.free]?.count == 1)
+            #expect(try scene.keys == ["0", "1", "2"])
+            try scene.expectAgreement()
+        }
+    }
+
+    /// What was counted as freed need not be: somebody else may have taken it.
+    @Test func theFileSystemHasTheLastWordOnWhatIsFree() throws {
+        try withScene { scene in
+            try scene.store([("a", noise(4_000_000, seed: 1), Self.old)])
+            let before = try DiskSpace(of: scene.cache.directory.root)
+            let file = try scene.cache.file(of: noise(4_000_000, seed: 1))
+            // Open, the file takes its room until it is closed.
+            let descriptor = open(file, O_RDONLY)
+            defer { close(descriptor) }
+            var policy = EvictionPolicy()
+            policy.minimumFree = before.free + 2_000_000_000
+            #expect(try scene.cache.evict(policy).missed == [.free])
+        }
+    }
+
+    /// What a run stores while others go is made up for by older ones.
+    @Test func whatIsStoredMeanwhileIsMadeUpFor() throws {
+        try withScene { scene in
+            try scene.store((0..<20).map { ("\($0)", noise(9, seed: $0), Self.old) })
+            let other = try Cache.open(at: scene.directory.path).store()
+            defer { other.close() }
+            var policy = EvictionPolicy()
+            policy.maximumObjects = 10
+            var isFirst = true
+            let report = try scene.cache.evict(policy) { _ in
+                guard isFirst else { return }
+                isFirst = false
+                for number in 100..<104 { try other.put(noise(9, seed: number), at: "\(number)") }
+                other.flush()
+            }
+            #expect(report.left.count == 10 && report.missed.isEmpty)
+            let stored = try scene.keys.filter { $0.count == 3 }
+            #expect(stored.count == 4)
+            // More than there may be at all: then the limit is not kept, and it is said.
+            isFirst = true
+            try scene.store([("last", [1], Self.old)])
+            policy.maximumObjects = 4
+            let late = try scene.cache.evict(policy) { _ in
+                guard isFirst else { return }
+                isFirst = false
+                try other.put(noise(9, seed: 104), at: "104")
+                other.flush()
+            }
+            #expect(late.left.count == 5 && late.missed == [.count])
+        }
+    }
+
+    /// Others wait for one transaction, however many URLs an object has.
+    @Test func noTransactionTakesAllRowsOfAnObject() throws {
+        try withScene { scene in
+            let count = 5 * Evictor.batchLimit
+            try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
+            let database = try #require(scene.cache.index).database
+            let transactions = Transactions(of: database)
+            let report = try scene.evict { $0.maximumObjects = 0 }.report
+            #expect(report.total.count == 1 && report.left.count == 0)
+            #expect(try scene.keys.isEmpty)
+            #expect(transactions.rows.reduce(0, +) >= count + 1)
+            #expect(try #require(transactions.rows.max()) <= 2 * Evictor.batchLimit)
+            try scene.expectAgreement()
+        }
+    }
+
+    /// Half of its URLs are gone when it is used: it stays with the others.
+    @Test func anObjectThatIsUsedWhileItsRowsGoStays() throws {
+        try withScene { scene in
+            let count = 5 * Evictor.batchLimit
+            try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
+            let other = try Cache.open(at: scene.directory.path)
+            let transactions = try Transactions(of: #require(scene.cache.index).database)
+            var error: (any Error)?
+            transactions.onCommit = {
+                guard transactions.rows.reduce(0, +) > count / 2 else { return }
+                do { try other.recordUse(of: [Digest.reference(of: [1])]) } catch let e {
+                    error = e
+                }
+            }
+            let report = try scene.evict { $0.maximumAge = 1_000 }.report
+            #expect(error == nil)
+            #expect(report.total.count == 0 && report.left.count == 1)
+            let left = try scene.keys.count
+            #expect(left > 0 && left < count / 2)
+            try scene.expectAgreement()
+        }
+    }
+}
