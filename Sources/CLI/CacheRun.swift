@@ -33,7 +33,8 @@ final class CacheRun: Sendable {
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
         do {
-            try await ExitStatus.of {
+            // A copy's files have relative names, too.
+            try await ExitStatus.of(Command.self == SnapshotCommand.self ? nil : cache) {
                 lock = try locks.take(
                     on: cache, create: makesCache, for: "larder \(Command._commandName)",
                     wait: run.wait)

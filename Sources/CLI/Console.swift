@@ -1,5 +1,4 @@
 import Foundation
-import LarderCache
 import LarderKit
 
 /// Where text goes: results to standard output, everything else to standard error.
@@ -23,7 +22,7 @@ enum Console {
                 if count >= 0 {
                     rest = UnsafeRawBufferPointer(rebasing: rest[count...])
                 } else if errno != EINTR {
-                    throw CacheError("write", subject: "standard output", errno: errno)
+                    throw OutputFailure("write", "standard output", errno)
                 }
             }
         }
@@ -34,6 +33,6 @@ enum Console {
         guard fflush(nil) != 0 else { return }
         // A reader that has left is none: `larder list | head` ends quietly.
         guard errno != EPIPE else { return }
-        throw CacheError("write", subject: "standard output", errno: errno)
+        throw OutputFailure("write", "standard output", errno)
     }
 }

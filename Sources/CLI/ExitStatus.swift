@@ -27,6 +27,7 @@ enum ExitStatus: Int32 {
             case .missing, .unreadable: self = .missingInput
             default: self = .badManifest
             }
+        case let error as OutputFailure: self.init(error.cause.code)
         case is MissingInput: self = .missingInput
         default: self = .couldNotRun
         }
@@ -61,7 +62,9 @@ enum ExitStatus: Int32 {
     }
 
     /// Runs a command's body; an error that stops it becomes one line and a status.
-    static func of(_ body: () async throws -> Void) async throws {
+    ///
+    /// - Parameter cache: the only one that the command has to do with; nil where it has to do with two.
+    static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status = try await ended(body)
             try Console.flush()
@@ -70,6 +73,10 @@ enum ExitStatus: Int32 {
             throw exit
         } catch let usage as ValidationError {
             throw usage
+        } catch let error as CacheError {
+            let located = cache.map { error.located(inCacheAt: $0.absolutePath) } ?? error
+            Console.complain("\(located)")
+            throw ExitCode(ExitStatus(error).rawValue)
         } catch {
             Console.complain("\(error)")
             throw ExitCode(ExitStatus(error).rawValue)

@@ -8,14 +8,14 @@ struct Larder: AsyncParsableCommand {
         abstract:
             "Fills an offline icon cache ahead of time, and proves it intact, and keeps it within bounds.",
         discussion: """
-            The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache
+            The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache \
             directory. Results go to standard output, progress and messages to standard error.
 
             Sizes read as 500kB, 500MB (10^6) or 500MiB (2^20), durations as 90s, 15m, 12h or 30d.
 
-            Exit status: 0 everything asked for is done; 1 it could not run; 2 some entries failed,
-            corruption was found, or a limit was out of reach; 64 wrong usage; 65 a manifest is not
-            readable as one; 66 an input is missing; 74 the disk is full or failing; 75 another
+            Exit status: 0 everything asked for is done; 1 it could not run; 2 some entries failed, \
+            corruption was found, or a limit was out of reach; 64 wrong usage; 65 a manifest is not \
+            readable as one; 66 an input is missing; 74 the disk is full or failing; 75 another \
             process holds the lock; 130, 143 interrupted.
             """,
         version: LarderVersion.current,

@@ -1,19 +1,19 @@
+import ArgumentParser
 import Foundation
-import LarderCache
 
 /// A file that is replaced as a whole: who reads it sees the old one or the new one.
 enum OutputFile {
-    /// - Throws: ``CacheError`` where it cannot be written; the old file is still there then.
-    static func write(_ text: String, to path: String) throws(CacheError) {
+    /// - Throws: ``OutputFailure`` where it cannot be written; the old file is still there then.
+    static func write(_ text: String, to path: String) throws(OutputFailure) {
         var status = stat()
         // A device, or a link to somewhere, is not to be replaced by a file.
         if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFREG {
-            throw CacheError(.unusable, subject: path, message: "is not a regular file")
+            throw OutputFailure(path, "is not a regular file")
         }
         // The ending is none that a collector of `*.prom` reads.
         let temporary = "\(path).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
         let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw CacheError("open", subject: path, errno: errno) }
+        guard descriptor >= 0 else { throw OutputFailure("open", path, errno) }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         do {
             try file.write(contentsOf: Data(text.utf8))
@@ -23,7 +23,46 @@ enum OutputFile {
         } catch {
             let number = errno
             unlink(temporary)
-            throw CacheError("write", subject: path, errno: number)
+            throw OutputFailure("write", path, number)
         }
+    }
+
+    /// Makes sure that a file which is to be written is none that the run lives on.
+    ///
+    /// - Throws: `ValidationError` where it is one of the manifests, or lies in the cache.
+    static func confirm(
+        _ path: String, isNoneOf manifests: [String] = [], orIn cache: CacheOptions,
+        for option: String
+    ) throws {
+        if let file = identity(path) {
+            for manifest in manifests where identity(manifest) == file {
+                throw ValidationError("\(option) would overwrite the manifest '\(manifest)'.")
+            }
+        }
+        guard let root = realPath(cache.path),
+            let place = realPath(path) ?? realPath(parent(of: path)),
+            "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
+        else { return }
+        throw ValidationError("\(option) would write into the cache: '\(path)'.")
+    }
+
+    /// What a name leads to, `-` being standard input; nil where that is nothing, or no regular file.
+    private static func identity(_ path: String) -> [UInt64]? {
+        var status = stat()
+        guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return [UInt64(status.st_dev), UInt64(status.st_ino)]
+    }
+
+    private static func parent(of path: String) -> String {
+        let parent = (path as NSString).deletingLastPathComponent
+        return parent.isEmpty ? "." : parent
+    }
+
+    private static func realPath(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
     }
 }

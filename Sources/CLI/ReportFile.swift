@@ -1,3 +1,4 @@
+import ArgumentParser
 import Foundation
 import LarderCache
 import LarderKit
@@ -5,24 +6,51 @@ import LarderKit
 /// The file behind `--report`: one JSON line for each entry, on disk's way as soon as the entry is
 /// settled.
 ///
-/// A file that cannot be written keeps no icon from being fetched: what is the matter is told at the
-/// end.
+/// It is opened before anything begins, so that no run begins without it, and emptied only when all manifests
+/// are read: until then the last run's report is still there. A file that cannot be written keeps no icon from
+/// being fetched: what is the matter is told at the end.
 final class ReportFile {
     private let path: String
     private let handle: FileHandle
     private var buffer = Data()
+    private var isBegun = false
     /// Why lines are missing from some point on; nil where none is.
-    private(set) var failure: CacheError?
+    private(set) var failure: OutputFailure?
 
-    /// Creates the file, or empties it.
-    init(path: String) throws {
+    /// Opens the file, or makes it.
+    ///
+    /// - Parameters:
+    ///   - path: `-` is standard output.
+    ///   - manifests: what the run reads.
+    ///   - cache: what it writes.
+    /// - Throws: `ValidationError` where it is one of the manifests, or lies in the cache.
+    init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw CacheError("open", subject: path, errno: errno) }
+        guard path != "-" else {
+            handle = .standardOutput
+            isBegun = true
+            return
+        }
+        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache, for: "--report")
+        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
+        guard descriptor >= 0 else { throw OutputFailure("open", path, errno) }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
+    /// From here on it is this run's.
+    func begin() {
+        guard !isBegun, failure == nil else { return }
+        isBegun = true
+        var status = stat()
+        // A pipe or a device holds nothing.
+        guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            ftruncate(handle.fileDescriptor, 0) != 0
+        else { return }
+        failure = OutputFailure("truncate", path, errno)
+    }
+
     func add(_ result: EntryResult) {
+        begin()
         guard failure == nil else { return }
         buffer.append(contentsOf: result.json.utf8)
         buffer.append(UInt8(ascii: "\n"))
@@ -35,7 +63,7 @@ final class ReportFile {
         do {
             try handle.write(contentsOf: buffer)
         } catch {
-            failure = CacheError("write", subject: path, errno: errno)
+            failure = OutputFailure("write", path, errno)
         }
         buffer.removeAll(keepingCapacity: true)
     }

@@ -145,11 +145,17 @@ public final class Cache: Sendable {
     /// The index of a cache that can be written.
     @discardableResult
     func requireWritable() throws(CacheError) -> CacheIndex {
-        guard let index, !isReadOnly else {
-            throw obstacle
-                ?? CacheError(.unusable, subject: path, message: "the cache is read-only")
-        }
+        guard let index, !isReadOnly else { throw refusal }
         return index
+    }
+
+    /// Why it can only be read: the same as of a run that would make the cache.
+    private var refusal: CacheError {
+        if let obstacle { return obstacle }
+        guard faccessat(directory.root.raw, ".", W_OK, 0) != 0 else {
+            return CacheError(.unusable, subject: path, message: "the cache is read-only")
+        }
+        return CacheError("write", subject: path, errno: errno)
     }
 
     /// Ends the use of the index, whoever else still holds this cache: without other processes it is
@@ -260,10 +266,7 @@ public final class Cache: Sendable {
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {
         if let damage { throw damage }
-        guard !isReadOnly, directory.isWritable else {
-            throw obstacle
-                ?? CacheError(.unusable, subject: path, message: "the cache is read-only")
-        }
+        guard !isReadOnly, directory.isWritable else { throw refusal }
         guard let index else { return [] }
         return try Repairer(directory: directory, index: index)
             .repair(&report.findings, isCancelled: isCancelled)

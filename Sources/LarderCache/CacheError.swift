@@ -39,6 +39,13 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         self.errno = nil
     }
 
+    private init(_ code: Code, subject: String, message: String, errno: Int32?) {
+        self.code = code
+        self.subject = subject
+        self.message = message
+        self.errno = errno
+    }
+
     /// Describes a failed system call; the code follows from the error number.
     public init(_ call: String, subject: String, errno: Int32) {
         switch errno {
@@ -59,17 +66,25 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         }
         let message = error.message ?? "SQLite error \(error.extendedResultCode.rawValue)"
         switch error.resultCode {
-        case .SQLITE_FULL, .SQLITE_IOERR:
-            self.init(.storage, subject: subject, message: message)
+        case .SQLITE_FULL:
+            self.init("write", subject: subject, errno: ENOSPC)
+        case .SQLITE_IOERR:
+            if Self.isFull(subject) {
+                self.init("write", subject: subject, errno: ENOSPC)
+            } else {
+                self.init(.storage, subject: subject, message: message + Self.fileLimit)
+            }
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             self.init(.locked, subject: subject, message: message)
         case .SQLITE_PERM, .SQLITE_AUTH:
             self.init(.unusable, subject: subject, message: message)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN:
             let isMoved = error.extendedResultCode == .SQLITE_READONLY_DBMOVED
-            self.init(
-                isMoved ? .unusable : Self.code(ofUnopened: subject), subject: subject,
-                message: message)
+            if isMoved {
+                self.init(.unusable, subject: subject, message: message)
+            } else {
+                self.init(unopened: subject, message)
+            }
         // The last is what a file without larder's tables leads to.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR:
             self.init(
@@ -85,11 +100,63 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// descriptors or of permission, else because the disk failed.
     ///
     /// - Parameter subject: its path; anything else is of this run's own making, and permitted.
-    private static func code(ofUnopened subject: String) -> Code {
-        if isShortOfDescriptors { return .unusable }
-        let isPath = subject.hasPrefix("/")
-        let isRefused = isPath && faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
-        return isRefused && [EACCES, EPERM].contains(Foundation.errno) ? .unusable : .storage
+    private init(unopened subject: String, _ message: String) {
+        let number = Self.refusal(of: subject)
+        switch number {
+        case 0, EIO, EROFS: self.init(.storage, subject: subject, message: message)
+        default: self.init("open", subject: subject, errno: number)
+        }
+    }
+
+    private static func refusal(of subject: String) -> Int32 {
+        if isShortOfDescriptors { return EMFILE }
+        guard subject.hasPrefix("/"),
+            faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
+        else { return 0 }
+        guard Foundation.errno == ENOENT else { return Foundation.errno }
+        // It was to be made.
+        let directory = (subject as NSString).deletingLastPathComponent
+        return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0
+            ? 0 : Foundation.errno
+    }
+
+    /// Whether there is no room where a file lies: SQLite calls that an error of the disk where it maps the file.
+    private static func isFull(_ path: String) -> Bool {
+        var status = statvfs()
+        let directory = (path as NSString).deletingLastPathComponent
+        guard path.hasPrefix("/"), statvfs(directory, &status) == 0 else { return false }
+        return Int64(status.f_bavail) * Int64(status.f_frsize) < 256 << 10
+    }
+
+    /// A note on what else SQLite may call an error of the disk.
+    private static var fileLimit: String {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0
+        #else
+            let isKnown = getrlimit(RLIMIT_FSIZE, &limit) == 0
+        #endif
+        guard isKnown, limit.rlim_cur < Int64.max else { return "" }
+        return " (this process may make files of \(limit.rlim_cur) bytes at most: ulimit -f)"
+    }
+
+    /// The same for who does not know where the cache is: with its path before a subject beneath it, and what
+    /// helps, where something does.
+    public func located(inCacheAt path: String) -> CacheError {
+        let isBeneath = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
+        let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
+        let advice = hint.map { message.hasSuffix($0) ? "" : "; \($0)" } ?? ""
+        return CacheError(
+            code, subject: isBeneath ? path + (isOwn ? "/" : ": ") + subject : subject,
+            message: message + advice, errno: errno)
+    }
+
+    private var hint: String? {
+        switch errno {
+        case ENOSPC, EDQUOT: "larder evict --min-free 1GB makes room"
+        case EMFILE, ENFILE: "the limit on open files is too low (ulimit -n)"
+        default: nil
+        }
     }
 
     /// Whether there are fewer left than a connection takes: it has closed its own by now.

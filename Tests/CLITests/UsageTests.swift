@@ -40,6 +40,9 @@ import Testing
         ["evict", "--max-size", "big"],
         ["evict", "--max-count", "-1"],
         ["evict", "--by", "size"],
+        ["evict", "--by", "fetched"],
+        ["status", "--json", "--format", "text"],
+        ["verify", "--base-url", "http://a.example/"],
         ["evict", "--keep", "-", "--only", "-"],
         ["evict", "--keep", "https://example.com/apps.json"],
         ["pin", "-", "-"],
@@ -52,6 +55,25 @@ import Testing
         #expect(finished.status == 64, "\(finished)")
         #expect(finished.standardError.contains("Error: "), "\(finished)")
         #expect(finished.standardOutput.isEmpty)
+    }
+
+    /// A message says what would be right.
+    @Test(arguments: [
+        (["evict", "--max-size", "5"], "5MB"), (["evict", "--max-size", "-1"], "500MB"),
+        (["evict", "--min-free", "7"], "7MB"), (["evict", "--max-size", "1.5MB"], "500MB"),
+        (["evict", "--max-age", "3"], "3d"), (["evict", "--max-age", "0"], "30d"),
+        (["evict", "--max-age", "3w"], "30d"), (["evict", "--grace", "-1"], "30d"),
+        (["prefetch", "m", "--timeout", "0"], "at least 1"),
+        (["prefetch", "m", "--wait", "0"], "at least 1"),
+        (["prefetch", "m", "--max-failures", "200%"], "100%"),
+        (["prefetch", "m", "--allow-host", "http://a.example/"], "HOST:PORT"),
+        (["verify", "--sample", "10"], "3/10"), (["verify", "--sample", "0%"], "5%"),
+    ])
+    func aBadValueIsExplained(_ arguments: [String], _ hint: String) throws {
+        let finished = try LarderBinary().run(arguments)
+        #expect(finished.status == 64, "\(finished)")
+        let complaint = finished.standardError.prefix { $0 != "\n" }
+        #expect(complaint.hasPrefix("Error: ") && complaint.contains(hint), "\(finished)")
     }
 
     @Test(arguments: [
@@ -106,6 +128,60 @@ import Testing
             #expect(finished.status == 1, "\(finished)")
             #expect(finished.standardError.contains(report), "\(finished)")
             #expect(larder.origin.connectionsOpened == 0)
+        }
+    }
+
+    /// What cannot begin leaves the last report as it is.
+    @Test(arguments: [("no manifest", Int32(65)), (nil, 66)])
+    func aRunThatCannotBeginLeavesTheLastReport(_ text: String?, _ status: Int32) async throws {
+        try await withFixture { larder in
+            if let text { _ = try larder.write(text.utf8, to: "apps.json") }
+            let report = try larder.write("last night's".utf8, to: "report.jsonl")
+            let run = try larder.run(
+                "prefetch", larder.directory.path("apps.json"), "--report", report)
+            #expect(run.status == status, "\(run)")
+            #expect(try String(contentsOfFile: report, encoding: .utf8) == "last night's")
+            // One that has nothing to say empties it.
+            let none = try larder.manifest([], name: "none.json")
+            #expect(try larder.run("prefetch", none, "--report", report).status == 0)
+            #expect(try Data(contentsOf: URL(fileURLWithPath: report)).isEmpty)
+        }
+    }
+
+    @Test func nothingIsWrittenOverAManifestOrIntoTheCache() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let link = larder.directory.path("link")
+            #expect(symlink("cache/index.sqlite", link) == 0)
+            #expect(symlink(manifest, larder.directory.path("also")) == 0)
+            let before = try Data(contentsOf: URL(fileURLWithPath: manifest))
+            for report in [
+                manifest, larder.directory.path("also"), larder.cache + "/index.sqlite", link,
+                larder.cache + "/new",
+            ] {
+                let run = try larder.run("prefetch", manifest, "--report", report)
+                #expect(run.status == 64, "\(run)")
+                guard report.hasPrefix(larder.cache) else { continue }
+                let status = try larder.run("status", "--output", report)
+                #expect(status.status == 64, "\(status)")
+            }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: manifest)) == before)
+            #expect(!FileManager.default.fileExists(atPath: larder.cache + "/new"))
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    @Test func aDashIsStandardOutput() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
+            let run = try larder.run(
+                "prefetch", manifest, "--report", "-", "--allow-private-network")
+            #expect(run.status == 0, "\(run)")
+            #expect(try JSONValue.lines(run.standardOutputBytes).count == 2)
+            #expect(run.standardError.contains("2 entries: fetched 2"), "\(run)")
+            let status = try larder.run("status", "--json", "--output", "-")
+            #expect(try JSONValue.lines(status.standardOutputBytes).count == 1)
         }
     }
 }

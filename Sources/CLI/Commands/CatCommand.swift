@@ -1,4 +1,5 @@
 import ArgumentParser
+import LarderCache
 import LarderKit
 
 struct CatCommand: AsyncParsableCommand {
@@ -16,9 +17,17 @@ struct CatCommand: AsyncParsableCommand {
     var url: String
 
     func run() async throws {
-        try await ExitStatus.of {
+        try await ExitStatus.of(cache) {
             let (cache, resource) = try Lookup(cache, url).found()
-            try Console.print(try cache.bytes(of: resource.object))
+            let bytes: [UInt8]
+            do {
+                bytes = try cache.bytes(of: resource.object)
+            } catch let error as CacheError where error.code == .corrupt {
+                throw CacheError(
+                    .corrupt, subject: Lookup.shown(url),
+                    message: "\(error); larder verify --repair fetches it again")
+            }
+            try Console.print(bytes)
             cache.noteUse(of: resource.object)
         }
     }

@@ -17,27 +17,38 @@ struct EvictCommand: AsyncParsableCommand {
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
+    // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "How many bytes of objects may stay, such as 500MB or 2GiB.", valueName: "size"))
+            "How many bytes of objects may stay: 500MB, 2GiB, or 0.", valueName: "size"),
+        transform: ByteCount.withUnit)
     var maxSize: ByteCount?
 
-    @Option(help: ArgumentHelp("Objects as old as that go: 12h, 30d.", valueName: "time"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Objects as old as that go: 12h, 30d.", valueName: "time"),
+        transform: TimeSpan.withUnit)
     var maxAge: TimeSpan?
 
     @Option(
         help: ArgumentHelp(
-            "What age is, and who goes first: since the last use, or since the bytes were fetched.",
-            valueName: "used|fetched"))
-    var by = EvictionPolicy.Age.used
+            """
+            What age is, and who goes first: since the last use, or since the bytes were fetched. \
+            (default: used)
+            """, valueName: "used|fetched"))
+    var by: EvictionPolicy.Age?
 
-    @Option(help: ArgumentHelp("How many objects may stay.", valueName: "n"))
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("How many objects may stay.", valueName: "n"))
     var maxCount: Int?
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
-            "How much is to be free on the cache's file system, such as 500MB or 2GiB.",
-            valueName: "size"))
+            "How much is to be free on the cache's file system: 500MB, 2GiB.", valueName: "size"),
+        transform: ByteCount.withUnit)
     var minFree: ByteCount?
 
     @Option(
@@ -53,9 +64,10 @@ struct EvictCommand: AsyncParsableCommand {
     var only: [String] = []
 
     @Option(
+        parsing: .unconditional,
         help: ArgumentHelp(
             """
-            Leave orphans, interrupted bodies and quarantined objects that are younger; 0 leaves none. \
+            Leave orphans, interrupted bodies and quarantined files that are younger; 0 leaves none. \
             (default: 1h)
             """, valueName: "time"),
         transform: TimeSpan.orZero)
@@ -75,6 +87,10 @@ struct EvictCommand: AsyncParsableCommand {
             throw ValidationError("Standard input can be read only once.")
         }
         if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
+        if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
+            throw ValidationError(
+                "--by goes with --max-size, --max-age, --max-count or --min-free.")
+        }
         _ = try policy
     }
 
@@ -85,20 +101,28 @@ struct EvictCommand: AsyncParsableCommand {
             var policy = try policy
             policy.isCancelled = { run.interrupts.isAsked }
             let printsVictims = dryRun && (json || !quiet)
+            let cache = try opened(run.wait)
+            if let minFree, let size = try cache?.fileSystemBytes, minFree.bytes > size {
+                throw ValidationError(
+                    "--min-free: the cache's file system has no more than \(size) bytes in all.")
+            }
             let report =
-                try opened(run.wait)?.evict(policy) { victim in
+                try cache?.evict(policy) { victim in
                     if printsVictims { print(json ? victim.json : victim.text) }
                 } ?? EvictionReport(isDryRun: dryRun)
             run.note(report.counts)
             if json { print(report.json) } else if !quiet { print(report.text) }
             if quiet, let complaint = report.complaint { Console.complain(complaint) }
             if report.isInterrupted { try run.interrupts.status.exit() }
+            if let failure = report.failure { throw failure }
             if !report.missed.isEmpty { try ExitStatus.someFailed.exit() }
         }
     }
 
     private func opened(_ wait: LockWait) throws -> Cache? {
-        try dryRun ? cache.open(wait: wait) : cache.openMakingRoom(wait: wait)
+        try dryRun
+            ? cache.open(wait: wait, isQuiet: quiet)
+            : cache.openMakingRoom(wait: wait, isQuiet: quiet)
     }
 
     private var policy: EvictionPolicy {
@@ -109,7 +133,7 @@ struct EvictCommand: AsyncParsableCommand {
             policy.maximumObjects = maxCount
             policy.maximumAge = maxAge.map { $0.duration / .seconds(1) }
             policy.minimumFree = minFree?.bytes
-            policy.age = by
+            policy.age = by ?? .used
             if !keep.isEmpty {
                 policy.keep = try LocalManifests(keep, rules: rules).forEachKey
             }

@@ -13,7 +13,7 @@ struct ListCommand: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        try await ExitStatus.of {
+        try await ExitStatus.of(cache) {
             try cache.open()?.forEachResource { print(json ? $0.json : $0.text) }
         }
     }

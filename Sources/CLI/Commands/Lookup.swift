@@ -23,8 +23,12 @@ struct Lookup {
             }
             if let resource = try cache.resource(url.removingUserinfo) { return (cache, resource) }
         }
-        let shown = (try? HTTPURL(url))?.description ?? url.removingUserinfo
-        Console.complain("\(shown.sanitizedForTerminal): not cached")
+        Console.complain("\(Self.shown(url).sanitizedForTerminal): not cached")
         throw ExitCode(ExitStatus.someFailed.rawValue)
+    }
+
+    /// A URL or key for people, without a password.
+    static func shown(_ url: String) -> String {
+        (try? HTTPURL(url))?.description ?? url.removingUserinfo
     }
 }

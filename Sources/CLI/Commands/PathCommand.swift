@@ -14,12 +14,12 @@ struct PathCommand: AsyncParsableCommand {
     var url: String
 
     func run() async throws {
-        try await ExitStatus.of {
+        try await ExitStatus.of(cache) {
             let (cache, resource) = try Lookup(cache, url).found()
             let object = resource.object
             guard try cache.isPresent(object.digest, size: object.size) else {
                 throw CacheError(
-                    .corrupt, subject: url,
+                    .corrupt, subject: Lookup.shown(url),
                     message:
                         "the file is not as the index has it; larder verify --repair fetches it again"
                 )

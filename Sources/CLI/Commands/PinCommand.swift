@@ -17,14 +17,20 @@ struct PinCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard !subjects.subjects.isEmpty else {
-            return try await ExitStatus.of {
+            return try await ExitStatus.of(cache) {
                 try cache.open()?.forEachPin { print($0.sanitizedForTerminal) }
             }
         }
         try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
             let cache = try Cache.create(at: cache.path, wait: run.wait)
             defer { cache.close() }
-            print("pinned \(try cache.pin(subjects.forEachKey))")
+            let count = try cache.pin { try subjects.forEachKey(in: cache, $0) }
+            print("pinned \(count.pinned)" + Self.note(absent: count.absent, of: count.pinned))
         }
+    }
+
+    /// A URL may be mistyped, or its icon have a key of its own.
+    private static func note(absent: Int, of pinned: Int) -> String {
+        absent == 0 ? "" : absent == pinned ? " (not cached)" : " (\(absent) of them not cached)"
     }
 }

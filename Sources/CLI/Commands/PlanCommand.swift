@@ -27,7 +27,7 @@ struct PlanCommand: AsyncParsableCommand {
     var quiet = false
 
     func run() async throws {
-        try await ExitStatus.of {
+        try await ExitStatus.of(cache) {
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.manifestRules = try manifest.rules
             configuration.acceptsAnyContent = manifest.anyContent
@@ -35,7 +35,7 @@ struct PlanCommand: AsyncParsableCommand {
             failures.apply(to: &configuration.policy)
             try network.apply(to: &configuration)
             let planner = Planner(
-                cache: try cache.open(), rules: configuration.manifestRules,
+                cache: try cache.open(isQuiet: quiet), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders)
             let sources = try manifest.sources(configuration)

@@ -23,15 +23,20 @@ struct PrefetchCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Exit with status 0 although so many entries failed: a count, or a percentage of all, \
-            such as 2.5%.
-            """, valueName: "n|p%"))
+            such as 2.5%. (default: 0)
+            """, valueName: "n|p%"),
+        transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
     @Flag(help: "Store what its server forbids to store (no-store), too, as always stale.")
     var storeAnyway = false
 
     @Option(
-        help: ArgumentHelp("Write one JSON line for each entry.", valueName: "file"))
+        help: ArgumentHelp(
+            """
+            Write one JSON line for each entry to this file; - is standard output, and a summary that is \
+            no JSON then goes to standard error.
+            """, valueName: "file"))
     var report: String?
 
     @Flag(help: "Print the summary as one JSON object.")
@@ -54,7 +59,9 @@ struct PrefetchCommand: AsyncParsableCommand {
             try network.apply(to: &configuration)
 
             let prefetcher = Prefetcher(configuration)
-            let file = try report.map(ReportFile.init)
+            let file = try report.map {
+                try ReportFile(path: $0, manifests: manifest.manifests, cache: cache)
+            }
             let line = ProgressLine(isQuiet: quiet)
             // With --quiet all that is wrong is said in one line, at the end.
             var notes: [String] = []
@@ -72,6 +79,7 @@ struct PrefetchCommand: AsyncParsableCommand {
                         Console.complain(recovery.text)
                     }
                 case .planned(let summary):
+                    file?.begin()
                     // While manifests are read nothing is in flight, and a pipe may stay silent.
                     run.interrupts.ask("giving what is in flight 2 s to finish") {
                         prefetcher.cancel()
@@ -91,13 +99,15 @@ struct PrefetchCommand: AsyncParsableCommand {
                     file?.flush()
                     line.show(progress.text)
                 case .finished(let report):
+                    file?.begin()
                     file?.flush()
                     line.clear()
                     run.note(report.counts)
                     if json {
                         print(report.json)
                     } else if !quiet {
-                        print(([report.text] + schemes).joined(separator: "\n"))
+                        let text = ([report.text] + schemes).joined(separator: "\n")
+                        if self.report == "-" { Console.write(text + "\n") } else { print(text) }
                     }
                     if let failure = file?.failure, !report.isInterrupted { throw failure }
                     if let complaint = complaint(report, firstFailure) { notes.append(complaint) }

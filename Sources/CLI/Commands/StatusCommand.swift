@@ -17,34 +17,35 @@ struct StatusCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
 
-    @Option(help: "How to write it.")
-    var format = Format.text
+    @Option(help: "How to write it. (default: text)")
+    var format: Format?
 
     @Flag(help: "The same as --format json.")
     var json = false
 
     @Option(
         help: ArgumentHelp(
-            "Write it to this file, which is replaced as a whole, and not to standard output.",
+            "Write it to this file, which is replaced as a whole; - is standard output.",
             valueName: "file"))
     var output: String?
 
     func validate() throws {
-        if json, format == .prometheus {
-            throw ValidationError("--json and --format prometheus exclude each other.")
+        if json, let format, format != .json {
+            throw ValidationError("--json and --format \(format) exclude each other.")
         }
     }
 
     func run() async throws {
-        try await ExitStatus.of {
-            let status = try cache.open()?.status() ?? CacheStatus(emptyAt: cache.path)
+        try await ExitStatus.of(cache) {
+            let status = try cache.open()?.status() ?? CacheStatus(emptyAt: cache.absolutePath)
             let text =
-                switch json ? .json : format {
+                switch format ?? (json ? .json : .text) {
                 case .text: status.text + "\n"
                 case .json: status.json + "\n"
                 case .prometheus: status.prometheus
                 }
-            if let output {
+            if let output, output != "-" {
+                try OutputFile.confirm(output, orIn: cache, for: "--output")
                 try OutputFile.write(text, to: output)
             } else {
                 print(text, terminator: "")

@@ -23,7 +23,10 @@ struct UnpinCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks) { run in
             guard let cache = try cache.open(wait: run.wait) else { return print("unpinned 0") }
-            let count = try all ? cache.unpin(cache.forEachPin) : cache.unpin(subjects.forEachKey)
+            let count =
+                try all
+                ? cache.unpin(cache.forEachPin)
+                : cache.unpin { try subjects.forEachKey(in: cache, $0) }
             print("unpinned \(count)")
         }
     }

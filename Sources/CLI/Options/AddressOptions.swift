@@ -25,7 +25,8 @@ struct AddressOptions: ParsableArguments {
     @Option(
         name: .customLong("allow-host"),
         help: ArgumentHelp(
-            "Connect to this host, whatever its addresses; may be repeated.", valueName: "host"))
+            "Connect to this host, whatever its addresses; may be repeated.",
+            valueName: "host[:port]"))
     var allowedHosts: [String] = []
 
     @Flag(help: "Follow redirects from https to http.")
@@ -78,7 +79,9 @@ struct AddressOptions: ParsableArguments {
 
     private var hosts: [HostPattern] {
         get throws {
-            try Self.parse(allowedHosts, "--allow-host", "a host", HostPattern.init)
+            try Self.parse(
+                allowedHosts, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
+                HostPattern.init)
         }
     }
 

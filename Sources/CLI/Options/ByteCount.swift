@@ -25,3 +25,20 @@ struct ByteCount: ExpressibleByArgument {
         self.bytes = bytes
     }
 }
+
+extension ByteCount {
+    /// - Throws: `ValidationError`, which says what is valid.
+    static func parse(_ argument: String) throws -> ByteCount {
+        if let count = ByteCount(argument: argument) { return count }
+        throw ValidationError(
+            "a size is a whole number and a unit, such as 500kB, 500MB (10^6) or 500MiB (2^20)")
+    }
+
+    /// The same where a forgotten unit would cost dear: only 0 needs none.
+    static func withUnit(_ argument: String) throws -> ByteCount {
+        let count = try parse(argument)
+        guard count.bytes > 0, argument.allSatisfy(\.isNumber) else { return count }
+        throw ValidationError(
+            "of what? Say \(argument)B, \(argument)kB, \(argument)MB or \(argument)MiB")
+    }
+}

@@ -32,11 +32,26 @@ struct CacheOptions: ParsableArguments {
         #endif
     }
 
-    /// The cache for reading; nil where there is none, which reads as an empty one.
-    func open(wait: LockWait = .none) throws -> Cache? { try open(wait, Cache.open) }
+    /// The same, absolute, for messages.
+    var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
+
+    /// The cache for reading; nil where there is none, which reads as an empty one, and is said.
+    func open(wait: LockWait = .none, isQuiet: Bool = false) throws -> Cache? {
+        try said(try open(wait, Cache.open), isQuiet)
+    }
 
     /// The same, where the disk may be too full for anything else: to be evicted from.
-    func openMakingRoom(wait: LockWait) throws -> Cache? { try open(wait, Cache.openMakingRoom) }
+    func openMakingRoom(wait: LockWait, isQuiet: Bool) throws -> Cache? {
+        try said(try open(wait, Cache.openMakingRoom), isQuiet)
+    }
+
+    private func said(_ cache: Cache?, _ isQuiet: Bool) throws -> Cache? {
+        if cache == nil, !isQuiet {
+            Console.complain(
+                "\(absolutePath): there is no cache here; it reads as an empty one")
+        }
+        return cache
+    }
 
     /// The same, though its index may be damaged: to be verified.
     func openDamaged(wait: LockWait) throws -> Cache? { try open(wait, Cache.openDamaged) }

@@ -54,3 +54,11 @@ struct FailureAllowance: ExpressibleByArgument, Equatable, CustomStringConvertib
         }
     }
 }
+
+extension FailureAllowance {
+    /// - Throws: `ValidationError`, which says what is valid.
+    static func parse(_ argument: String) throws -> FailureAllowance {
+        if let value = FailureAllowance(argument: argument) { return value }
+        throw ValidationError("it is a count, such as 20, or a percentage up to 100%, such as 2.5%")
+    }
+}

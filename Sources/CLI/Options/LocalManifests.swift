@@ -23,10 +23,17 @@ struct LocalManifests {
         try ManifestKeys(sources, rules: rules).forEach(body)
     }
 
-    /// The same, where one entry that cannot be used is an error.
+    /// The same, where one entry that cannot be used is an error, and so is that there is none at all.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
-        try ManifestKeys(sources, rules: rules, mustBeUsable: true)
-            .forEach(body)
+        var isEmpty = true
+        try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in
+            isEmpty = false
+            try body(key)
+        }
+        guard isEmpty else { return }
+        throw ManifestError(
+            .empty, source: sources.map(\.name).joined(separator: ", "),
+            "no icon is named: everything would go")
     }
 
     static func isURL(_ text: String) -> Bool {

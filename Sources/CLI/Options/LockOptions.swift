@@ -16,7 +16,8 @@ struct LockOptions: ParsableArguments {
         name: .customLong("wait"),
         help: ArgumentHelp(
             "Wait so long for other runs, then exit with status 75. (default: as long as it takes)",
-            valueName: "time"))
+            valueName: "time"),
+        transform: TimeSpan.parse)
     var limit: TimeSpan?
 
     func validate() throws {

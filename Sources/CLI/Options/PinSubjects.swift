@@ -1,12 +1,16 @@
 import ArgumentParser
+import Foundation
+import LarderCache
 import LarderTransfer
 
 /// What `pin` and `unpin` are about: icons' URLs, and manifests.
 struct PinSubjects: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "An icon's http or https URL, or a manifest's file (- for standard input), which stands for all of its icons.",
-            valueName: "url|manifest"))
+            """
+            An icon's http or https URL, a manifest's key for one, or a manifest's file (- for standard input), \
+            which stands for all of its icons.
+            """, valueName: "url|key|manifest"))
     var subjects: [String] = []
 
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
@@ -17,12 +21,21 @@ struct PinSubjects: ParsableArguments {
         }
     }
 
-    /// Hands over the keys of all subjects.
-    func forEachKey(_ body: (String) throws -> Void) throws {
-        for subject in subjects { try forEachKey(of: subject, body) }
+    /// Hands over the keys of all subjects. What is neither a URL nor a file is a key where the cache knows it.
+    func forEachKey(in cache: Cache, _ body: (String) throws -> Void) throws {
+        for subject in subjects {
+            let isFile = subject == "-" || access(subject, F_OK) == 0
+            if !isFile, !LocalManifests.isURL(subject),
+                try cache.resource(subject) != nil || cache.isPinned(subject)
+            {
+                try body(subject)
+            } else {
+                try forEachKey(of: subject, body)
+            }
+        }
     }
 
-    func forEachKey(of subject: String, _ body: (String) throws -> Void) throws {
+    private func forEachKey(of subject: String, _ body: (String) throws -> Void) throws {
         guard LocalManifests.isURL(subject) else {
             let manifest = try LocalManifests([subject], rules: try reading.rules)
             return try manifest.forEachKey(body)

@@ -12,8 +12,9 @@ struct RetryOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Begin no attempt later than this after the first one; a host that asks to be left alone \
-            for longer is given up.
-            """, valueName: "time"))
+            for longer is given up. (default: 10m)
+            """, valueName: "time"),
+        transform: TimeSpan.parse)
     var retryMaxTime = TimeSpan(seconds: 600)
 
     @Option(

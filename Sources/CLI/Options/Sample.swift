@@ -38,3 +38,11 @@ enum Sample: ExpressibleByArgument, Equatable {
         }
     }
 }
+
+extension Sample {
+    /// - Throws: `ValidationError`, which says what is valid.
+    static func parse(_ argument: String) throws -> Sample {
+        if let value = Sample(argument: argument) { return value }
+        throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
+    }
+}

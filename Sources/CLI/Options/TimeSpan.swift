@@ -26,12 +26,23 @@ struct TimeSpan: ExpressibleByArgument {
 }
 
 extension TimeSpan {
+    /// - Throws: `ValidationError`, which says what is valid.
+    static func parse(_ argument: String) throws -> TimeSpan {
+        if let span = TimeSpan(argument: argument) { return span }
+        throw ValidationError(
+            "a time is a whole number, at least 1, of s, m, h or d, such as 90s, 15m, 12h or 30d")
+    }
+
+    /// The same where a forgotten unit would cost dear.
+    static func withUnit(_ argument: String) throws -> TimeSpan {
+        let span = try parse(argument)
+        guard argument.allSatisfy(\.isNumber) else { return span }
+        throw ValidationError(
+            "of what? Say \(argument)s, \(argument)m, \(argument)h or \(argument)d")
+    }
+
     /// A duration, or `0`.
     static func orZero(_ argument: String) throws -> TimeSpan {
-        if argument == "0" { return TimeSpan(seconds: 0) }
-        guard let span = TimeSpan(argument: argument) else {
-            throw ValidationError("'\(argument)' is no duration, such as 90s, 12h or 30d.")
-        }
-        return span
+        argument == "0" ? TimeSpan(seconds: 0) : try parse(argument)
     }
 }

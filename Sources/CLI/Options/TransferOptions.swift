@@ -15,28 +15,36 @@ struct TransferOptions: ParsableArguments {
             """, valueName: "n"))
     var maxPerHost = 6
 
-    @Option(help: ArgumentHelp("Refuse larger bodies than, say, 500kB or 2MiB.", valueName: "size"))
+    @Option(
+        help: ArgumentHelp(
+            "Refuse larger bodies than, say, 500kB or 2MiB. (default: 16MiB)", valueName: "size"),
+        transform: ByteCount.parse)
     var maxObjectSize = ByteCount(16 << 20)
 
     @Option(
         help: ArgumentHelp(
-            "The longest a connection may take to open: 10s, 2m.", valueName: "time"))
+            "The longest a connection may take to open: 5s, 2m. (default: 10s)", valueName: "time"),
+        transform: TimeSpan.parse)
     var connectTimeout = TimeSpan(seconds: 10)
 
     @Option(
         help: ArgumentHelp(
-            "The longest a transfer may crawl below 100 bytes a second: 30s, 2m.",
-            valueName: "time"))
+            "The longest a transfer may crawl below 100 bytes a second: 20s, 2m. (default: 30s)",
+            valueName: "time"),
+        transform: TimeSpan.parse)
     var stallTimeout = TimeSpan(seconds: 30)
 
     @Option(
-        help: ArgumentHelp("The longest a transfer may take in all: 90s, 5m.", valueName: "time"))
+        help: ArgumentHelp(
+            "The longest a transfer may take in all: 90s, 1h. (default: 5m)", valueName: "time"),
+        transform: TimeSpan.parse)
     var timeout = TimeSpan(seconds: 300)
 
     @Option(
         help: ArgumentHelp(
             "Receive no more bytes of bodies a second, all transfers together: 500kB, 2MiB.",
-            valueName: "size"))
+            valueName: "size"),
+        transform: ByteCount.parse)
     var limitRate: ByteCount?
 
     @Option(help: ArgumentHelp("The User-Agent field of every request.", valueName: "text"))

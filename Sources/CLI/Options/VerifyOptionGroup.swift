@@ -8,7 +8,8 @@ struct VerifyOptionGroup: ParsableArguments {
         help: ArgumentHelp(
             """
             Verify a random part (5%), or one of several parts that cover the whole in turn (3/10).
-            """, valueName: "p%|n/m"))
+            """, valueName: "p%|n/m"),
+        transform: Sample.parse)
     var sample: Sample?
 
     @Option(
@@ -19,7 +20,8 @@ struct VerifyOptionGroup: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Stop after this time; the next run with a time limit goes on there.",
-            valueName: "time"))
+            valueName: "time"),
+        transform: TimeSpan.parse)
     var maxDuration: TimeSpan?
 
     @Option(
@@ -41,6 +43,9 @@ struct VerifyOptionGroup: ParsableArguments {
         }
         if !manifests.isEmpty, sample != nil || maxDuration != nil {
             throw ValidationError("--manifest goes with neither --sample nor --max-duration.")
+        }
+        if baseURL != nil, manifests.isEmpty {
+            throw ValidationError("--base-url goes with --manifest.")
         }
         if maxDuration != nil, isRandom {
             throw ValidationError("--max-duration goes with --sample n/m, not with a percentage.")

@@ -71,6 +71,7 @@ public final class Prefetcher: Sendable {
             if let failure = report.failure, failure.code == .damaged {
                 report.failure = cache.noteDamage(failure)
             }
+            report.failure = report.failure?.located(inCacheAt: cache.path)
             return report
         } catch let error as CacheError where error.code == .damaged {
             let error = cache.noteDamage(error)

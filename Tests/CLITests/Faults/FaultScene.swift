@@ -104,7 +104,8 @@ struct FaultScene {
 
     /// The same on a disk of so many kilobytes, which then becomes large enough.
     func play(kilobytes: Int) throws -> Outcome {
-        try? FileManager.default.removeItem(atPath: larder.cache)
+        // The report, too: a run that cannot begin leaves the one before.
+        for path in [larder.cache, report] { try? FileManager.default.removeItem(atPath: path) }
         let disk = try Mount.memory(at: larder.cache, size: "\(kilobytes)k")
         defer { disk.remove() }
         let finished = try larder.binary.run(arguments)

@@ -1,0 +1,16 @@
+import LarderCache
+
+/// A file of the user's own, or standard output, that cannot be written: the cache has no part in it.
+struct OutputFailure: Error, CustomStringConvertible {
+    let cause: CacheError
+
+    init(_ call: String, _ path: String, _ errno: Int32) {
+        cause = CacheError(call, subject: path, errno: errno)
+    }
+
+    init(_ path: String, _ message: String) {
+        cause = CacheError(.unusable, subject: path, message: message)
+    }
+
+    var description: String { cause.description }
+}
