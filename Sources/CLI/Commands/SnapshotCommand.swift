@@ -11,8 +11,8 @@ struct SnapshotCommand: AsyncParsableCommand {
         discussion: """
             The copy has one index file without a log, and every object that it names, read and compared with \
             its digest on the way. It is made beside its place and gets its name when it is whole and durable. \
-            Others may read and write the cache meanwhile. Exit status 2 where an object was not whole and is \
-            left out.
+            Others may read and write the cache meanwhile. Exit status 2 where an object was not whole, or could \
+            not be read, and is left out.
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -46,7 +46,7 @@ struct SnapshotCommand: AsyncParsableCommand {
             }
             line.clear()
             if json { print(report.json) } else if !quiet { print(report.text) }
-            if !report.damaged.isEmpty {
+            if !report.isWhole {
                 if quiet { Console.complain(report.complaint) }
                 try ExitStatus.someFailed.exit()
             }

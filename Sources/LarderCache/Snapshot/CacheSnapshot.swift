@@ -24,8 +24,8 @@ struct CacheSnapshot {
     func write(to path: String) throws -> SnapshotReport {
         let start = ContinuousClock.now
         let target = try SnapshotPlace(path, outside: source)
-        let copy = try CacheDirectory(path: target.staging, create: true)
         do {
+            let copy = try CacheDirectory(path: target.staging, create: true)
             var report = SnapshotReport()
             let database = try DatabaseQueue(path: copy.indexPath)
             // The index first: an object that is stored from now on is not missed.
@@ -76,17 +76,19 @@ struct CacheSnapshot {
                     fanOut = (name, try .directory(name, beneath: objects, create: true))
                 }
                 guard let directory = fanOut?.directory else { continue }
-                guard let isWhole = try copyBytes(of: object, into: directory, buffer) else {
-                    throw CancellationError()
-                }
-                if isWhole {
+                let copied = try copyBytes(of: object, into: directory, buffer)
+                switch copied {
+                case .whole:
                     report.objects += 1
                     report.bytes += object.size
-                } else {
+                case .brokenOff: throw CancellationError()
+                case .damaged, .unreadable:
                     left.append(object.digest)
                     // Its row again, after its file: an eviction deletes the one before the other.
                     if try index?.object(object.digest) == nil {
                         report.evicted += 1
+                    } else if case .unreadable = copied {
+                        report.unreadable.append(object.digest)
                     } else {
                         report.damaged.append(object.digest)
                     }
@@ -103,17 +105,22 @@ struct CacheSnapshot {
         }
     }
 
-    /// Returns whether the object is whole, and in its place in the copy; nil where it was broken off.
+    /// What became of an object.
+    private enum Copied { case whole, damaged, unreadable, brokenOff }
+
+    /// Puts an object in its place in the copy, if it is whole.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor,
         _ buffer: UnsafeMutableRawBufferPointer
-    ) throws(CacheError) -> Bool? {
+    ) throws(CacheError) -> Copied {
         let subject = CacheLayout.path(object.digest)
         let file: FileDescriptor
         do throws(CacheError) {
             file = try source.open(object.digest)
-        } catch  where error.code == .corrupt || [EACCES, EIO].contains(error.errno) {
-            return false
+        } catch  where error.code == .corrupt {
+            return .damaged
+        } catch  where [EACCES, EIO].contains(error.errno) {
+            return .unreadable
         }
         let target = try FileDescriptor.open(
             object.digest.hex, beneath: fanOut, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
@@ -122,16 +129,16 @@ struct CacheSnapshot {
         }
         let read = try ObjectReader.digest(
             file, subject: subject, buffer: buffer, isCancelled: isCancelled, onBytes: append)
-        guard let (digest, count) = read else { return nil }
+        guard let (digest, count) = read else { return .brokenOff }
         guard digest == object.digest, count == object.size else {
             unlinkat(fanOut.raw, object.digest.hex, 0)
-            return false
+            return .damaged
         }
         guard fchmod(target.raw, 0o444) == 0 else {
             throw CacheError("chmod", subject: subject, errno: errno)
         }
         try Durability.add(target)
-        return true
+        return .whole
     }
 }
 

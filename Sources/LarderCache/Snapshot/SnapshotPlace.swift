@@ -30,7 +30,12 @@ struct SnapshotPlace {
                     .unusable, subject: self.path,
                     message: "is a file system of its own; name a directory in it")
             }
-            guard status.isDirectory,
+            guard status.isDirectory else {
+                throw CacheError(
+                    .unusable, subject: self.path,
+                    message: "is there already, and no directory; name a place for the copy")
+            }
+            guard
                 try FileDescriptor.open(
                     url.lastPathComponent, beneath: parent, flags: O_RDONLY | O_DIRECTORY
                 ).names(subject: self.path).isEmpty

@@ -11,6 +11,8 @@ public struct SnapshotReport: Sendable, Equatable {
     public internal(set) var evicted = 0
     /// Objects that were not whole, and are left out; ``Cache/verify(_:onProgress:)`` says more.
     public internal(set) var damaged: [Digest] = []
+    /// Objects that could not be read, which says nothing about their bytes, and are left out.
+    public internal(set) var unreadable: [Digest] = []
     /// How long it took.
     public internal(set) var seconds: Double = 0
 }

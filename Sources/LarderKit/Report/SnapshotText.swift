@@ -3,18 +3,26 @@ import LarderCache
 extension SnapshotReport {
     /// The report for people: the counts, and a line for each object that is not in it.
     public var text: String {
-        var lines = damaged.map { "\($0): is not whole, and was left out" }
+        var lines =
+            damaged.map { "\($0): is not whole, and was left out" }
+            + unreadable.map { "\($0): could not be read, and was left out" }
         lines.append(
             "copied \(objects) objects, \(ByteText.describe(bytes)), \(resources) resources"
                 + (evicted > 0 ? ", \(evicted) evicted meanwhile" : "")
                 + (damaged.isEmpty ? "" : ", \(damaged.count) damaged")
+                + (unreadable.isEmpty ? "" : ", \(unreadable.count) unreadable")
                 + " (\(DurationText.describe(seconds)))")
         return lines.joined(separator: "\n")
     }
 
+    /// Whether the copy has all that the index vouches for.
+    public var isWhole: Bool { damaged.isEmpty && unreadable.isEmpty }
+
     /// What is wrong, one line; for reports that nobody reads otherwise.
     public var complaint: String {
-        "\(damaged.count) objects are not whole, and were left out; larder verify says more"
+        let kinds = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
+        let found = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        return "\(found), left out of the copy; larder verify says more"
     }
 
     /// The counts so far, one line.
@@ -29,6 +37,7 @@ extension SnapshotReport {
         object.set("evicted", evicted)
         object.set("damaged", damaged.map { "\($0)" })
         object.set("seconds", seconds)
+        object.set("unreadable", unreadable.map { "\($0)" })
         return object.text
     }
 }
