@@ -1,0 +1,32 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+@Suite struct PartialBodiesTests {
+    private func keep(_ bytes: [UInt8], in store: Store) throws {
+        let body = store.newBody {}
+        #expect(try bytes.withUnsafeBytes { try body.append($0) } == .taken)
+        store.keep(body, of: "url", validator: "\"1\"", fields: Validators(), totalBytes: nil)
+    }
+
+    /// Whoever goes on with it would write to what somebody else has under another name.
+    @Test(arguments: [false, true]) func oneThatHasAnotherNameIsLeftAlone(_ isLinked: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path("cache")).store()
+            defer { store.close() }
+            let bytes = noise(100_000, seed: 1)
+            try keep(bytes, in: store)
+            let partials = directory.path("cache/tmp/partial")
+            let name = try #require(Tree.names(partials).first)
+            let before = try Tree.bytes("\(partials)/\(name)")
+            let other = directory.path("other")
+            if isLinked { #expect(link("\(partials)/\(name)", other) == 0) }
+            let partial = store.takePartial(of: "url")
+            #expect((partial == nil) == isLinked)
+            if isLinked { #expect(try Tree.bytes(other) == before) }
+            #expect(partial?.count == (isLinked ? nil : 100_000))
+        }
+    }
+}
