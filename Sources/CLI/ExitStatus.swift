@@ -37,7 +37,7 @@ enum ExitStatus: Int32 {
         switch code {
         case .storage: self = .storage
         case .locked: self = .locked
-        case .corrupt: self = .someFailed
+        case .corrupt, .obstructed: self = .someFailed
         case .unusable, .missing, .index, .damaged: self = .couldNotRun
         }
     }

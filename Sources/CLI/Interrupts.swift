@@ -59,7 +59,8 @@ final class Interrupts: Sendable {
             return (isFirst, isFirst ? state.ask : nil)
         }
         if let ask { return ask() }
-        if isFirst { Console.complain("interrupted") }
+        // A quiet run has said nothing of the first.
+        if isFirst || isQuiet { Console.complain("interrupted") }
         _exit(128 + number)
     }
 }

@@ -179,7 +179,7 @@ public final class Cache: Sendable {
 
     /// Whether an object's file is there and has the size that the index states. Reads no byte.
     public func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
-        try directory.size(of: digest) == size
+        try directory.isPresent(digest, size: size)
     }
 
     /// The same for many, in their order.

@@ -21,6 +21,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case damaged
         /// An object's bytes do not have its digest, or are gone.
         case corrupt
+        /// Something that is not the cache's own, or may not be entered, is in the place of one object or
+        /// directory of objects.
+        case obstructed
     }
 
     /// What kind of failure it is.

@@ -14,6 +14,8 @@ public struct CacheStatus: Sendable {
     public let temporaries: Int
     /// Files in `quarantine/`.
     public let quarantined: Int
+    /// Fan-out directories that may not be entered: ``diskBytes`` lacks what is in them.
+    public let unreadable: Int
     /// The last run of each command that has one.
     public let runs: [RunRecord]
 
@@ -25,6 +27,7 @@ public struct CacheStatus: Sendable {
         diskBytes = 0
         temporaries = 0
         quarantined = 0
+        unreadable = 0
         runs = []
     }
 
@@ -37,10 +40,13 @@ public struct CacheStatus: Sendable {
         }
         self.indexBytes = indexBytes
         var diskBytes: Int64 = 0
-        try ObjectTree(directory).walk { (entry) throws(CacheError) in
+        var unreadable = 0
+        try ObjectTree(directory).walk(onRefusal: { _ in unreadable += 1 }) {
+            (entry) throws(CacheError) in
             diskBytes += try entry.parent.status(of: entry.name)?.allocatedBytes ?? 0
         }
         self.diskBytes = diskBytes
+        self.unreadable = unreadable
         temporaries = try directory.temporaries()
         if try directory.root.status(of: CacheLayout.quarantine)?.isDirectory == true {
             quarantined = try FileDescriptor.directory(

@@ -27,14 +27,14 @@ import Testing
             }
             try prefetch(manifest)
             try prefetch(manifest)
-            // A file where a directory is due: the cache cannot go on.
+            // A file where the objects were: the cache cannot go on.
             let url = larder.origin.url("/unlucky")
-            let icon = (1000...).lazy.map { Icons.icon($0) }.first {
-                !FileManager.default.fileExists(atPath: fanOut(of: $0, larder))
+            let objects = "\(larder.cache)/objects/sha256"
+            larder.origin.on("/unlucky") { _ in
+                rename(objects, objects + ".aside")
+                close(open(objects, O_WRONLY | O_CREAT, 0o644))
+                return Icons.reply(1000)
             }
-            let unlucky = try #require(icon)
-            larder.origin.on("/unlucky", .ok(unlucky))
-            try Data().write(to: URL(fileURLWithPath: fanOut(of: unlucky, larder)))
             try prefetch(try larder.manifest(url, name: "unlucky.json"))
 
             try compare(summaries, with: "prefetch --json")
@@ -136,8 +136,8 @@ import Testing
             let words = try document.table("verify --json", "kind").words
             let kinds = VerifyReport.Finding.Kind.allCases
             #expect(words == kinds.map(\.rawValue))
-            // "The first five" are the ones that the page calls so.
-            #expect(kinds.map(\.isCorruption) == kinds.indices.map { $0 < 5 })
+            // "The first six" are the ones that the page calls so.
+            #expect(kinds.map(\.isCorruption) == kinds.indices.map { $0 < 6 })
             #expect(
                 try document.table("Findings", "repair").words
                     == VerifyReport.Finding.Repair.allCases.map(\.rawValue))
@@ -294,10 +294,6 @@ import Testing
             ["icon": origin.url("/missing")], ["icon": origin.url("/secret")], ["name": "None"],
             ["icon": "file:///"],
         ])
-    }
-
-    private func fanOut(of bytes: [UInt8], _ larder: CLIFixture) -> String {
-        "\(larder.cache)/objects/sha256/\(ReferenceSHA256.hex(bytes).prefix(2))"
     }
 
     private func documentedCodes() throws -> Set<String> {

@@ -127,6 +127,29 @@ import Testing
         }
     }
 
+    /// Twice is the same line, whichever of them it was that ended it.
+    @Test func aRepairInterruptedTwice() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
+            try larder.overwrite(try larder.objectPath(url), with: [1])
+            let gate = try Gate()
+            larder.origin.resetLog()
+            larder.origin.on("/0", Icons.reply(0).heldBy(gate))
+            let process = try larder.binary.start([
+                "verify", "--repair", "-q", "--allow-private-network", "--cache", larder.cache,
+            ])
+            try await larder.origin.waitForRequests(1)
+            process.kill(SIGTERM)
+            process.kill(SIGINT)
+            let finished = try process.wait()
+            gate.open()
+            #expect([130, 143].contains(finished.status), "\(finished)")
+            #expect(finished.standardError.hasPrefix("larder: interrupted"), "\(finished)")
+            #expect(finished.standardError.split(separator: "\n").count == 1, "\(finished)")
+        }
+    }
+
     @Test func whatStopsARun() async throws {
         try await withFixture { larder in
             let manifest = try larder.write("no manifest".utf8, to: "apps.json")

@@ -91,13 +91,14 @@ import Testing
             #expect(
                 finished.standardOutput.contains("fetched again: \(urls[0]): http-404: "),
                 "\(finished)")
-            #expect(finished.standardOutput.hasSuffix("\nnot clean\n"))
+            #expect(
+                finished.standardOutput.hasSuffix("\n1 lost: the next prefetch asks for them\n"))
             // The index no longer has it, so that nothing is wrong with what it has.
             #expect(try larder.cat(urls[0]) == nil)
             #expect(try larder.verify() == 0)
             larder.origin.on("/0", Icons.reply(0))
-            let run = try larder.prefetch(
-                larder.directory.path("apps.json"), options: ["--force"])
+            // It does ask: what a repair met with is no reason not to.
+            let run = try larder.prefetch(larder.directory.path("apps.json"))
             #expect(run.summary.fetched == 1 && run.summary.cached == 3)
         }
     }
@@ -187,6 +188,31 @@ import Testing
                 var status = stat()
                 #expect(lstat(paths[number], &status) == 0 && status.st_mode == S_IFREG | 0o444)
             }
+        }
+    }
+
+    /// What was repaired would not be what a lock file demands.
+    @Test func otherBytesThanTheManifestDemandsAreNoRepair() async throws {
+        try await withFilledCache { larder, urls in
+            let digest = ReferenceSHA256.hex(Icons.icon(0))
+            let lock = try larder.manifest(
+                [["icon": urls[0], "sha256": digest], ["icon": urls[1]]], name: "lock.json")
+            for url in urls[..<2] { _ = try damage(url, larder) }
+            larder.origin.on("/0", Icons.reply(70))
+            let arguments = ["verify", "--manifest", lock, "--cache", larder.cache]
+            let repair = ["--repair", "--quiet", "--allow-private-network"]
+            let finished = try larder.binary.run(arguments + repair)
+            #expect(finished.status == 2, "\(finished)")
+            #expect(
+                finished.standardError
+                    == "larder: 2 corrupt, 0 whole, 1 repaired; 1 lost: could not be fetched again, the first "
+                    + "\(urls[0]): integrity-mismatch; the next prefetch asks for them\n")
+            #expect(try larder.cat(urls[0]) == nil)
+            #expect(try larder.cat(urls[1]) == Icons.icon(1))
+            let quiet = try larder.binary.run(arguments + ["--quiet"])
+            #expect(
+                quiet.standardError.hasSuffix(
+                    "entry 1: is not cached; larder prefetch \(lock) fetches them\n"), "\(quiet)")
         }
     }
 

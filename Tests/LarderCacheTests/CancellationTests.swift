@@ -50,9 +50,9 @@ import Testing
             repeat {
                 options.isCancelled = Patience(60).isOver
                 reports.append(try cache.verify(options))
-            } while reports.last?.isComplete == false && reports.count < 100
+            } while reports.last?.reachesEnd == false && reports.count < 100
             #expect((3..<100).contains(reports.count))
-            #expect(reports.map(\.isInterrupted) == reports.map { !$0.isComplete })
+            #expect(reports.map(\.isInterrupted) == reports.map { !$0.reachesEnd })
             // What was broken off is looked at again, what was done is not.
             #expect((299..<400).contains(reports.map(\.whole).reduce(0, +)))
             let findings = reports.flatMap(\.findings)

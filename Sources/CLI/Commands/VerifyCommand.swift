@@ -12,7 +12,8 @@ struct VerifyCommand: AsyncParsableCommand {
 
             With --repair, what is not whole is moved to quarantine/ and fetched again, and the status \
             is 0 when nothing is left to be repaired. What could not be fetched again is lost to the index: \
-            the next prefetch asks for it.
+            the next prefetch asks for it. With --manifest, what is fetched has to be what the manifest \
+            demands, and an entry that is not cached is left to larder prefetch.
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -31,6 +32,12 @@ struct VerifyCommand: AsyncParsableCommand {
         name: .shortAndLong,
         help: "Print nothing when the cache is clean, and one line when it is not.")
     var quiet = false
+
+    func validate() throws {
+        if reading.baseURL != nil, part.manifests.isEmpty {
+            throw ValidationError("--base-url goes with --manifest.")
+        }
+    }
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .verify) { run in

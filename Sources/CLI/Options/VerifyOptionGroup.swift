@@ -44,9 +44,6 @@ struct VerifyOptionGroup: ParsableArguments {
         if !manifests.isEmpty, sample != nil || maxDuration != nil {
             throw ValidationError("--manifest goes with neither --sample nor --max-duration.")
         }
-        if baseURL != nil, manifests.isEmpty {
-            throw ValidationError("--base-url goes with --manifest.")
-        }
         if maxDuration != nil, isRandom {
             throw ValidationError("--max-duration goes with --sample n/m, not with a percentage.")
         }

@@ -11,11 +11,11 @@ extension CacheDirectory {
         let file = try FileDescriptor.open(
             staged, beneath: run.directory, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
         let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(CacheError) in try file.write(bytes, subject: name) }
+            Result { () throws(CacheError) in try file.write(bytes, subject: file.path) }
         }
         try result.get()
         guard renameat(run.directory.raw, staged, parent.raw, name) == 0 else {
-            throw CacheError("rename", subject: name, errno: errno)
+            throw CacheError("rename", subject: parent.path(of: name), errno: errno)
         }
     }
 }

@@ -101,6 +101,15 @@ final class CacheDirectory: Sendable {
         }
     }
 
+    /// Whether there is a regular file of its size in an object's place; one that is out of reach is none.
+    func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
+        do {
+            return try self.size(of: digest) == size
+        } catch  where error.isOutOfReach {
+            return false
+        }
+    }
+
     /// Whether each of some objects has a regular file of its size. Opens each fan-out directory once.
     func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
@@ -139,7 +148,7 @@ final class CacheDirectory: Sendable {
                         else { continue }
                         body(index, status)
                     }
-                } catch  where error.isAbsence {
+                } catch  where error.isOutOfReach {
                     continue
                 }
             }

@@ -6,8 +6,13 @@ import Foundation
 /// outside the cache root can be reached through one.
 final class FileDescriptor: Sendable {
     let raw: Int32
+    /// Its path beneath what was opened by a path of the user's own, for messages; empty for that itself.
+    let path: String
 
-    private init(owning raw: Int32) { self.raw = raw }
+    private init(owning raw: Int32, path: String) {
+        self.raw = raw
+        self.path = path
+    }
 
     deinit { close(raw) }
 
@@ -22,19 +27,33 @@ final class FileDescriptor: Sendable {
         let flags = flags | O_CLOEXEC | (parent == nil ? 0 : O_NOFOLLOW)
         while true {
             let raw = openat(parent?.raw ?? AT_FDCWD, name, flags, mode)
-            if raw >= 0 { return FileDescriptor(owning: raw) }
-            guard errno == EINTR else { throw CacheError("open", subject: name, errno: errno) }
+            if raw >= 0 {
+                return FileDescriptor(owning: raw, path: parent?.path(of: name) ?? "")
+            }
+            guard errno == EINTR else {
+                throw CacheError("open", subject: parent?.path(of: name) ?? name, errno: errno)
+            }
         }
     }
+
+    /// The path of something in this directory, for messages.
+    func path(of name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
 
     /// Opens the directory `name`, made first where it is not there and `create` is set.
     static func directory(
         _ name: String, beneath parent: FileDescriptor, create: Bool
     ) throws(CacheError) -> FileDescriptor {
-        if create, let number = makeDirectory(name, beneath: parent), number != EEXIST {
-            throw CacheError("mkdir", subject: name, errno: number)
-        }
+        if create { try ensureDirectory(name, beneath: parent) }
         return try open(name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
+    }
+
+    /// Makes the directory `name` where nothing is.
+    static func ensureDirectory(
+        _ name: String, beneath parent: FileDescriptor
+    ) throws(CacheError) {
+        if let number = makeDirectory(name, beneath: parent), number != EEXIST {
+            throw CacheError("mkdir", subject: parent.path(of: name), errno: number)
+        }
     }
 
     /// Makes the directory `name` beneath `parent`, or at a path of the user's own where there is no
@@ -94,7 +113,7 @@ final class FileDescriptor: Sendable {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
         guard errno == ENOENT || errno == ENOTDIR else {
-            throw CacheError("stat", subject: name, errno: errno)
+            throw CacheError("stat", subject: path(of: name), errno: errno)
         }
         return nil
     }

@@ -20,11 +20,22 @@ struct ObjectTree {
     init(_ directory: CacheDirectory) { self.directory = directory }
 
     /// Calls `body` for every name in every fan-out directory, and for what is no such directory.
-    func walk(_ body: (Entry) throws(CacheError) -> Void) throws(CacheError) {
+    ///
+    /// - Parameter onRefusal: called for a fan-out directory that may not be entered. Default: throws.
+    func walk(
+        onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
+            throw error
+        },
+        _ body: (Entry) throws(CacheError) -> Void
+    ) throws(CacheError) {
         guard let root = try root() else { return }
         for name in try root.names(subject: "objects/sha256") {
             if Self.isFanOut(name), try root.status(of: name)?.isDirectory == true {
-                try walk(fanOut: name, beneath: root, body)
+                do throws(CacheError) {
+                    try walk(fanOut: name, beneath: root, body)
+                } catch  where error.errno == EACCES {
+                    try onRefusal(error)
+                }
             } else {
                 try body(entry(name, in: root, prefix: ""))
             }

@@ -60,6 +60,20 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
+    /// How many entries of `tmp/` no run under way has: what dead runs left, and what is foreign. Bodies that
+    /// wait to be continued are none.
+    static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
+        guard let parent = try existingParent(cache) else { return 0 }
+        return try parent.names(subject: CacheLayout.temporary).count { name in
+            guard name != CacheLayout.partial else { return false }
+            guard
+                let run = try? FileDescriptor.open(
+                    name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
+            else { return (try? parent.status(of: name)) != nil }
+            return flock(run.raw, LOCK_EX | LOCK_NB) == 0
+        }
+    }
+
     deinit {
         remove()
         directory.unlock()

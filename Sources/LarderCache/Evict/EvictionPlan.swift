@@ -227,9 +227,9 @@ final class EvictionPlan {
     /// What taking an object frees. A file that has another name (a hard link) frees nothing, and none is
     /// taken for the sake of room alone that does not make any.
     private func room(of object: Object) throws -> Int64 {
-        guard policy.minimumFree != nil else { return 0 }
+        guard policy.minimumFree != nil, let digest = Digest(bytes: object.digest) else { return 0 }
         do throws(CacheError) {
-            return try fanOuts.room(of: Digest(blob: object.digest))
+            return try fanOuts.room(of: digest)
         } catch  where error.errno == EACCES {
             return 0
         }

@@ -48,10 +48,11 @@ final class ObjectRemoval {
         return rest
     }
 
+    /// Nil where its directory is out of reach; what may not be entered is kept for the report.
     private func fanOut(of digest: Digest) throws(CacheError) -> FileDescriptor? {
         do throws(CacheError) {
             return try fanOuts.directory(of: digest)
-        } catch  where error.errno == EACCES {
+        } catch  where error.isOutOfReach {
             failure = failure ?? error
             return nil
         }

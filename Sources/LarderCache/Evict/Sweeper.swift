@@ -110,8 +110,8 @@ struct Sweeper {
                 else { return }
                 orphans.append((digest, status.freeableBytes))
             }
-        } catch  where error.isAbsence || error.errno == EACCES {
-            // Removed since it was looked at, or a link, or not to be entered.
+        } catch  where error.isOutOfReach {
+            // Removed since it was looked at, a link, or not to be entered.
         }
         return orphans
     }

@@ -55,7 +55,7 @@ public final class PartialBody: @unchecked Sendable {
         guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
             lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(count)
         else {
-            throw CacheError("truncate", subject: "tmp/\(claim.name)", errno: errno)
+            throw CacheError("truncate", subject: claim.descriptor.path, errno: errno)
         }
         return (claim, hasher)
     }

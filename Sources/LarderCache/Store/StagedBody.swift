@@ -93,7 +93,7 @@ public final class StagedBody: @unchecked Sendable {
             guard let file else { return }
             let result: Result<Void, CacheError> = chunk.withUnsafeBytes { bytes in
                 Result { () throws(CacheError) in
-                    try file.descriptor.write(bytes, subject: "tmp/\(file.name)")
+                    try file.descriptor.write(bytes, subject: file.descriptor.path)
                 }
             }
             try result.get()
@@ -137,7 +137,7 @@ public final class StagedBody: @unchecked Sendable {
         let size = Int(count)
         let mapped = mmap(nil, size, PROT_READ, MAP_PRIVATE, file.descriptor.raw, 0)
         guard mapped != MAP_FAILED, let mapped else {
-            throw CacheError("mmap", subject: "tmp/\(file.name)", errno: errno)
+            throw CacheError("mmap", subject: file.descriptor.path, errno: errno)
         }
         defer { munmap(mapped, size) }
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
@@ -152,14 +152,14 @@ public final class StagedBody: @unchecked Sendable {
             self.file = file
             let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
                 Result { () throws(CacheError) in
-                    try file.descriptor.write(bytes, subject: "tmp/\(file.name)")
+                    try file.descriptor.write(bytes, subject: file.descriptor.path)
                 }
             }
             try result.get()
         }
         // Objects are readable by everyone whatever the umask.
         if let file, fchmod(file.descriptor.raw, 0o444) != 0 {
-            throw CacheError("chmod", subject: "tmp/\(file.name)", errno: errno)
+            throw CacheError("chmod", subject: file.descriptor.path, errno: errno)
         }
         defer { file = nil }
         return file?.name ?? ""

@@ -106,7 +106,7 @@ public final class Store: @unchecked Sendable {
         let size = body.count
         // The file first: in a cold cache that answers without the index.
         var isStored = lock.withLock { deposited.contains(digest) }
-        if !isStored, try directory.size(of: digest) == size {
+        if !isStored, try directory.isPresent(digest, size: size) {
             isStored = try index.object(digest) != nil
         }
         return StagedObject(
@@ -186,6 +186,7 @@ public final class Store: @unchecked Sendable {
 
     private func commit(_ batch: [Deposit]) throws(CacheError) -> [Outcome] {
         var files: [Digest: String] = [:]
+        var obstructions: [Digest: CacheError] = [:]
         for case .staged(let object) in batch.map(\.content) {
             guard let file = object.file else { continue }
             if let twin = files.updateValue(file, forKey: object.digest), twin != file {
@@ -198,29 +199,18 @@ public final class Store: @unchecked Sendable {
                     try FileDescriptor.open(file, beneath: run.directory, flags: O_RDONLY))
             }
             try Durability.flush(directory.root)
-            try publish(files)
+            obstructions = try ObjectPublisher(directory, run: run).publish(files)
             try Durability.flush(directory.root)
         }
-        return try record(batch, published: files.keys)
-    }
-
-    /// Renames staged files to their digests, one directory after another.
-    private func publish(_ files: [Digest: String]) throws(CacheError) {
-        let objects = try directory.objects(create: true)
-        for (name, group) in Dictionary(grouping: files, by: { CacheLayout.fanOut($0.key) }) {
-            let fanOut = try FileDescriptor.directory(name, beneath: objects, create: true)
-            for (digest, file) in group {
-                guard renameat(run.directory.raw, file, fanOut.raw, digest.hex) == 0 else {
-                    throw CacheError("rename", subject: CacheLayout.path(digest), errno: errno)
-                }
-            }
-            try Durability.add(fanOut)
+        for digest in obstructions.keys {
+            if let file = files.removeValue(forKey: digest) { run.remove(file) }
         }
-        try Durability.add(objects)
+        return try record(batch, published: files.keys, obstructions)
     }
 
     private func record(
-        _ batch: [Deposit], published: some Collection<Digest>
+        _ batch: [Deposit], published: some Collection<Digest>,
+        _ obstructions: [Digest: CacheError]
     ) throws(CacheError) -> [Outcome] {
         var outcomes: [Outcome] = []
         try index.write { db in
@@ -230,6 +220,13 @@ public final class Store: @unchecked Sendable {
             let vanished = Set(try directory.absent(Array(published)))
             var failures = try FailureTable(db)
             for deposit in batch {
+                if case .staged(let object) = deposit.content,
+                    let obstruction = obstructions[object.digest]
+                {
+                    forget(object.digest)
+                    outcomes.append(.init(token: deposit.token, result: .failure(obstruction)))
+                    continue
+                }
                 let result = try record(deposit, vanished: vanished, &failures, in: db)
                 outcomes.append(Outcome(token: deposit.token, result: result))
             }
@@ -245,10 +242,10 @@ public final class Store: @unchecked Sendable {
         switch deposit.content {
         case .staged(let object):
             digest = object.digest
-            row = try Self.record(object, isGone: vanished.contains(digest), in: db)
+            row = try DepositRows.record(object, isGone: vanished.contains(digest), in: db)
         case .unchanged(let known), .kept(let known):
             digest = known
-            row = try Self.row(of: known, in: db)
+            row = try DepositRows.row(of: known, in: db)
         case .unstored:
             try failures.remove(deposit.key)
             return .success(nil)
@@ -257,81 +254,21 @@ public final class Store: @unchecked Sendable {
             return .success(nil)
         }
         guard let row else {
-            // Its bytes are to be staged when they come again.
-            lock.withLock { _ = deposited.remove(digest) }
+            forget(digest)
             return .failure(
                 CacheError(
                     .missing, subject: "\(digest)",
                     message: "was evicted by another process meanwhile"))
         }
-        if case .kept = deposit.content {} else { try Self.record(deposit, object: row, in: db) }
+        if case .kept = deposit.content {
+        } else {
+            try DepositRows.record(deposit, object: row, in: db)
+        }
         try ObjectUse.record(row, at: deposit.receivedAt, in: db)
         try failures.remove(deposit.key)
         return .success(digest)
     }
 
-    private static func row(of digest: Digest, in db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            try db.cachedStatement(sql: "SELECT id FROM objects WHERE digest = ?"),
-            arguments: [digest.blob])
-    }
-
-    /// The row of an object, made if its bytes are this run's; nil if it was evicted meanwhile.
-    private static func record(
-        _ object: StagedObject, isGone: Bool, in db: Database
-    ) throws -> Int64? {
-        if let row = try row(of: object.digest, in: db) {
-            try describe(object, row: row, in: db)
-            return row
-        }
-        guard object.file != nil, !isGone else { return nil }
-        let insert = try db.cachedStatement(
-            sql: """
-                INSERT INTO objects (digest, size, media_type, width, height, stored_at)
-                VALUES (?, ?, ?, ?, ?, ?)
-                """)
-        try insert.execute(arguments: [
-            object.digest.blob, object.size, object.attributes.mediaType, object.attributes.width,
-            object.attributes.height, Date().timeIntervalSince1970,
-        ])
-        return db.lastInsertedRowID
-    }
-
-    /// Says what an object is that was adopted from the tree, or stored as any content.
-    private static func describe(_ object: StagedObject, row: Int64, in db: Database) throws {
-        guard let mediaType = object.attributes.mediaType else { return }
-        try db.cachedStatement(
-            sql: """
-                UPDATE objects SET media_type = ?, width = ?, height = ?
-                WHERE id = ? AND media_type IS NULL
-                """
-        ).execute(arguments: [mediaType, object.attributes.width, object.attributes.height, row])
-    }
-
-    private static func record(_ deposit: Deposit, object: Int64, in db: Database) throws {
-        let validators = deposit.validators
-        let expiry = Freshness.expiry(
-            of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)
-        let freshUntil = min(expiry, deposit.redirectsFreshUntil ?? expiry)
-        let upsert = try db.cachedStatement(
-            sql: """
-                INSERT INTO resources (key, url, object, etag, last_modified, date, age,
-                    cache_control, expires, vary, variant, response_url, received_at, fresh_until)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (key) DO UPDATE SET
-                    url = excluded.url, object = excluded.object, etag = excluded.etag,
-                    last_modified = excluded.last_modified, date = excluded.date,
-                    age = excluded.age, cache_control = excluded.cache_control,
-                    expires = excluded.expires, vary = excluded.vary, variant = excluded.variant,
-                    response_url = excluded.response_url, received_at = excluded.received_at,
-                    fresh_until = excluded.fresh_until
-                """)
-        try upsert.execute(arguments: [
-            deposit.key, deposit.url == deposit.key ? nil : deposit.url, object, validators.etag,
-            validators.lastModified, validators.date, validators.age, validators.cacheControl,
-            validators.expires, validators.vary, deposit.variant?.blob,
-            deposit.responseURL, deposit.receivedAt.timeIntervalSince1970,
-            freshUntil.timeIntervalSince1970,
-        ])
-    }
+    /// Has the bytes staged when they come again.
+    private func forget(_ digest: Digest) { lock.withLock { _ = deposited.remove(digest) } }
 }

@@ -51,7 +51,8 @@ struct FanOutCheck {
             }
             report.indexObjects = expected.count
         }
-        if let root, try root.status(of: name)?.isDirectory == true {
+        let place = try root?.status(of: name)
+        if let root, place?.isDirectory == true {
             do throws(CacheError) {
                 try tree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in
                     if isBrokenOff || options.isCancelled() { return isBrokenOff = true }
@@ -63,8 +64,12 @@ struct FanOutCheck {
                 // Removed since it was looked at: its rows are asked for again below.
             } catch  where error.concernsFile {
                 expected = [:]
-                add(.unreadable, "objects/sha256/\(name)", error.message)
+                add(.unreadable, root.path(of: name), error.message)
             }
+        } else if let root, place != nil,
+            options.selection.includesStrays(byte) || !expected.isEmpty
+        {
+            add(.obstructed, root.path(of: name), "is no directory: no object can be stored here")
         }
         if isBrokenOff {
             // What was not looked at does not count.
@@ -85,7 +90,10 @@ struct FanOutCheck {
             guard status.isRegularFile else {
                 let isVouchedFor = try isVouchedFor(digest, row)
                 guard isVouchedFor else {
-                    return add(.foreign, entry.path, "is not a regular file")
+                    // A directory would keep the object out; anything else gives way to it.
+                    return add(
+                        .foreign, entry.path, "is not a regular file",
+                        status.isDirectory ? digest : nil)
                 }
                 return status.isLink
                     ? add(.link, entry.path, "is a link, which is never followed", digest)

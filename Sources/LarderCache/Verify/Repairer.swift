@@ -26,9 +26,10 @@ struct Repairer {
                 switch findings[position].kind {
                 case .misplaced: try settle(&findings[position])
                 case .mode: try mendMode(&findings[position])
+                case .obstructed, .foreign: try clear(&findings[position])
                 default: continue
                 }
-            } catch  where [EACCES, EPERM, ENOENT].contains(error.errno) {
+            } catch  where [EACCES, EPERM, EBUSY, ENOENT].contains(error.errno) {
                 // Somebody else's, or gone meanwhile. Neither is corruption: it stays as it is.
             }
         }
@@ -88,7 +89,7 @@ struct Repairer {
         for (position, digest, place) in suspects {
             guard case .bad(let inode) = place, repairs[position] != .restored else { continue }
             findings[position].quarantine = try Quarantine(of: directory).take(
-                digest.hex, from: directory.fanOut(digest), digest: digest, inode: inode)
+                digest.hex, from: directory.fanOut(digest), inode: inode)
         }
         return dropped
     }
@@ -206,7 +207,24 @@ struct Repairer {
             }
         }
         finding.quarantine = try Quarantine(of: directory).take(
-            digest.hex, from: parent, digest: digest, inode: status.st_ino)
+            digest.hex, from: parent, inode: status.st_ino)
+        finding.repair = .removed
+    }
+
+    /// Moves away what would keep objects out of their place. What else is foreign has no digest, and stays.
+    private func clear(_ finding: inout VerifyReport.Finding) throws(CacheError) {
+        var parent = try directory.objects()
+        var name = String(finding.subject.suffix(2))
+        let isForObjects = finding.kind == .obstructed
+        if !isForObjects {
+            guard let digest = finding.digest else { return }
+            (parent, name) = (try directory.fanOut(digest), digest.hex)
+        }
+        guard let status = try parent.status(of: name), status.isDirectory != isForObjects else {
+            return
+        }
+        finding.quarantine = try Quarantine(of: directory).take(
+            name, from: parent, inode: status.st_ino)
         finding.repair = .removed
     }
 

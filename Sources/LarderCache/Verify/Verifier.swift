@@ -50,7 +50,9 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func readTotals() throws(CacheError) {
+        report.isQuick = options.isQuick
         report.temporaries = try directory.temporaries()
+        report.leftovers = try RunDirectory.leftovers(in: directory)
         guard case .of(let index) = rows else { return }
         do throws(CacheError) {
             let totals = try index.totals()
@@ -77,13 +79,9 @@ final class Verifier: @unchecked Sendable {
             giveUpIndex(error)
             try walk(from: first)
         }
-        if options.maximumDuration != nil, let name = options.selection.name {
-            if report.isComplete {
-                VerifyPosition.remove(from: directory)
-            } else {
-                try VerifyPosition(selection: name, next: UInt8(min(next, brokenOff))).save(
-                    in: directory)
-            }
+        if options.maximumDuration != nil, let name = options.positionName {
+            let stop = report.reachesEnd ? nil : UInt8(min(next, brokenOff))
+            try VerifyPosition.save(stop, as: name, in: directory)
         }
         showProgress()
     }
@@ -116,7 +114,8 @@ final class Verifier: @unchecked Sendable {
             }
         }
         if let failure { throw failure }
-        report.isComplete =
+        report.isResumed = first > 0
+        report.reachesEnd =
             brokenOff == 256 && takeDirectory(isFirst: false, peeking: true) == nil
         if let root, first == 0 { try noteStrays(in: root) }
     }
@@ -157,15 +156,18 @@ final class Verifier: @unchecked Sendable {
         }
     }
 
-    /// What lies beside the fan-out directories.
+    /// What lies beside the fan-out directories, and beside the directory that holds them.
     private func noteStrays(in root: FileDescriptor) throws(CacheError) {
         guard options.selection.includesStrays(0) else { return }
-        for name in try root.names(subject: "objects/sha256") {
-            if ObjectTree.isFanOut(name), try root.status(of: name)?.isDirectory == true {
-                continue
-            }
-            report.findings.append(
-                .init(.foreign, "objects/sha256/\(name)", "is not the cache's own"))
+        let objects = try FileDescriptor.directory(
+            CacheLayout.objects, beneath: directory.root, create: false)
+        let strays =
+            try objects.names(subject: objects.path).filter { $0 != CacheLayout.algorithm }
+            .map(objects.path(of:))
+            + root.names(subject: root.path).filter { !ObjectTree.isFanOut($0) }
+            .map(root.path(of:))
+        for path in strays {
+            report.findings.append(.init(.foreign, path, "is not the cache's own"))
         }
     }
 
@@ -188,7 +190,7 @@ final class Verifier: @unchecked Sendable {
     // MARK: Limited duration
 
     private func firstDirectory() throws(CacheError) -> Int {
-        guard options.maximumDuration != nil, let name = options.selection.name else { return 0 }
+        guard options.maximumDuration != nil, let name = options.positionName else { return 0 }
         guard directory.isWritable else {
             throw CacheError(
                 .unusable, subject: directory.path,

@@ -14,11 +14,15 @@ extension VerifyReport {
             case link
             /// The index itself is damaged.
             case index
+            /// Something that is no directory in the place of a directory of objects: none can be stored
+            /// there.
+            case obstructed
             /// An object that no row mentions: left by a crash, to be swept by eviction.
             case orphaned
             /// An object's name in another object's directory.
             case misplaced
-            /// Something in the tree that is not the cache's own.
+            /// Something in the tree that is not the cache's own. A repair leaves it, but for a directory by an
+            /// object's name, in whose place the object could not be stored.
             case foreign
             /// A whole object that is not read-only for everyone (0444): copying may do that.
             case mode
@@ -26,7 +30,7 @@ extension VerifyReport {
             /// Whether the cache is not intact with it. The others are only reported.
             public var isCorruption: Bool {
                 switch self {
-                case .corrupt, .missing, .unreadable, .link, .index: true
+                case .corrupt, .missing, .unreadable, .link, .index, .obstructed: true
                 case .orphaned, .misplaced, .foreign, .mode: false
                 }
             }

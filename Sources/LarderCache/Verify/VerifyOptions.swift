@@ -5,7 +5,7 @@ public struct VerifyOptions: Sendable {
     /// Whether sizes alone are compared and no byte is read. Default: false.
     public var isQuick = false
     /// After this long no further directory is begun, and the next verification of the same
-    /// selection that is limited, too, goes on there. Default: nil, no limit. At least one directory
+    /// selection that is limited, too, and as quick or thorough, goes on there. Default: nil, no limit. At least one directory
     /// is verified. Only with ``VerifySelection/all`` and ``VerifySelection/part(_:of:)``, and where
     /// the cache can be written.
     public var maximumDuration: Duration?
@@ -16,4 +16,8 @@ public struct VerifyOptions: Sendable {
 
     /// The defaults.
     public init() {}
+
+    /// Names what can be continued: a quick verification says nothing of what a thorough one has left. Nil
+    /// where the next one selects anew.
+    var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }

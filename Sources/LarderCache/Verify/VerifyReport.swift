@@ -37,11 +37,20 @@ public struct VerifyReport: Sendable {
     public internal(set) var treeBytes: Int64 = 0
     /// Entries in `tmp/`: of runs under way, or leftovers.
     public internal(set) var temporaries = 0
-    /// Whether everything selected was looked at; otherwise the time was up, or it was cancelled.
-    public internal(set) var isComplete = true
+    /// Those of them that no run under way has: left by runs that were killed, or foreign.
+    public internal(set) var leftovers = 0
+    /// Whether sizes alone were compared.
+    public internal(set) var isQuick = false
+    /// Whether it went on where an earlier verification had stopped.
+    public internal(set) var isResumed = false
+    /// Whether it came to the end of what was selected; otherwise the time was up, or it was cancelled.
+    public internal(set) var reachesEnd = true
+    /// Whether everything selected was looked at, and by this verification alone.
+    public var isComplete: Bool { reachesEnd && !isResumed }
     /// Whether it, or the repair that followed, was cancelled before its end.
     public package(set) var isInterrupted = false
-    /// Everything found, in the order of its subject.
+    /// Everything found, in the order of its subject; entries that are not cached come last, in that of the
+    /// manifests.
     public package(set) var findings: [Finding] = []
     /// What was fetched again.
     public package(set) var refetches: [Refetch] = []
@@ -50,9 +59,24 @@ public struct VerifyReport: Sendable {
     public package(set) var steps: [Step: Double] = [:]
     /// How long it took in all, in seconds.
     public package(set) var seconds: Double = 0
+    /// The names of the manifests that it was limited to.
+    public package(set) var manifests: [String] = []
+    /// What their entries demand of the bytes of objects that were found bad, by the resource's key.
+    package var demands: [String: Set<Demand>] = [:]
 
     /// The report on a cache that is not there: empty and clean.
     public init() {}
+
+    /// The bytes that an entry of a manifest demands; both nil where it takes any.
+    package struct Demand: Hashable, Sendable {
+        package let digest: Digest?
+        package let size: Int64?
+
+        package init(digest: Digest?, size: Int64?) {
+            self.digest = digest
+            self.size = size
+        }
+    }
 
     /// How many findings there are of a kind.
     public func count(_ kind: Finding.Kind) -> Int { findings.count { $0.kind == kind } }

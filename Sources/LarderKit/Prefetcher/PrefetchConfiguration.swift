@@ -25,6 +25,8 @@ public struct PrefetchConfiguration: Sendable {
     public var storesUnstorable = false
     /// What is asked for of what is cached or has failed before.
     public var policy = PlanPolicy()
+    /// Whether failures are remembered for later runs. Default: true.
+    var remembersFailures = true
     /// Header fields to be sent. Default: none but those that larder itself needs.
     public var headers: [HeaderRule] = []
     /// Whether redirects from https to http are followed. Default: false.

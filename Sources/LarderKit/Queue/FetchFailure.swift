@@ -23,7 +23,7 @@ public struct FetchFailure: Error, Sendable, Equatable {
     /// Whether it says something of the resource, to be remembered for later runs, and not of this
     /// one.
     var isRemembered: Bool {
-        let ours: [Reason] = [.cancelled, .storage, .evicted]
+        let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted]
         let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]
         return !(ours.map(\.rawValue) + transfers.map(\.rawValue)).contains(code)
     }
@@ -41,6 +41,8 @@ public struct FetchFailure: Error, Sendable, Equatable {
         case validator = "validator-mismatch"
         case evicted
         case storage
+        /// Something else is in the object's place.
+        case obstructed
         case cancelled
     }
 

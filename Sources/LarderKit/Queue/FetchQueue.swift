@@ -110,6 +110,9 @@ final class FetchQueue: @unchecked Sendable {
             case .failure(let error) where error.code == .missing:
                 let failure = FetchFailure(.evicted, error.description)
                 feeder.async { [self] in retry(fetch, after: failure) }
+            case .failure(let error) where error.code == .obstructed:
+                let failure = FetchFailure(.obstructed, error.description)
+                feeder.async { [self] in fail(fetch, failure) }
             case .failure(let error):
                 // What failed has failed, remembered or not.
                 if case .failure = result.result { results.append(result) }
@@ -262,7 +265,7 @@ final class FetchQueue: @unchecked Sendable {
             attempts: attempts ?? fetch.attempt, seconds: fetch.elapsed)
         failuresUnderWay += 1
         // What was never asked for has not failed by itself.
-        if failure.isRemembered, attempts != 0 {
+        if stage.remembersFailures, failure.isRemembered, attempts != 0 {
             stage.remember(failure, of: fetch, result)
         } else {
             stage.afterCommits { [self] in hand(over: [result]) }

@@ -16,6 +16,7 @@ final class FetchStage: Sendable {
     private let maximumObjectBytes: Int64
     private let acceptsAnyContent: Bool
     private let storesUnstorable: Bool
+    let remembersFailures: Bool
     /// What was handed to the store and is not yet reported, by the fetch's id.
     private let deposited = Mutex<[Int64: (Fetch, FetchResult)]>([:])
     private let received = Atomic<Int64>(0)
@@ -32,6 +33,7 @@ final class FetchStage: Sendable {
         maximumObjectBytes = configuration.maximumObjectBytes
         acceptsAnyContent = configuration.acceptsAnyContent
         storesUnstorable = configuration.storesUnstorable
+        remembersFailures = configuration.remembersFailures
     }
 
     /// - Parameter partial: the beginning of the body, where there is one to go on with.

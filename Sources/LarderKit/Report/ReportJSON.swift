@@ -142,6 +142,7 @@ extension CacheStatus {
         object.set("quarantined", quarantined)
         object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
         object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
+        object.set("unreadable", unreadable)
         object.set("runs", runs.map(\.json))
         return object.text
     }
@@ -190,6 +191,9 @@ extension VerifyReport {
         object.set("findings", findings.map(\.json))
         object.set("refetches", refetches.map(\.json))
         object.set("interrupted", isInterrupted)
+        object.set("resumed", isResumed)
+        object.set("reached_end", reachesEnd)
+        object.set("leftovers", leftovers)
         return object.text
     }
 }

@@ -126,6 +126,7 @@ extension CacheStatus {
         index      \(ByteText.describe(indexBytes))
         """ + (totals.failures > 0 ? "\nfailures   \(totals.failures) remembered" : "")
             + (totals.pins > 0 ? "\npins       \(totals.pins)" : "")
+            + (unreadable > 0 ? "\nunreadable \(unreadable) directories of objects" : "")
             + (quarantined > 0 ? "\nquarantine \(quarantined.of("file"))" : "")
             + runs.map { "\n\($0.text)" }.joined()
     }

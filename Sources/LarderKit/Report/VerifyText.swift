@@ -8,44 +8,99 @@ extension VerifyReport {
         let found = Finding.Kind.allCases.filter { count($0) > 0 }
             .map { ", \(count($0)) \($0.rawValue)" }
         let named = entries > 0 ? "\(entries) entries, " : ""
+        let read = isQuick ? "sizes only" : ByteText.describe(bytes)
         lines.append(
-            "\(named)\(objects) objects, \(ByteText.describe(bytes)), \(resources) resources: "
+            "\(named)\(objects) objects, \(read), \(resources) resources: "
                 + "\(whole) whole" + found.joined() + (repaired > 0 ? ", \(repaired) repaired" : "")
                 + " (\(DurationText.describe(seconds)))")
+        if leftovers > 0 {
+            lines.append(
+                "tmp/: \(leftovers) left by runs that were killed; larder evict removes them")
+        }
         if isInterrupted {
             lines.append(
-                "interrupted: " + (isComplete ? "not all was repaired" : "not all was read"))
-        } else if !isComplete {
+                "interrupted: " + (reachesEnd ? "not all was repaired" : "not all was read"))
+        } else if !reachesEnd {
             lines.append("time was up: the next run goes on from here")
+        } else if isResumed {
+            lines.append("this was the rest: the beginning was verified by earlier runs")
         }
-        if !isClean || !isInterrupted {
-            lines.append(isClean ? "clean" : isSound ? "repaired" : "not clean")
-        }
+        if let remedy { lines.append(remedy) }
+        if !isClean || !isInterrupted { lines.append(verdict) }
         return lines.joined(separator: "\n")
+    }
+
+    private var verdict: String {
+        if isClean { return isComplete ? "clean" : "clean, as far as it went" }
+        if isSound { return "repaired" }
+        guard lost.count < unrepaired.count else {
+            return "\(lost.count) lost: the next prefetch asks for them"
+        }
+        return "not clean"
+    }
+
+    private var unrepaired: [Finding] {
+        findings.filter { $0.kind.isCorruption && !$0.isRepaired }
+    }
+
+    private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
+
+    /// Entries that a prefetch would fetch, and no repair: what is not cached cannot be damaged.
+    private var uncached: [Finding] {
+        unrepaired.filter { $0.kind == .missing && $0.digest == nil && !$0.urls.isEmpty }
+    }
+
+    private var remedy: String? {
+        if !uncached.isEmpty {
+            return "\(uncached.count) entries are not cached as they should be: \(prefetch)"
+        }
+        let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
+        return isMendable && findings.allSatisfy { $0.repair == nil }
+            ? "larder verify --repair fetches again what is not whole" : nil
+    }
+
+    private var prefetch: String {
+        "larder prefetch \(manifests.joined(separator: " ")) fetches them"
     }
 
     /// What is wrong, one line for people; nil where nothing is. What was repaired was wrong, too.
     public var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects) objects" : nil
-        guard let first = bad.first(where: { !$0.isRepaired }) ?? bad.first else {
-            return interruption
-        }
+        guard !bad.isEmpty else { return interruption }
         let kinds = Finding.Kind.allCases.filter { $0.isCorruption && count($0) > 0 }
             .map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
-        let mended = bad.count(where: \.isRepaired)
-        var text = "\(kinds), \(whole) whole"
-        if mended == bad.count {
-            text += "; all repaired"
-        } else {
-            if mended > 0 { text += ", \(mended) repaired" }
-            text += "; the first: \(first.subject): \(first.message); larder verify says more"
+        var parts = [interruption, "\(kinds), \(whole) whole"].compactMap(\.self)
+        let left = unrepaired.filter { $0.repair != .lost }
+        if unrepaired.isEmpty {
+            parts.append("all repaired")
+        } else if bad.count > unrepaired.count {
+            parts[parts.count - 1] += ", \(bad.count - unrepaired.count) repaired"
         }
-        return [interruption, text].compactMap(\.self).joined(separator: "; ")
+        if !lost.isEmpty {
+            let failure = refetches.first { $0.outcome == .failed }
+            let reason = failure.map {
+                ": could not be fetched again, the first \($0.key): \($0.problem?.code ?? "failed")"
+            }
+            parts.append("\(lost.count) lost\(reason ?? "")")
+            parts.append("the next prefetch asks for them")
+        }
+        if let first = left.first {
+            parts.append("the first: \(first.subject): \(first.message)")
+            let options = manifests.map { " --manifest \($0)" }.joined()
+            parts.append(
+                left.count == uncached.count ? prefetch : "larder verify\(options) says more")
+        }
+        return parts.joined(separator: "; ")
     }
 }
 
 extension VerifyReport.Finding {
+    /// Whether a repair has a way.
+    fileprivate var isMendable: Bool {
+        kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
+    }
+
     fileprivate var text: String {
         var text =
             "\(kind.rawValue): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"

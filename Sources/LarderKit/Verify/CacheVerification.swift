@@ -42,15 +42,17 @@ public struct CacheVerification: Sendable {
             var report = try cache?.verify(options, onProgress: onProgress) ?? VerifyReport()
             report.note(.manifests, since: start, until: end)
             report.entries = coverage.entries
+            report.manifests = manifests.map(\.name)
+            report.demands = try coverage.demands(on: report.findings.compactMap(\.digest))
             report.findings += missing
-            report.sort()
             return report
         }
     }
 
     /// Mends what a verification found, and notes in `report` what became of it: moves what is not whole
-    /// to `quarantine/`, and fetches its URLs again. What cannot be fetched is dropped from the index, so
-    /// that the next prefetch asks for it.
+    /// to `quarantine/`, and fetches its URLs again. What cannot be fetched, or is by now not what the
+    /// manifests demand that it was verified for, is dropped from the index, so that the next prefetch asks for
+    /// it: the failure is not remembered. What was never cached is left to a prefetch.
     ///
     /// - Parameter isCancelled: asked a few times a second: true ends the repair as
     ///   ``Prefetcher/cancel()`` ends a run. Default: never.
@@ -73,7 +75,7 @@ public struct CacheVerification: Sendable {
         }
         // As they were accepted then.
         for (way, group) in Dictionary(grouping: dropped, by: Way.init) {
-            try await fetch(group, way, isCancelled) { resource, refetch in
+            try await fetch(group, way, report.demands, isCancelled) { resource, refetch in
                 refetches[resource.finding, default: []].append(refetch)
             }
         }
@@ -90,8 +92,24 @@ public struct CacheVerification: Sendable {
         }
     }
 
+    /// An entry of the manifest of a repair.
+    private struct Entry: Encodable {
+        let icon: String
+        let key: String
+        let sha256: String?
+        let size: Int64?
+
+        init(_ resource: DroppedResource, _ demand: VerifyReport.Demand) {
+            icon = resource.url
+            key = resource.key
+            sha256 = demand.digest?.hex
+            size = demand.size
+        }
+    }
+
     private func fetch(
-        _ resources: [DroppedResource], _ way: Way, _ isCancelled: () -> Bool,
+        _ resources: [DroppedResource], _ way: Way,
+        _ demands: [String: Set<VerifyReport.Demand>], _ isCancelled: () -> Bool,
         _ done: (DroppedResource, VerifyReport.Refetch) -> Void
     ) async throws {
         var configuration = configuration
@@ -99,9 +117,14 @@ public struct CacheVerification: Sendable {
         configuration.storesUnstorable = way.isUnstorable
         configuration.policy = PlanPolicy()
         configuration.policy.failureLifetime = .zero
-        let entries = resources.map { ["icon": $0.url, "key": $0.key] }
+        configuration.remembersFailures = false
+        // One for each thing that is demanded of a resource, as in the manifests.
+        let wanted = resources.flatMap { resource in
+            (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
+        }
         let manifest = ManifestSource.bytes(
-            Array(try JSONEncoder().encode(entries)), name: "repair")
+            Array(try JSONEncoder().encode(wanted.map(Entry.init))), name: "repair")
+        var unfinished: [DroppedResource] = []
         let prefetcher = Prefetcher(configuration)
         if isCancelled() { prefetcher.cancel() }
         for try await event in prefetcher.prefetch([manifest]) {
@@ -109,9 +132,16 @@ public struct CacheVerification: Sendable {
             if isCancelled() { prefetcher.cancel() }
             switch event {
             case .entry(let result):
-                let resource = resources[result.position - 1]
-                done(resource, .init(result, of: resource))
+                let resource = wanted[result.position - 1].0
+                if let refetch = VerifyReport.Refetch(result, of: resource) {
+                    done(resource, refetch)
+                } else {
+                    unfinished.append(resource)
+                }
             case .finished(let report):
+                for resource in unfinished {
+                    done(resource, .init(unfinished: resource, because: report.failure))
+                }
                 if let failure = report.failure { throw failure }
             case .recovered, .planned, .progress: continue
             }
@@ -134,22 +164,28 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Refetch {
-    fileprivate init(_ result: EntryResult, of resource: DroppedResource) {
+    /// Nil where its turn did not come.
+    fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced:
             // Where the index had no object, nothing can be said to have changed.
             let isSame = resource.digest == nil || result.digest == resource.digest
             self.init(
                 key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
-        case .unfinished:
-            self.init(
-                key: resource.key, outcome: .failed,
-                problem: (code: "cancelled", message: "the verification was interrupted"))
+        case .unfinished: return nil
         case .skipped, .failed, .unstored:
             let problem = result.problem.map { (code: $0.code, message: $0.message) }
             self.init(
                 key: resource.key, outcome: .failed,
                 problem: problem ?? (code: "unstored", message: "is not to be stored"))
         }
+    }
+
+    /// - Parameter failure: what ended the run; nil where it was interrupted.
+    fileprivate init(unfinished resource: DroppedResource, because failure: CacheError?) {
+        self.init(
+            key: resource.key, outcome: .failed,
+            problem: failure.map { (code: $0.code.rawValue, message: $0.description) }
+                ?? (code: "cancelled", message: "the verification was interrupted"))
     }
 }

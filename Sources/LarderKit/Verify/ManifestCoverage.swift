@@ -83,6 +83,33 @@ final class ManifestCoverage: Sendable {
         }
         let expected = Expectation(
             digest: (row[5] as Data?).flatMap { Digest(bytes: $0) }, size: row[6])
-        return expected.refusal(digest: digest, size: row[8])?.message
+        guard expected.refusal(digest: digest, size: row[8]) != nil else { return nil }
+        if let wanted = expected.digest, wanted != digest {
+            return "expected \(wanted), the cache has \(digest) (\(row[8] as Int64) bytes)"
+        }
+        return "expected \(expected.size ?? 0) bytes, the cache has \(row[8] as Int64)"
+    }
+
+    /// What entries demand of those objects, by the key of the resource that resolves to one.
+    func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
+        guard plan.hasIndex, !digests.isEmpty else { return [:] }
+        let fetches = try plan.database.unsafeRead { db in
+            let select = try db.cachedStatement(
+                sql: """
+                    SELECT f.key, f.id FROM cache.objects o CROSS JOIN cache.resources r
+                        CROSS JOIN main.fetches f
+                    WHERE o.digest = ? AND r.object = o.id AND f.key = r.key
+                    """)
+            return try digests.flatMap { digest in
+                try Row.fetchAll(select, arguments: [Data(digest.bytes)])
+                    .map { (key: $0[0] as String, id: $0[1] as Int64) }
+            }
+        }
+        var demands: [String: Set<VerifyReport.Demand>] = [:]
+        for (key, id) in fetches {
+            let expectations = try plan.expectations(of: id)
+            demands[key] = Set(expectations.map { .init(digest: $0.digest, size: $0.size) })
+        }
+        return demands
     }
 }

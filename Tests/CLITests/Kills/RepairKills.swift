@@ -125,7 +125,7 @@ struct RepairKills: KillScene {
                 case .corrupt, .link: finding.digest.map(damage.bad.contains) == true
                 case .missing: finding.digest.map(damage.bad.union(damage.odd).contains) == true
                 case .misplaced, .mode: finding.digest.map(damage.odd.contains) == true
-                case .unreadable, .index: false
+                case .unreadable, .index, .obstructed: false
                 }
             guard isPlanted else { throw BrokenPromise("found and not planted: \(finding)") }
         }

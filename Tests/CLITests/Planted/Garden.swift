@@ -67,7 +67,8 @@ struct Garden {
             // A digest where it belongs: a regular file would be the cache's own.
             directory = "\(larder.cache)/objects/sha256/\(digest.prefix(2))"
             name = Array(digest.utf8)
-            if [.file, .empty, .hardLink].contains(plant) {
+            // A directory would be in an object's way.
+            if [.file, .empty, .hardLink, .directory].contains(plant) {
                 name = Array(digest.uppercased().utf8) + [0x5A]
             }
         case 1:

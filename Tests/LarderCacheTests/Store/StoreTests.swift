@@ -368,9 +368,9 @@ import Testing
             do {
                 let store = try cache.store()
                 let batches = CommittedBatches(of: store)
-                // A file where a fan-out directory belongs: publishing fails, for root as well.
-                let victim = try Digest.reference(of: noise(100, seed: 0)).hex.prefix(2)
-                try Tree.put([0], at: "\(obstacle)/\(victim)")
+                // A file where the whole tree belongs: publishing fails, for root as well.
+                #expect(rename(obstacle, directory.path("aside")) == 0)
+                try Tree.put([0], at: obstacle)
                 for seed in 0..<30 {
                     try store.put(noise(100, seed: seed), at: "\(seed)", token: Int64(seed))
                 }
@@ -380,11 +380,11 @@ import Testing
                     let error = #expect(throws: CacheError.self) { try outcome.result.get() }
                     #expect(error?.errno == ENOTDIR)
                 }
-                #expect(try cache.status().totals == IndexTotals())
                 #expect(Tree.files(directory.path("tmp")).isEmpty)
 
                 // After a sync has failed nothing the kernel says can be trusted: no second try.
-                unlink("\(obstacle)/\(victim)")
+                unlink(obstacle)
+                #expect(rename(directory.path("aside"), obstacle) == 0)
                 try store.put([1], at: "later", token: 99)
                 store.flush()
                 #expect(batches.outcomes.last?.token == 99)
@@ -401,6 +401,43 @@ import Testing
             for seed in 0..<30 { try store.put(noise(100, seed: seed), at: "\(seed)") }
             store.flush()
             #expect(try cache.verify().whole == 30)
+        }
+    }
+
+    /// Something in the place of one directory of objects is no reason to refuse the others, and what was
+    /// refused is stored once the place is free.
+    @Test func whatHasNoPlaceFailsAlone() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            defer { store.close() }
+            let batches = CommittedBatches(of: store)
+            let victim = try Digest.reference(of: noise(100, seed: 0)).hex.prefix(2)
+            let obstacle = directory.path("objects/sha256/\(victim)")
+            try Tree.put([0], at: obstacle)
+            for seed in 0..<30 {
+                try store.put(noise(100, seed: seed), at: "\(seed)", token: Int64(seed))
+            }
+            // The same bytes a second time: they are not there either.
+            try store.put(noise(100, seed: 0), at: "twin", token: 30)
+            store.flush()
+            for outcome in batches.outcomes {
+                let seed = outcome.token == 30 ? 0 : Int(outcome.token)
+                if try Digest.reference(of: noise(100, seed: seed)).hex.hasPrefix(victim) {
+                    let error = #expect(throws: CacheError.self) { try outcome.result.get() }
+                    #expect(error?.code == .obstructed)
+                    #expect(error?.subject == "objects/sha256/\(victim)")
+                } else {
+                    #expect(throws: Never.self) { try outcome.result.get() }
+                }
+            }
+            #expect(try cache.resource("twin") == nil)
+            #expect(Tree.files(directory.path("tmp")).isEmpty)
+            unlink(obstacle)
+            try store.put(noise(100, seed: 0), at: "0")
+            store.flush()
+            #expect(try cache.resource("0") != nil)
+            #expect(try cache.verify().isClean)
         }
     }
 

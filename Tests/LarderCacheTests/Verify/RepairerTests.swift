@@ -50,6 +50,32 @@ import Testing
         }
     }
 
+    /// Between the repairer's look at it and its transaction another process fetched it.
+    @Test func whatIsStoredAnewMeanwhileIsLeftAlone() throws {
+        try withCache { cache in
+            for seed in 3...4 { try Tree.put([1], at: cache.file(of: noise(100, seed: seed))) }
+            var report = try cache.verify()
+            let digest = try #require(report.findings.first?.digest)
+            let seed = try #require(
+                try (3...4).first { try Digest.reference(of: noise(100, seed: $0)) == digest })
+            let path = try cache.file(of: noise(100, seed: seed))
+            // Asked before each finding twice; the fourth time the first one has been looked at.
+            var count = 0
+            let dropped = try cache.repair(&report) {
+                count += 1
+                if count == 4 {
+                    try? Tree.put(noise(100, seed: seed), at: path + ".new")
+                    rename(path + ".new", path)
+                }
+                return false
+            }
+            #expect(report.findings.map(\.repair) == [.restored, .lost])
+            #expect(dropped.count == 1)
+            #expect(try Tree.bytes(path) == noise(100, seed: seed))
+            #expect(try cache.verify().whole == 19)
+        }
+    }
+
     @Test func whatNoURLNeedsIsRemoved() throws {
         try withCache { cache in
             let queue = try DatabaseQueue(path: cache.path + "/index.sqlite")

@@ -196,7 +196,7 @@ import Testing
             let report = try scene.cache.verify()
             let missing = report.findings.filter { $0.kind == .missing }
             #expect(missing.contains { $0.subject == scene.subject && $0.urls == [scene.key] })
-            #expect(report.count(.foreign) == 1)
+            #expect(report.count(.obstructed) == 1)
             #expect(report.findings.count == missing.count + 1)
             #expect(report.whole == 30 - missing.count)
         }
@@ -265,6 +265,63 @@ import Testing
         }
     }
 
+    @Test(arguments: ["evil", "md5"]) func foreignFileBesideTheTreeIsReported(_ name: String) throws
+    {
+        try withScene { scene in
+            try Tree.put([1], at: scene.root + "/objects/\(name)")
+            try expect(.foreign, at: "objects/\(name)", urls: [], whole: 30, scene)
+        }
+    }
+
+    /// Its row and its file went after the rows were read.
+    @Test func whatIsEvictedMeanwhileIsNotMissing() throws {
+        try withTemporaryDirectory { directory in
+            // Two of one directory, so that there is a moment between rows and end.
+            var byDirectory: [UInt8: [UInt8]] = [:]
+            var pair: (victim: [UInt8], other: [UInt8], byte: UInt8)?
+            for seed in 0..<257 {
+                let bytes = noise(10, seed: seed)
+                let first = ReferenceSHA256.digest(bytes)[0]
+                if let twin = byDirectory[first] {
+                    pair = (twin, bytes, first)
+                    break
+                }
+                byDirectory[first] = bytes
+            }
+            let (victim, other, leading) = try #require(pair)
+            let cache = try Cache.filled(
+                at: directory.path, with: ["victim": victim, "other": other])
+            unlink(try cache.file(of: victim))
+            let scene = directory.path("index.sqlite")
+            let digest = Data(ReferenceSHA256.digest(victim))
+            let evictions = Mutex(0)
+            var options = VerifyOptions()
+            // Asked on the thread that is about to read the rows, …
+            options.selection = .named { byte in
+                if byte == leading { Thread.current.threadDictionary["armed"] = true }
+                return Set([victim, other].compactMap { try? Digest.reference(of: $0) })
+            }
+            // … and again on the same, when it has them.
+            options.isCancelled = {
+                guard Thread.current.threadDictionary["armed"] != nil else { return false }
+                Thread.current.threadDictionary["armed"] = nil
+                let queue = try? DatabaseQueue(path: scene)
+                try? queue?.write {
+                    try $0.execute(
+                        sql: "DELETE FROM resources WHERE key = 'victim'")
+                    try $0.execute(
+                        sql: "DELETE FROM objects WHERE digest = ?", arguments: [digest])
+                }
+                evictions.withLock { $0 += 1 }
+                return false
+            }
+            let report = try cache.verify(options)
+            #expect(evictions.withLock { $0 } == 1)
+            #expect(report.indexObjects == 2 && report.whole == 1)
+            #expect(report.findings.isEmpty, "\(report.findings)")
+        }
+    }
+
     @Test func foreignFileAmongObjectsIsOnlyReported() throws {
         try withScene { scene in
             try Tree.put([1], at: try scene.file + ".part")
@@ -276,9 +333,15 @@ import Testing
         try withScene { scene in
             try Tree.put([1], at: scene.root + "/tmp/run-dead/1")
             let report = try scene.cache.verify()
-            #expect(report.temporaries == 1)
+            try Tree.put([1], at: scene.root + "/tmp/foreign")
+            let store = try scene.cache.store()
+            defer { store.close() }
+            #expect(report.temporaries == 1 && report.leftovers == 1)
+            let later = try scene.cache.verify()
+            // The store has swept the one, and has a directory of its own.
+            #expect(later.temporaries == 2 && later.leftovers == 1)
             #expect(report.isClean)
-            #expect(FileManager.default.fileExists(atPath: scene.root + "/tmp/run-dead/1"))
+            #expect(FileManager.default.fileExists(atPath: scene.root + "/tmp/foreign"))
         }
     }
 

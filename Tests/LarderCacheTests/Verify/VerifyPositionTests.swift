@@ -25,7 +25,7 @@ import Testing
         var reports: [VerifyReport] = []
         repeat {
             reports.append(try cache.verify(options))
-        } while reports.last?.isComplete == false && reports.count <= 256
+        } while reports.last?.reachesEnd == false && reports.count <= 256
         return reports
     }
 
@@ -56,16 +56,41 @@ import Testing
         }
     }
 
+    /// It has read nothing: what it has been through is still to be read, and the other way round.
+    @Test func quickAndThoroughOnesHavePositionsOfTheirOwn() throws {
+        try withCache { cache, options in
+            for _ in 0..<100 { _ = try cache.verify(options) }
+            var quick = options
+            quick.isQuick = true
+            for _ in 0..<10 { _ = try cache.verify(quick) }
+            #expect(try pass(cache, options).count == 156)
+            #expect(try pass(cache, quick).count == 246)
+            #expect(!Tree.names(cache.path).contains(file))
+        }
+    }
+
+    @Test func theRestAloneIsNotComplete() throws {
+        try withCache { cache, options in
+            _ = try cache.verify(options)
+            var rest = options
+            rest.maximumDuration = .seconds(3600)
+            let report = try cache.verify(rest)
+            #expect(report.reachesEnd && report.isResumed && !report.isComplete)
+            #expect(try cache.verify(rest).isComplete)
+        }
+    }
+
     @Test func anotherSelectionBeginsAnew() throws {
         try withCache { cache, options in
             for _ in 0..<100 { _ = try cache.verify(options) }
             var part = options
             part.selection = .part(1, of: 2)
             #expect(try pass(cache, part).count == 128)
+            #expect(try pass(cache, options).count == 156)
         }
     }
 
-    @Test(arguments: ["", "{", "{\"selection\":\"all\",\"next\":300}", "[]"])
+    @Test(arguments: ["", "{", "{\"all\":300}", "{\"selection\":\"all\",\"next\":3}", "[]"])
     func aBrokenNoteIsNone(_ text: String) throws {
         try withCache { cache, options in
             try Tree.put(Array(text.utf8), at: "\(cache.path)/\(file)")
