@@ -34,7 +34,7 @@ import Testing
         Case("an image", Icons.png, "this is a PNG image, not a manifest"),
         Case("an HTML page", "<!DOCTYPE html><html></html>", "this is an HTML page"),
         Case("plain text", "Calculator\nNotes\n", "neither a property list nor JSON"),
-        Case("a dictionary without apps", #"{"items": []}"#, "apps"),
+        Case("a dictionary of no known shape", #"{"things": []}"#, "(--entries)"),
     ]
 
     @Test(arguments: cases) func isRefused(_ broken: Case) async throws {

@@ -35,7 +35,8 @@ struct PlanCommand: AsyncParsableCommand {
             failures.apply(to: &configuration.policy)
             try network.apply(to: &configuration)
             let planner = Planner(
-                cache: try cache.open(isQuiet: quiet), rules: configuration.manifestRules,
+                // Where there is none, the plan itself says that all is missing.
+                cache: try cache.open(isQuiet: true), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders)
             let sources = try manifest.sources(configuration)

@@ -105,7 +105,7 @@ struct FaultScene {
     /// The same on a disk of so many kilobytes, which then becomes large enough.
     func play(kilobytes: Int) throws -> Outcome {
         // The report, too: a run that cannot begin leaves the one before.
-        for path in [larder.cache, report] { try? FileManager.default.removeItem(atPath: path) }
+        for path in [larder.cache, report] { try FileManager.default.removeTree(atPath: path) }
         let disk = try Mount.memory(at: larder.cache, size: "\(kilobytes)k")
         defer { disk.remove() }
         let finished = try larder.binary.run(arguments)
@@ -120,7 +120,7 @@ struct FaultScene {
     }
 
     private func prepare() throws {
-        for path in [larder.cache, report] { try? FileManager.default.removeItem(atPath: path) }
+        for path in [larder.cache, report] { try FileManager.default.removeTree(atPath: path) }
         guard command != .cold else { return }
         try FileManager.default.copyItem(
             atPath: larder.directory.path("template"), toPath: larder.cache)

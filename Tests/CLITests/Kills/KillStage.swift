@@ -23,7 +23,7 @@ struct KillStage {
 
     /// Begins a round with a copy of `base`.
     func restore(_ base: String) throws {
-        try? FileManager.default.removeItem(atPath: cache)
+        try FileManager.default.removeTree(atPath: cache)
         try FileManager.default.copyItem(atPath: directory.path(base), toPath: cache)
         job.begin()
     }

@@ -88,7 +88,7 @@ struct PrefetchKills {
     private var cache: String { directory.path("cache") }
 
     private func prepare(_ round: Round) throws {
-        try? FileManager.default.removeItem(atPath: cache)
+        try FileManager.default.removeTree(atPath: cache)
         try? FileManager.default.removeItem(atPath: directory.path("report"))
         if round.tenths > 0 {
             try FileManager.default.copyItem(

@@ -8,7 +8,7 @@ import Testing
 /// Damage that opening the index does not show.
 @Suite struct DamagedIndexTests {
     @Test(arguments: ["objects", "resources"])
-    func whatARunComesUponTheNextOneMends(table: String) async throws {
+    func whatARunComesUponWhileItPlansItMends(table: String) async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         try await withTemporaryDirectory { directory in
@@ -30,10 +30,6 @@ import Testing
             try file.write(contentsOf: [UInt8](repeating: 0xA5, count: 4096))
             try file.close()
 
-            let error = await #expect(throws: CacheError.self) {
-                _ = try await prefetch(text, into: cache)
-            }
-            #expect(error?.code == .damaged)
             origin.resetLog()
             let (report, _) = try await prefetch(text, into: cache)
             #expect(report.count(.cached) == 20)
