@@ -11,7 +11,11 @@ final class Client {
 
     init(_ origin: Origin) throws { socket = try Client.connect(origin.port) }
 
-    deinit { close(socket) }
+    deinit {
+        // Closing alone says nothing to the peer while a process that is just being started has a copy.
+        shutdown(socket, Int32(SHUT_RDWR))
+        close(socket)
+    }
 
     static func connect(_ port: UInt16) throws -> Int32 {
         let socket = try Socket.startConnecting(toPort: port)
