@@ -1,0 +1,197 @@
+import Foundation
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderCache
+
+/// Bytes that are there already, or were, and what still vouches for them.
+@Suite struct StoreReuseTests {
+    // MARK: The same bytes again
+
+    @Test(arguments: [true, false])
+    func sameBytesAreStoredOnce(inOneBatch: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            for key in ["a", "b", "c"] {
+                try store.put(noise(500, seed: 1), at: key)
+                if !inOneBatch { store.flush() }
+            }
+            store.flush()
+            let totals = try cache.status().totals
+            #expect((totals.objects, totals.resources, totals.bytes) == (1, 3, 500))
+            #expect(Tree.files(directory.path("objects")).count == 1)
+            #expect(Tree.files(directory.path("tmp")).isEmpty)
+            #expect(try cache.verify().whole == 1)
+        }
+    }
+
+    @Test func oneStagedObjectServesTwoKeysOfABatch() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            let object = try store.stage(noise(500, seed: 1))
+            for key in ["a", "b", "c"] { store.add(.staged(object), at: key) }
+            store.flush()
+            #expect(try cache.status().totals.resources == 3)
+            #expect(try cache.verify().whole == 1)
+        }
+    }
+
+    @Test func twoRunsStoreTheSameBytesOnce() throws {
+        try withTemporaryDirectory { directory in
+            let stores = try (0..<4).map { _ in try Cache.create(at: directory.path).store() }
+            let batches = stores.map { CommittedBatches(of: $0) }
+            // All stage before anyone commits, so that each has files of its own to publish.
+            for (number, store) in stores.enumerated() {
+                for seed in 0..<50 {
+                    try store.put(noise(400, seed: seed), at: "\(number) \(seed)")
+                }
+            }
+            DispatchQueue.concurrentPerform(iterations: stores.count) { stores[$0].flush() }
+            for batch in batches {
+                #expect(batch.outcomes.count == 50)
+                for outcome in batch.outcomes {
+                    #expect(throws: Never.self) { try outcome.result.get() }
+                }
+            }
+            let cache = try Cache.open(at: directory.path)
+            let totals = try cache.status().totals
+            #expect((totals.objects, totals.resources) == (50, 200))
+            let report = try cache.verify()
+            #expect(report.whole == 50)
+            #expect(report.findings.isEmpty)
+            #expect(Tree.files(directory.path("tmp")).isEmpty)
+        }
+    }
+
+    @Test func lastOfTwoDepositsForAKeyCounts() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            try store.put([1], at: "key")
+            try store.put([2], at: "key")
+            store.flush()
+            #expect(try cache.resource("key")?.object.digest == Digest.reference(of: [2]))
+            #expect(try cache.status().totals.resources == 1)
+        }
+    }
+
+    // MARK: What is already there
+
+    /// A crash may leave anything under an object's name; only a row vouches for it.
+    @Test func unvouchedFileIsReplaced() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let bytes = noise(2_000, seed: 1)
+            let file = try cache.file(of: bytes)
+            try Tree.put([UInt8](repeating: 0, count: 2_000), at: file)
+            let store = try cache.store()
+            try store.put(bytes, at: "key")
+            store.flush()
+            #expect(try Tree.bytes(file) == bytes)
+            #expect(try cache.verify().whole == 1)
+        }
+    }
+
+    @Test func vouchedFileIsLeftAlone() throws {
+        try withTemporaryDirectory { directory in
+            let bytes = noise(2_000, seed: 1)
+            let cache = try Cache.filled(at: directory.path, with: ["a": bytes])
+            var before = stat()
+            var after = stat()
+            #expect(lstat(try cache.file(of: bytes), &before) == 0)
+            let store = try cache.store()
+            try store.put(bytes, at: "b")
+            #expect(Tree.files(directory.path("tmp")).isEmpty)
+            store.flush()
+            #expect(lstat(try cache.file(of: bytes), &after) == 0)
+            #expect(before.st_ino == after.st_ino)
+        }
+    }
+
+    @Test(arguments: [nil, 1_999, 2_001])
+    func lostOrResizedFileIsStoredAgain(_ size: Int?) throws {
+        try withTemporaryDirectory { directory in
+            let bytes = noise(2_000, seed: 1)
+            let cache = try Cache.filled(at: directory.path, with: ["a": bytes])
+            let file = try cache.file(of: bytes)
+            if let size {
+                try Tree.put([UInt8](repeating: 1, count: size), at: file)
+            } else {
+                unlink(file)
+            }
+            let store = try cache.store()
+            try store.put(bytes, at: "a")
+            store.flush()
+            #expect(try Tree.bytes(file) == bytes)
+            let report = try cache.verify()
+            #expect(report.whole == 1)
+            #expect(report.findings.isEmpty)
+        }
+    }
+
+    // MARK: Unchanged resources
+
+    @Test func unchangedResourceIsFreshAgain() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            let object = try store.stage([1, 2])
+            store.add(.staged(object), at: "key", receivedAt: Date(timeIntervalSince1970: 1_000))
+            store.flush()
+            #expect(try cache.resource("key")?.isFresh() == false)
+            var validators = Validators()
+            validators.etag = "\"2\""
+            store.add(.unchanged(object.digest), at: "key", validators: validators)
+            store.flush()
+            let resource = try #require(try cache.resource("key"))
+            #expect(resource.isFresh())
+            #expect(resource.validators.etag == "\"2\"")
+            #expect(try cache.bytes(of: resource.object) == [1, 2])
+        }
+    }
+
+    @Test func evictedMeanwhileFailsAlone() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            let batches = CommittedBatches(of: store)
+            let gone = try Digest.reference(of: [9])
+            store.add(.unchanged(gone), at: "gone", token: 1)
+            try store.put([1], at: "there", token: 2)
+            store.flush()
+            #expect(batches.outcomes.map(\.token) == [1, 2])
+            let error = #expect(throws: CacheError.self) { try batches.outcomes[0].result.get() }
+            #expect(error?.code == .missing)
+            #expect(try cache.resource("gone") == nil)
+            #expect(try cache.resource("there") != nil)
+        }
+    }
+
+    /// Staged while another run's row vouched for the object, which was then evicted.
+    @Test func evictedAfterStagingFailsAndLeavesNoRow() throws {
+        try withTemporaryDirectory { directory in
+            let bytes = noise(100, seed: 1)
+            let cache = try Cache.filled(at: directory.path, with: ["old": bytes])
+            let store = try cache.store()
+            let batches = CommittedBatches(of: store)
+            let object = try store.stage(bytes)
+            let index = try CacheIndex(of: CacheDirectory(path: directory.path, create: false))
+            try index.write { try $0.execute(sql: "DELETE FROM objects") }
+            unlink(try cache.file(of: bytes))
+            store.add(.staged(object), at: "new")
+            store.flush()
+            let error = #expect(throws: CacheError.self) { try batches.outcomes[0].result.get() }
+            #expect(error?.code == .missing)
+            #expect(try cache.resource("new") == nil)
+            #expect(try cache.verify().isClean)
+            // Fetched again, it is stored.
+            try store.put(bytes, at: "new")
+            store.flush()
+            #expect(try batches.outcomes[1].result.get() == object.digest)
+            #expect(try cache.verify().whole == 1)
+        }
+    }
+}
