@@ -3,9 +3,10 @@ import GRDB
 
 /// Mends what a verification found, as far as that needs no network: nothing is deleted but rows.
 ///
-/// Rows go before the file that they vouch for is moved, and no row comes before its file: a crash at
-/// any instruction leaves files that no row mentions. Other processes may store meanwhile, so that every
-/// finding is looked at again, and once more inside the transaction that acts on it.
+/// What is not whole is moved before its rows go: a crash between the two leaves rows without a file,
+/// which the next repair or prefetch mends. The other way round would leave things in an object's place
+/// that no row vouches for, and what is nobody's is not touched. Other processes may store meanwhile, so
+/// that every finding is looked at again, and once more inside the transaction that drops its rows.
 struct Repairer {
     /// How many objects are dropped in one transaction: other writers wait for it.
     private static let batch = 64
@@ -62,7 +63,13 @@ struct Repairer {
         for position in batch where !isCancelled() {
             // The findings chosen have one.
             let digest = findings[position].digest ?? Digest(unchecked: (0, 0, 0, 0))
-            suspects.append((position, digest, try place(of: digest)))
+            var place = try place(of: digest)
+            if case .bad(let inode) = place {
+                findings[position].quarantine = try Quarantine(of: directory).take(
+                    digest.hex, from: directory.fanOut(digest), inode: inode)
+                if findings[position].quarantine != nil { place = .empty }
+            }
+            suspects.append((position, digest, place))
         }
         guard !suspects.isEmpty else { return [] }
         var dropped: [DroppedResource] = []
@@ -86,11 +93,6 @@ struct Repairer {
             }
         }
         for (position, repair) in repairs { findings[position].repair = repair }
-        for (position, digest, place) in suspects {
-            guard case .bad(let inode) = place, repairs[position] != .restored else { continue }
-            findings[position].quarantine = try Quarantine(of: directory).take(
-                digest.hex, from: directory.fanOut(digest), inode: inode)
-        }
         return dropped
     }
 

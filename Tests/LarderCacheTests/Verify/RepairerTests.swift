@@ -131,6 +131,34 @@ import Testing
         }
     }
 
+    /// A repair that was killed had dropped the row and left a link in the object's place, where it was
+    /// nobody's from then on.
+    @Test func aLinkIsMovedBeforeItsRowGoes() throws {
+        try withCache { cache in
+            let paths = try [3, 4].map { try cache.file(of: noise(100, seed: $0)) }
+            for path in paths {
+                unlink(path)
+                symlink("/etc/hostname", path)
+            }
+            var report = try cache.verify()
+            #expect(report.findings.map(\.kind) == [.link, .link])
+            var moments: [(links: Int, rows: Int)] = []
+            let dropped = try cache.repair(&report) {
+                var status = stat()
+                let links = paths.count { lstat($0, &status) == 0 }
+                let rows = (3...4).count {
+                    (try? cache.resource("http://a.example/\($0)")) ?? nil != nil
+                }
+                moments.append((links, rows))
+                return false
+            }
+            #expect(dropped.count == 2)
+            #expect(moments.contains { $0 == (links: 1, rows: 2) })
+            #expect(moments.allSatisfy { $0.rows >= $0.links })
+            #expect(try cache.verify().findings.isEmpty)
+        }
+    }
+
     @Test func readOnlyAndDamagedCachesAreRefused() throws {
         try withCache { cache in
             try Tree.put([1], at: cache.file(of: noise(100, seed: 3)))
