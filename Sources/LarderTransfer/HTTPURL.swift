@@ -65,6 +65,26 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter base: what a relative reference is resolved against (RFC 3986, section 5). Its
     ///   credentials go to a URL of the same origin that has none of its own, and to no other.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
+        if let plain = PlainHTTPURL(text) {
+            self.init(plain, text)
+        } else {
+            try self.init(parsing: text, relativeTo: base)
+        }
+        if let inherited = base?.credentials, credentials == nil, base?.origin == origin {
+            credentials = inherited
+        }
+    }
+
+    /// Takes what is in its canonical spelling already.
+    private init(_ plain: PlainHTTPURL, _ text: String) {
+        string = text
+        scheme = plain.scheme
+        host = plain.host
+        port = plain.port
+    }
+
+    /// Has libcurl's parser take it apart.
+    init(parsing text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         let text = text.trimmingASCIIWhitespace()
         guard let handle = curl_url() else { throw .malformed("out of memory") }
         defer { curl_url_cleanup(handle) }
@@ -98,9 +118,6 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         self.port = port
         self.string = string
         self.credentials = credentials
-        if let inherited = base?.credentials, credentials == nil, base?.origin == origin {
-            self.credentials = inherited
-        }
     }
 
     /// The scheme in lower case, where the text begins with one (RFC 3986, section 3.1).
