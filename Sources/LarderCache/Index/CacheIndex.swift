@@ -118,6 +118,11 @@ final class CacheIndex: Sendable {
         }
     }
 
+    /// Whether the index vouches for any object.
+    func hasObjects() throws(CacheError) -> Bool {
+        try lookUp { try Int.fetchOne($0, sql: "SELECT 1 FROM objects LIMIT 1") != nil }
+    }
+
     /// Every resource in the order of its key, one at a time. No transaction is open meanwhile: `body` may
     /// ask the index, and take its time.
     func forEachResource(_ body: (Resource) throws -> Void) throws {

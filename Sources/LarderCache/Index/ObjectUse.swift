@@ -21,12 +21,6 @@ public enum ObjectUse {
         "abs(o.used_at - \(instant.timeIntervalSince1970)) >= \(precision)"
     }
 
-    /// Records the use of a row that is written anyway.
-    static func record(_ row: Int64, at instant: Date, in db: Database) throws {
-        let update = try db.cachedStatement(sql: "UPDATE objects SET used_at = ? WHERE id = ?")
-        try update.execute(arguments: [instant.timeIntervalSince1970, row])
-    }
-
     /// Records a use where it is due; nothing where the object is gone.
     static func record(_ digest: Digest, at instant: Date, in db: Database) throws {
         let update = try db.cachedStatement(

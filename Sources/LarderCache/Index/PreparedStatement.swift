@@ -101,6 +101,13 @@ package struct PreparedStatement {
             decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
+    /// A column as bytes; nil where it is NULL.
+    package func data(_ column: CInt) -> Data? {
+        guard !isNull(column) else { return nil }
+        guard let bytes = sqlite3_column_blob(raw, column) else { return Data() }
+        return Data(bytes: bytes, count: Int(sqlite3_column_bytes(raw, column)))
+    }
+
     /// A column that must be a digest.
     ///
     /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where it is none.

@@ -1,70 +1,82 @@
 import Foundation
 import GRDB
 
-/// The rows of what is deposited.
-enum DepositRows {
-    static func row(of digest: Digest, in db: Database) throws -> Int64? {
-        try Int64.fetchOne(
-            try db.cachedStatement(sql: "SELECT id FROM objects WHERE digest = ?"),
-            arguments: [digest.blob])
+/// Writes the rows of what is deposited. For the length of one transaction.
+struct DepositRows {
+    private let find: PreparedStatement
+    private let insert: PreparedStatement
+    private let touch: PreparedStatement
+    private let describe: PreparedStatement
+    private let upsert: PreparedStatement
+    private let db: Database
+
+    init(_ db: Database) throws {
+        self.db = db
+        find = try PreparedStatement(db, "SELECT id FROM objects WHERE digest = ?")
+        insert = try PreparedStatement(
+            db,
+            """
+            INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """)
+        touch = try PreparedStatement(db, "UPDATE objects SET used_at = ? WHERE id = ?")
+        describe = try PreparedStatement(
+            db,
+            """
+            UPDATE objects SET media_type = ?, width = ?, height = ?
+            WHERE id = ? AND media_type IS NULL
+            """)
+        upsert = try PreparedStatement(
+            db,
+            """
+            INSERT INTO resources (key, url, object, etag, last_modified, date, age,
+                cache_control, expires, vary, variant, response_url, received_at, fresh_until)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            ON CONFLICT (key) DO UPDATE SET
+                url = excluded.url, object = excluded.object, etag = excluded.etag,
+                last_modified = excluded.last_modified, date = excluded.date,
+                age = excluded.age, cache_control = excluded.cache_control,
+                expires = excluded.expires, vary = excluded.vary, variant = excluded.variant,
+                response_url = excluded.response_url, received_at = excluded.received_at,
+                fresh_until = excluded.fresh_until
+            """)
     }
 
-    /// The row of an object, made if its bytes are this run's; nil if it was evicted meanwhile.
-    static func record(
-        _ object: StagedObject, isGone: Bool, in db: Database
-    ) throws -> Int64? {
-        if let row = try Self.row(of: object.digest, in: db) {
-            try describe(object, row: row, in: db)
+    /// The row of an object that is there already, used at `instant`; nil if it was evicted meanwhile.
+    func use(_ digest: Digest, at instant: Date) throws -> Int64? {
+        guard let row = try find.firstInteger(digest) else { return nil }
+        try touch.run(instant.timeIntervalSince1970, row)
+        return row
+    }
+
+    /// The row of an object used at `instant`, made if its bytes are this run's; nil if it was evicted
+    /// meanwhile.
+    func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
+        let attributes = object.attributes
+        if let row = try use(object.digest, at: instant) {
+            // It may have been adopted from the tree, or stored as any content.
+            if let mediaType = attributes.mediaType {
+                try describe.run(mediaType, attributes.width, attributes.height, row)
+            }
             return row
         }
         guard object.file != nil, !isGone else { return nil }
-        let insert = try db.cachedStatement(
-            sql: """
-                INSERT INTO objects (digest, size, media_type, width, height, stored_at)
-                VALUES (?, ?, ?, ?, ?, ?)
-                """)
-        try insert.execute(arguments: [
-            object.digest.blob, object.size, object.attributes.mediaType, object.attributes.width,
-            object.attributes.height, Date().timeIntervalSince1970,
-        ])
+        try insert.run(
+            object.digest, object.size, attributes.mediaType, attributes.width, attributes.height,
+            Date().timeIntervalSince1970, instant.timeIntervalSince1970)
         return db.lastInsertedRowID
     }
 
-    /// Says what an object is that was adopted from the tree, or stored as any content.
-    private static func describe(_ object: StagedObject, row: Int64, in db: Database) throws {
-        guard let mediaType = object.attributes.mediaType else { return }
-        try db.cachedStatement(
-            sql: """
-                UPDATE objects SET media_type = ?, width = ?, height = ?
-                WHERE id = ? AND media_type IS NULL
-                """
-        ).execute(arguments: [mediaType, object.attributes.width, object.attributes.height, row])
-    }
-
-    static func record(_ deposit: Deposit, object: Int64, in db: Database) throws {
+    /// The row of the resource itself.
+    func record(_ deposit: Deposit, object: Int64) throws {
         let validators = deposit.validators
         let expiry = Freshness.expiry(
             of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)
         let freshUntil = min(expiry, deposit.redirectsFreshUntil ?? expiry)
-        let upsert = try db.cachedStatement(
-            sql: """
-                INSERT INTO resources (key, url, object, etag, last_modified, date, age,
-                    cache_control, expires, vary, variant, response_url, received_at, fresh_until)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                ON CONFLICT (key) DO UPDATE SET
-                    url = excluded.url, object = excluded.object, etag = excluded.etag,
-                    last_modified = excluded.last_modified, date = excluded.date,
-                    age = excluded.age, cache_control = excluded.cache_control,
-                    expires = excluded.expires, vary = excluded.vary, variant = excluded.variant,
-                    response_url = excluded.response_url, received_at = excluded.received_at,
-                    fresh_until = excluded.fresh_until
-                """)
-        try upsert.execute(arguments: [
+        try upsert.run(
             deposit.key, deposit.url == deposit.key ? nil : deposit.url, object, validators.etag,
             validators.lastModified, validators.date, validators.age, validators.cacheControl,
-            validators.expires, validators.vary, deposit.variant?.blob,
-            deposit.responseURL, deposit.receivedAt.timeIntervalSince1970,
-            freshUntil.timeIntervalSince1970,
-        ])
+            validators.expires, validators.vary, deposit.variant, deposit.responseURL,
+            deposit.receivedAt.timeIntervalSince1970, freshUntil.timeIntervalSince1970)
     }
 }

@@ -39,6 +39,9 @@ public final class Store: @unchecked Sendable {
     private var pending: [Deposit] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
+    /// Whether the index vouched for nothing when the run began: what it vouches for since is this run's
+    /// own, or another's that runs beside it, and storing that once more does no harm.
+    private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
     private var report: @Sendable ([Outcome]) -> Void = { _ in }
@@ -48,6 +51,7 @@ public final class Store: @unchecked Sendable {
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
         self.directory = directory
         self.index = index
+        isCold = try !index.hasObjects()
         // What is left over is no reason not to begin.
         _ = try? RunDirectory.sweepAbandoned(in: directory)
         run = try RunDirectory(in: directory)
@@ -104,9 +108,9 @@ public final class Store: @unchecked Sendable {
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes
     ) throws(CacheError) -> StagedObject {
         let size = body.count
-        // The file first: in a cold cache that answers without the index.
-        var isStored = lock.withLock { deposited.contains(digest) }
-        if !isStored, try directory.isPresent(digest, size: size) {
+        var (isStored, isCold) = lock.withLock { (deposited.contains(digest), self.isCold) }
+        // The file first: where much is new, that answers without the index.
+        if !isStored, !isCold, try directory.isPresent(digest, size: size) {
             isStored = try index.object(digest) != nil
         }
         return StagedObject(
@@ -122,7 +126,10 @@ public final class Store: @unchecked Sendable {
         lock.lock()
         pending.append(deposit)
         if case .staged(let object) = deposit.content {
-            if deposited.count >= Self.rememberedLimit { deposited.removeAll() }
+            if deposited.count >= Self.rememberedLimit {
+                deposited.removeAll()
+                isCold = false
+            }
             deposited.insert(object.digest)
         }
         let number = batchNumber
@@ -219,6 +226,7 @@ public final class Store: @unchecked Sendable {
             // there now stays. What is gone had the digest of an object that was just evicted.
             let vanished = Set(try directory.absent(Array(published)))
             var failures = try FailureTable(db)
+            let rows = try DepositRows(db)
             for deposit in batch {
                 if case .staged(let object) = deposit.content,
                     let obstruction = obstructions[object.digest]
@@ -227,7 +235,7 @@ public final class Store: @unchecked Sendable {
                     outcomes.append(.init(token: deposit.token, result: .failure(obstruction)))
                     continue
                 }
-                let result = try record(deposit, vanished: vanished, &failures, in: db)
+                let result = try record(deposit, vanished: vanished, &failures, rows)
                 outcomes.append(Outcome(token: deposit.token, result: result))
             }
         }
@@ -235,17 +243,19 @@ public final class Store: @unchecked Sendable {
     }
 
     private func record(
-        _ deposit: Deposit, vanished: Set<Digest>, _ failures: inout FailureTable, in db: Database
+        _ deposit: Deposit, vanished: Set<Digest>, _ failures: inout FailureTable,
+        _ rows: DepositRows
     ) throws -> Result<Digest?, CacheError> {
         let row: Int64?
         let digest: Digest
         switch deposit.content {
         case .staged(let object):
             digest = object.digest
-            row = try DepositRows.record(object, isGone: vanished.contains(digest), in: db)
+            row = try rows.record(
+                object, isGone: vanished.contains(digest), at: deposit.receivedAt)
         case .unchanged(let known), .kept(let known):
             digest = known
-            row = try DepositRows.row(of: known, in: db)
+            row = try rows.use(known, at: deposit.receivedAt)
         case .unstored:
             try failures.remove(deposit.key)
             return .success(nil)
@@ -262,9 +272,8 @@ public final class Store: @unchecked Sendable {
         }
         if case .kept = deposit.content {
         } else {
-            try DepositRows.record(deposit, object: row, in: db)
+            try rows.record(deposit, object: row)
         }
-        try ObjectUse.record(row, at: deposit.receivedAt, in: db)
         try failures.remove(deposit.key)
         return .success(digest)
     }
