@@ -1,9 +1,15 @@
 /// Who hears what becomes of a transfer.
 ///
 /// Every call comes on the loop's thread, which all transfers share: do not block in them. The
-/// calls for one transfer come in order: at most one head, then any number of bytes, then exactly
+/// calls for one transfer come in order: whether it may begin, at most one head, then any number of bytes, then exactly
 /// one end. (A transfer started after ``TransferLoop/shutdown()`` hears its end within `start`.)
 public protocol TransferReceiver: AnyObject, Sendable {
+    /// Whether it may still begin, now that its turn has come. Default: yes.
+    ///
+    /// - Returns: `false` to have nothing sent: the transfer then ends as
+    ///   ``TransferError/Code-swift.enum/abandoned``.
+    func transferMayBegin(_ id: TransferID) -> Bool
+
     /// The head of the final response; interim ones (1xx) are swallowed.
     ///
     /// - Returns: `false` to have no body: the transfer then ends as
@@ -15,6 +21,10 @@ public protocol TransferReceiver: AnyObject, Sendable {
 
     /// The end. The loop lets go of the receiver after this.
     func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>)
+}
+
+extension TransferReceiver {
+    public func transferMayBegin(_ id: TransferID) -> Bool { true }
 }
 
 /// A receiver's answer to bytes.

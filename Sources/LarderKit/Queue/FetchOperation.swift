@@ -73,8 +73,10 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
     override func start() {
         move(to: .executing)
-        if isCancelled { return endUnasked(.failed(Self.cancellation)) }
-        if holds.end(of: cursor) != nil { return endUnasked(.held) }
+        if isCancelled {
+            onTransferEnd(.none)
+            return end(.failed(Self.cancellation))
+        }
         let partial = stage.takePartial(of: fetch)
         state.withLock { $0.partial = partial }
         let id = stage.loop.start(
@@ -90,11 +92,6 @@ final class FetchOperation: Operation, @unchecked Sendable {
     }
 
     private static let cancellation = FetchFailure(.cancelled, "interrupted")
-
-    private func endUnasked(_ outcome: Outcome) {
-        onTransferEnd(.none)
-        end(outcome)
-    }
 
     private func end(_ outcome: Outcome) {
         onEnd(outcome)
@@ -123,6 +120,14 @@ final class FetchOperation: Operation, @unchecked Sendable {
 }
 
 extension FetchOperation: TransferReceiver {
+    func transferMayBegin(_ id: TransferID) -> Bool {
+        guard let reason = holds.reason(against: cursor) else { return true }
+        state.withLock {
+            $0.verdict = reason == .stopping ? .failed(Self.cancellation) : .held
+        }
+        return false
+    }
+
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
         let partial = state.withLock { $0.partial }
         var verdict = stage.verdict(on: head, for: fetch, continuing: partial)

@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderTransfer
+import Synchronization
 
 /// Feeds an `OperationQueue` from a plan, through a bounded window.
 ///
@@ -36,6 +37,15 @@ final class FetchQueue: @unchecked Sendable {
     private let holds = HostHolds()
     private let window: Int
 
+    /// What the operations have told and the feeder has not heard yet: it is woken once for all of it.
+    private let events = Mutex<[Event]>([])
+
+    private enum Event {
+        /// A connection is free again.
+        case transferEnded(HostSign, cursor: Int)
+        case ended(Fetch, FetchOperation.Outcome, cursor: Int)
+    }
+
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
@@ -53,9 +63,13 @@ final class FetchQueue: @unchecked Sendable {
         self.stage = stage
         self.limits = limits
         self.report = report
-        operations.maxConcurrentOperationCount = limits.concurrent
         // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
         window = limits.ratePerHost == nil ? 2 * limits.concurrent : limits.concurrent
+        // While as many as are allowed transfer, as many again are checked and staged, or wait in the
+        // transfer loop, which keeps the limit.
+        operations.maxConcurrentOperationCount = window
+        // To start one is to hand it over to the transfer loop: not worth another thread's waking.
+        operations.underlyingQueue = feeder
         schedule = try HostSchedule(
             plan: plan, concurrent: limits.concurrent, perHost: limits.perHost,
             interval: limits.ratePerHost.map { .seconds(1 / $0) })
@@ -196,23 +210,38 @@ final class FetchQueue: @unchecked Sendable {
         operations.addOperation(
             FetchOperation(
                 fetch, cursor: cursor, stage: stage, holds: holds,
-                onTransferEnd: { [self] sign in
-                    feeder.async { [self] in
-                        attempt {
-                            let patience = limits.retry.maximumTime
-                            try schedule.note(sign, of: cursor, patience: patience)
-                            try schedule.ended(cursor)
-                        }
-                        feed()
-                    }
-                },
-                onEnd: { [self] outcome in
-                    feeder.async { [self] in
-                        running -= 1
-                        attempt { try settle(fetch, outcome, cursor: cursor) }
-                        feed()
-                    }
-                }))
+                onTransferEnd: { [self] in post(.transferEnded($0, cursor: cursor)) },
+                onEnd: { [self] in post(.ended(fetch, $0, cursor: cursor)) }))
+    }
+
+    /// From any thread.
+    private func post(_ event: Event) {
+        let isFirst = events.withLock { events in
+            events.append(event)
+            return events.count == 1
+        }
+        if isFirst { feeder.async { [self] in takeEvents() } }
+    }
+
+    private func takeEvents() {
+        let events = events.withLock { events in
+            defer { events = [] }
+            return events
+        }
+        for event in events {
+            attempt {
+                switch event {
+                case .transferEnded(let sign, let cursor):
+                    let patience = limits.retry.maximumTime
+                    try schedule.note(sign, of: cursor, patience: patience)
+                    try schedule.ended(cursor)
+                case .ended(let fetch, let outcome, let cursor):
+                    running -= 1
+                    try settle(fetch, outcome, cursor: cursor)
+                }
+            }
+        }
+        feed()
     }
 
     private func settle(
@@ -280,6 +309,7 @@ final class FetchQueue: @unchecked Sendable {
 
     private func stopFeeding() {
         isStopping = true
+        holds.stop()
         if isIdle { idle.signal() }
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 final class FetchStage: Sendable {
     let loop: TransferLoop
     /// Where bodies are checked and staged, beside the transfer loop.
-    let work = DispatchQueue(label: "larder.stage", attributes: .concurrent)
+    let work = StagingLanes()
     private let store: Store
     private let plan: Plan
     private let headers: RequestHeaders

@@ -1,23 +1,41 @@
 import Synchronization
 
-/// The origins that asked to be left alone, and until when.
+/// The origins that asked to be left alone, and until when; and whether the run still asks anybody.
 ///
-/// Shared with the operations, so that one that is about to start sees a hold as soon as the response
+/// Shared with the operations, so that one whose turn has come sees a hold as soon as the response
 /// that imposes it has arrived.
 final class HostHolds: Sendable {
-    private let instants = Mutex<[Int: ContinuousClock.Instant]>([:])
+    private let state = Mutex(State())
+
+    private struct State {
+        var instants: [Int: ContinuousClock.Instant] = [:]
+        var isStopping = false
+    }
+
+    /// Why a request may not be made.
+    enum Reason {
+        /// Its origin is held.
+        case held
+        /// The run ends.
+        case stopping
+    }
 
     /// Lets nothing of an origin (the place of its cursor) begin before `instant`.
     func hold(_ cursor: Int, until instant: ContinuousClock.Instant) {
-        instants.withLock { $0[cursor] = max(instant, $0[cursor] ?? instant) }
+        state.withLock { $0.instants[cursor] = max(instant, $0.instants[cursor] ?? instant) }
     }
 
-    /// Until when an origin is held; nil where it is not.
-    func end(of cursor: Int) -> ContinuousClock.Instant? {
-        instants.withLock { instants in
-            guard let instant = instants[cursor] else { return nil }
-            if instant <= .now { instants[cursor] = nil }
-            return instants[cursor]
+    /// Lets nothing begin any more.
+    func stop() { state.withLock { $0.isStopping = true } }
+
+    /// What speaks against asking an origin now; nil where nothing does.
+    func reason(against cursor: Int) -> Reason? {
+        state.withLock { state in
+            if state.isStopping { return .stopping }
+            guard let instant = state.instants[cursor] else { return nil }
+            if instant > .now { return .held }
+            state.instants[cursor] = nil
+            return nil
         }
     }
 }

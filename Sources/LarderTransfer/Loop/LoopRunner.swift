@@ -60,6 +60,11 @@ final class LoopRunner {
 
     private func beginNext() {
         while let order = backlog.next() {
+            guard order.receiver.transferMayBegin(order.id) else {
+                backlog.ended(order, reachable: !backlog.isUnreachable(order.origin))
+                order.end(.abandoned, "the transfer was not wanted any more")
+                continue
+            }
             do throws(TransferError) {
                 try begin(order)
             } catch {
