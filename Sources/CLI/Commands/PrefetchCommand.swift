@@ -54,6 +54,7 @@ struct PrefetchCommand: AsyncParsableCommand {
             configuration.manifestRules = try manifest.rules
             configuration.acceptsAnyContent = manifest.anyContent
             configuration.storesUnstorable = storeAnyway
+            configuration.namesCached = report != nil
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
             try network.apply(to: &configuration)

@@ -7,8 +7,8 @@ import Synchronization
 /// What has to be done for some manifests, given a cache: a temporary database, so that a million
 /// entries need no more memory than ten.
 ///
-/// An entry is a row; the first entry that names a resource is also that resource's fetch. Rows
-/// are numbered in the order of the manifests.
+/// An entry's icon is a row; the first that names a resource leads the others, and is that resource's
+/// fetch. Rows are numbered in the order of the manifests.
 final class Plan: Sendable {
     /// The manifests' names, in order.
     let manifests: [String]
@@ -48,10 +48,10 @@ final class Plan: Sendable {
                 return .commit
             }
             try db.inTransaction {
-                let classification = PlanClassification(
-                    cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
+                let classification = try PlanClassification(
+                    of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
                     headers: headers)
-                try classification.apply(to: db, summary: &builder.summary)
+                try classification.apply(to: &builder.summary)
                 return .commit
             }
             return (builder.summary, builder.origins)
@@ -68,19 +68,20 @@ final class Plan: Sendable {
     /// The next URLs of an origin that are to be fetched, by rank, after `rank`.
     func fetches(ofOrigin origin: Int, after rank: Int64, limit: Int) throws -> [PlannedFetch] {
         try database.unsafeRead { db in
-            let statement = try db.cachedStatement(
-                sql: """
-                    SELECT f.id, f.key, f.url, f.priority, p.rank, f.is_strict, f.status,
-                        f.credentials
-                    FROM pending p JOIN fetches f ON f.id = p.fetch
-                    WHERE p.origin = ? AND p.rank > ? ORDER BY p.rank LIMIT ?
-                    """)
-            return try Row.fetchAll(statement, arguments: [origin, rank, limit]).map { row in
-                PlannedFetch(
-                    id: row[0], key: row[1], url: row[2] ?? row[1],
-                    credentials: try (row[7] as Data?).map(seal.open), priority: row[3],
-                    rank: row[4], hasExpectation: row[5],
-                    status: PlanStatus(rawValue: row[6]) ?? .missing)
+            try PreparedStatement(
+                db,
+                """
+                SELECT f.id, f.key, f.url, f.priority, p.rank, p.is_strict, p.status, f.credentials
+                FROM pending p JOIN entries f ON f.id = p.fetch
+                WHERE p.origin = ? AND p.rank > ? ORDER BY p.rank LIMIT ?
+                """
+            ).rows(origin, rank, limit) { row in
+                let key = row.text(1) ?? ""
+                return PlannedFetch(
+                    id: row.integer(0), key: key, url: row.text(2) ?? key,
+                    credentials: try row.data(7).map(seal.open), priority: Int(row.integer(3)),
+                    rank: row.integer(4), hasExpectation: row.bool(5),
+                    status: PlanStatus(rawValue: Int(row.integer(6))) ?? .missing)
             }
         }
     }
@@ -96,7 +97,7 @@ final class Plan: Sendable {
                         sql: """
                             SELECT p.rank, f.id, f.key, i.bytes
                             FROM pending p JOIN inline i ON i.fetch = p.fetch
-                                JOIN fetches f ON f.id = p.fetch
+                                JOIN entries f ON f.id = p.fetch
                             WHERE p.rank > ? ORDER BY p.rank LIMIT 1
                             """), arguments: [last])
             }
@@ -123,8 +124,7 @@ final class Plan: Sendable {
         try database.unsafeRead { db in
             let leader = try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?")
             let followers = try PreparedStatement(
-                db,
-                Self.selectEntry + " WHERE e.fetch = ? AND e.is_duplicate = 1 ORDER BY e.id")
+                db, Self.selectEntry + " WHERE e.leader = ? ORDER BY e.id")
             return try fetches.map {
                 try leader.rows($0, as: entry) + followers.rows($0, as: entry)
             }
@@ -134,8 +134,8 @@ final class Plan: Sendable {
     /// Remembers that a fetch has been reported.
     func markDone(_ fetches: some Sequence<Int64>) throws {
         try database.write { db in
-            let delete = try db.cachedStatement(sql: "DELETE FROM pending WHERE fetch = ?")
-            for fetch in fetches { try delete.execute(arguments: [fetch]) }
+            let delete = try PreparedStatement(db, "DELETE FROM pending WHERE fetch = ?")
+            for fetch in fetches { try delete.run(fetch) }
         }
     }
 
@@ -143,36 +143,39 @@ final class Plan: Sendable {
     /// of the manifests, a page of rows at a time; before ``detachIndex()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(
-            hasIndex ? Self.selectEntryWithObject : Self.selectEntry,
-            where: "(e.fetch IS NULL OR f.status >= \(PlanStatus.cached.rawValue))", body)
+            hasIndex ? Self.selectEntryWithObject : Self.selectEntry, where: "p.fetch IS NULL", body
+        )
     }
 
-    /// The objects of what is cached and whose use is to be recorded, a page at a time; before
-    /// ``detachIndex()``.
+    /// Of those, the ones that were skipped or have failed.
+    func forEachProblem(_ body: ([PlannedEntry]) throws -> Void) throws {
+        guard summary.failed + summary.skipped > 0 else { return }
+        try forEachEntry(
+            Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
+    }
+
+    /// The objects of what is cached and whose use is to be recorded, a page at a time.
     func forEachUse(_ body: ([Digest]) throws -> Void) throws {
-        guard hasIndex else { return }
         var last: Int64 = 0
         while true {
             let page = try database.unsafeRead { db in
-                let statement = try db.cachedStatement(
-                    sql: """
-                        SELECT f.id, o.digest
-                        FROM main.fetches f CROSS JOIN cache.resources r ON r.key = f.key
-                            JOIN cache.objects o ON o.id = r.object
-                        WHERE f.id > ? AND f.is_use_due ORDER BY f.id LIMIT \(ObjectUse.stepLimit)
-                        """)
-                return try Row.fetchAll(statement, arguments: [last])
+                try PreparedStatement(
+                    db,
+                    """
+                    SELECT id, digest FROM uses WHERE id > ? ORDER BY id LIMIT \(ObjectUse.stepLimit)
+                    """
+                ).rows(last) { (id: $0.integer(0), digest: try $0.requireDigest(1)) }
             }
-            guard let end = page.last?[0] as Int64? else { return }
+            guard let end = page.last?.id else { return }
             last = end
-            try body(page.compactMap { Digest(bytes: $0[1] as Data) })
+            try body(page.map(\.digest))
         }
     }
 
     /// Every entry whose URL was to be fetched and has not been reported.
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(
-            Self.selectEntry, where: "e.fetch IN (SELECT fetch FROM pending)", body)
+            Self.selectEntry, where: "p.fetch IS NOT NULL", body)
     }
 
     /// The order in which the URLs are fetched, entries of a URL together.
@@ -225,11 +228,14 @@ final class Plan: Sendable {
 
     private static func select(_ columns: String = "", _ tables: String = "") -> String {
         """
-        SELECT e.id, e.manifest, e.position, e.name, e.fetch, e.digest, e.size, e.code, e.message,
-            e.is_duplicate, f.key, f.url, f.priority, f.status,
+        SELECT e.id, e.manifest, e.position, e.name, f.id, e.digest, e.size, e.code, e.message,
+            e.leader IS NOT NULL, f.key, f.url, f.priority,
+            iif(f.id, coalesce(p.status, s.status, \(PlanStatus.cached.rawValue)), NULL),
             x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL, e.icon\(columns)
-        FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
-            LEFT JOIN main.failures x ON x.fetch = e.fetch \(tables)
+        FROM entries e
+            LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id) AND f.key IS NOT NULL
+            LEFT JOIN pending p ON p.fetch = f.id LEFT JOIN settled s ON s.fetch = f.id
+            LEFT JOIN main.failures x ON x.fetch = f.id \(tables)
         """
     }
 

@@ -10,40 +10,25 @@ struct PlanBuilder {
     private var originNumbers: [String: Int] = [:]
     private var lastID: Int64 = 0
     private let seal: CredentialSeal
-    private let insertFetch: PreparedStatement
-    private let insertBytes: PreparedStatement
     private let insertEntry: PreparedStatement
+    private let insertBytes: PreparedStatement
     private let insertProblem: PreparedStatement
 
     init(for db: Database, sealingWith seal: CredentialSeal) throws {
         self.seal = seal
-        // The first to name a resource is its fetch; a later one raises its priority at most, and
-        // lends its credentials if they are for the same URL and the first had none.
-        insertFetch = try PreparedStatement(
-            db,
-            """
-            INSERT INTO fetches (id, key, url, credentials, origin, priority, is_strict)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key) DO UPDATE SET
-                credentials = coalesce(
-                    credentials, iif(url IS excluded.url, excluded.credentials, NULL)),
-                priority = max(priority, excluded.priority),
-                is_strict = max(is_strict, excluded.is_strict)
-            RETURNING id
-            """)
-        insertBytes = try PreparedStatement(db, "INSERT INTO inline (fetch, bytes) VALUES (?, ?)")
         insertEntry = try PreparedStatement(
             db,
             """
-            INSERT INTO entries
-                (id, manifest, position, icon, name, fetch, digest, size, is_duplicate)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO entries (id, manifest, position, icon, name, key, url, credentials, origin,
+                priority, digest, size)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
+        insertBytes = try PreparedStatement(db, "INSERT INTO inline (fetch, bytes) VALUES (?, ?)")
         insertProblem = try PreparedStatement(
             db,
             """
-            INSERT INTO entries (id, manifest, position, icon, name, is_duplicate, code, message)
-            VALUES (?, ?, ?, ?, ?, 0, ?, ?)
+            INSERT INTO entries (id, manifest, position, icon, name, code, message)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
     }
 
@@ -72,33 +57,18 @@ struct PlanBuilder {
         let url = entry.icon.string
         if entry.icon.scheme == .http { summary.insecure += 1 }
         let key = entry.key ?? url
-        let fetch = try insertFetch.firstInteger(
-            lastID, key, key == url ? nil : url, try entry.icon.credentials.map(seal.seal),
-            number(ofOrigin: entry.icon.origin), entry.priority,
-            entry.expectedDigest != nil || entry.expectedSize != nil)
-        try addEntry(
-            item, manifest: manifest, name: entry.name, fetch: fetch ?? lastID,
-            digest: entry.expectedDigest, size: entry.expectedSize)
+        try insertEntry.run(
+            lastID, manifest, item.position, item.icon, entry.name, key, key == url ? nil : url,
+            try entry.icon.credentials.map(seal.seal), number(ofOrigin: entry.icon.origin),
+            entry.priority, entry.expectedDigest, entry.expectedSize)
     }
 
     private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
-        let fetch = try insertFetch.firstInteger(
-            lastID, entry.key, nil as String?, nil as Data?, number(ofOrigin: ""), entry.priority,
-            entry.expectedDigest != nil || entry.expectedSize != nil)
-        if fetch == lastID { try insertBytes.run(lastID, Data(entry.bytes)) }
-        try addEntry(
-            item, manifest: manifest, name: entry.name, fetch: fetch ?? lastID,
-            digest: entry.expectedDigest, size: entry.expectedSize)
-    }
-
-    private mutating func addEntry(
-        _ item: ManifestItem, manifest: Int, name: String, fetch: Int64, digest: Digest?,
-        size: Int64?
-    ) throws {
-        let isDuplicate = fetch != lastID
-        if !isDuplicate { summary.urls += 1 }
         try insertEntry.run(
-            lastID, manifest, item.position, item.icon, name, fetch, digest, size, isDuplicate)
+            lastID, manifest, item.position, item.icon, entry.name, entry.key, nil as String?,
+            nil as Data?, number(ofOrigin: ""), entry.priority, entry.expectedDigest,
+            entry.expectedSize)
+        try insertBytes.run(lastID, Data(entry.bytes))
     }
 
     private func addProblem(

@@ -3,167 +3,215 @@ import GRDB
 import LarderCache
 import LarderTransfer
 
-/// The comparison of a plan with a cache's index: what is cached, stale, missing or failed before.
+/// Folds the entries that name the same resource, and compares it with a cache's index: what is cached,
+/// stale, missing or failed before.
+///
+/// One pass over all entries in the order of their keys, which is the index's own, too: what is next to one
+/// another there is looked up one after another, and costs a tenth of looking it up at random.
 struct PlanClassification {
-    let cache: Cache?
-    let acceptsAnyContent: Bool
-    let policy: PlanPolicy
-    let headers: RequestHeaders
+    private let cache: Cache?
+    private let acceptsAnyContent: Bool
+    private let policy: PlanPolicy
+    private let headers: RequestHeaders
+    private let now = Date()
+    private let db: Database
+    /// What the index has for a key; nil without an index.
+    private let recall: PreparedStatement?
+    private let setLeader: PreparedStatement
+    private let raise: PreparedStatement
+    private let lendCredentials: PreparedStatement
+    private let insertWanted: PreparedStatement
+    private let insertSettled: PreparedStatement
+    private let insertUse: PreparedStatement
+    private let insertFailure: PreparedStatement
 
-    /// Decides the status of every URL, and queues those that are to be fetched.
-    func apply(to db: Database, summary: inout PlanSummary) throws {
-        if let cache, cache.indexURI != nil {
-            try compare(with: cache, db, &summary)
-            try recallFailures(db)
-        }
-        try settle(db, &summary)
-        summary.missing =
-            summary.urls - summary.cached - summary.stale - summary.remembered - summary.leftAlone
-        try db.execute(
-            sql: """
-                INSERT INTO pending (fetch, origin)
-                SELECT id, origin FROM fetches WHERE status < ? ORDER BY priority DESC, id
-                """, arguments: [PlanStatus.cached.rawValue])
-    }
-
-    /// One pass over a join; only where header fields select variants more is looked at. What the index
-    /// has is looked for in the tree a page at a time, which spares opening a directory for each.
-    private func compare(
-        with cache: Cache, _ db: Database, _ summary: inout PlanSummary
-    ) throws {
-        let now = Date()
-        let known = try PreparedStatement(
-            db,
-            """
-            SELECT f.id, f.is_strict, \(Resource.isFresh(at: now)), o.digest, o.size,
-                o.media_type IS NOT NULL, r.cache_control, r.variant, r.vary,
-                coalesce(f.url, f.key), r.response_url, f.credentials IS NOT NULL,
-                \(ObjectUse.isDue(at: now))
-            FROM main.fetches f JOIN cache.resources r ON r.key = f.key
-                JOIN cache.objects o ON o.id = r.object
-            """)
-        defer { known.reset() }
-        var page: [Known] = []
-        while try known.step() {
-            // What was accepted as any content is no icon for a run that wants icons.
-            guard let digest = known.digest(3), acceptsAnyContent || known.bool(5) else { continue }
-            let size = known.integer(4)
-            let id = known.integer(0)
-            if known.bool(1), try !meetsExpectations(of: id, digest, size, db) { continue }
-            let isCached = mayBeUsed(known)
-            // What is stale is asked for, and its use recorded with the answer.
-            page.append(
-                Known(
-                    fetch: id, digest: digest, size: size, status: isCached ? .cached : .stale,
-                    isUseDue: isCached && known.bool(12)))
-            guard page.count == Self.pageLimit else { continue }
-            try settle(page, cache, db, &summary)
-            page.removeAll(keepingCapacity: true)
-        }
-        try settle(page, cache, db, &summary)
-    }
-
+    /// What is looked for in the tree at once: a directory of objects is opened once for all.
     private static let pageLimit = 4096
 
-    /// A fetch whose key the index has.
-    private struct Known {
-        let fetch: Int64
-        let digest: Digest
-        let size: Int64
-        let status: PlanStatus
-        let isUseDue: Bool
-    }
-
-    /// Deleting objects by hand costs downloads, never correctness: what is gone stays missing.
-    private func settle(
-        _ page: [Known], _ cache: Cache, _ db: Database, _ summary: inout PlanSummary
+    init(
+        of db: Database, cache: Cache?, acceptsAnyContent: Bool, policy: PlanPolicy,
+        headers: RequestHeaders
     ) throws {
-        let update = try PreparedStatement(
-            db, "UPDATE fetches SET status = ?, is_use_due = ? WHERE id = ?")
-        let arePresent = try cache.arePresent(page.map { ($0.digest, $0.size) })
-        for (known, isPresent) in zip(page, arePresent) where isPresent {
-            try update.run(known.status.rawValue, known.isUseDue, known.fetch)
-            if known.status == .cached { summary.cached += 1 } else { summary.stale += 1 }
-        }
-    }
-
-    /// Whether a resource may be used without asking its origin.
-    private func mayBeUsed(_ row: PreparedStatement) -> Bool {
-        switch policy.revalidation {
-        case .never: true
-        case .stale: row.bool(2) && isWantedVariant(row)
-        // What a redirect leads to is not immutable because its target is.
-        case .always:
-            row.bool(2) && row.isNull(10) && CacheControl(row.text(6)).isImmutable
-                && isWantedVariant(row)
-        }
-    }
-
-    /// Whether a request would select the variant that is cached (RFC 9111, section 4.1).
-    private func isWantedVariant(_ row: PreparedStatement) -> Bool {
-        guard !row.isNull(7) else { return true }
-        guard let variant = row.digest(7), let vary = row.text(8),
-            let url = row.text(9).flatMap({ try? HTTPURL($0) })
-        else { return false }
-        let target = row.text(10).flatMap { try? HTTPURL($0) } ?? url
-        let fields = headers.selecting(
-            for: target, isRedirected: target.origin != url.origin, hasCredentials: row.bool(11))
-        return Vary(vary).variant(for: fields) == variant
-    }
-
-    private func meetsExpectations(
-        of fetch: Int64, _ digest: Digest, _ size: Int64, _ db: Database
-    ) throws -> Bool {
-        let misses = try db.cachedStatement(
-            sql: """
-                SELECT EXISTS (
-                    SELECT 1 FROM entries
-                    WHERE (id = ?1 OR (fetch = ?1 AND is_duplicate = 1))
-                        AND ((digest IS NOT NULL AND digest <> ?2)
-                            OR (size IS NOT NULL AND size <> ?3)))
+        self.db = db
+        self.cache = cache?.indexURI == nil ? nil : cache
+        self.acceptsAnyContent = acceptsAnyContent
+        self.policy = policy
+        self.headers = headers
+        setLeader = try PreparedStatement(db, "UPDATE entries SET leader = ? WHERE id = ?")
+        raise = try PreparedStatement(db, "UPDATE entries SET priority = ? WHERE id = ?")
+        lendCredentials = try PreparedStatement(
+            db,
+            """
+            UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
+            WHERE id = ?
+            """)
+        insertWanted = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?, ?, ?)")
+        insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
+        insertUse = try PreparedStatement(db, "INSERT INTO uses (digest) VALUES (?)")
+        insertFailure = try PreparedStatement(
+            db, "INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
+        recall = try self.cache.map { [now] _ in
+            try PreparedStatement(
+                db,
+                """
+                SELECT o.digest, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
+                    r.cache_control, \(ObjectUse.isDue(at: now)), r.response_url, r.vary, r.variant,
+                    x.code, x.status, x.failed_at, x.count, x.url
+                FROM (SELECT ?1 AS key) e LEFT JOIN cache.resources r ON r.key = e.key
+                    LEFT JOIN cache.objects o ON o.id = r.object
+                    LEFT JOIN cache.failures x ON x.key = e.key
                 """)
-        return try Bool.fetchOne(misses, arguments: [fetch, Data(digest.bytes), size]) == false
-    }
-
-    /// Copies what the index remembers of the plan's fetches: there are few, and reports want them
-    /// after the index was let go.
-    private func recallFailures(_ db: Database) throws {
-        let statuses = PastFailure.permanentStatuses.map(String.init).joined(separator: ", ")
-        let now = Date().timeIntervalSince1970
-        // A cross join is one that SQLite does not turn round: few failures look for their fetches.
-        // One of another URL, which the key had then, says nothing of today's; nor does one of a
-        // time to come, which is a clock's that was set back.
-        try db.execute(
-            sql: """
-                INSERT INTO main.failures
-                SELECT f.id, x.code, x.status, x.failed_at, x.count,
-                    coalesce(x.status IN (\(statuses)), 0) AND x.failed_at > ? AND x.failed_at <= ?
-                        AND coalesce(x.url, x.key) = coalesce(f.url, f.key)
-                FROM cache.failures x CROSS JOIN main.fetches f ON f.key = x.key
-                """, arguments: [now - policy.failureLifetime / .seconds(1), now])
-    }
-
-    /// Takes out of the plan what is not to be asked for because of how it went before.
-    private func settle(_ db: Database, _ summary: inout PlanSummary) throws {
-        let (status, condition): (PlanStatus, String) =
-            policy.retriesOnlyFailed
-            ? (.skipped, "id NOT IN (SELECT fetch FROM main.failures)")
-            : (.failed, "id IN (SELECT fetch FROM main.failures WHERE is_final)")
-        try db.execute(
-            sql: "UPDATE fetches SET status = ? WHERE status < ? AND \(condition)",
-            arguments: [status.rawValue, PlanStatus.cached.rawValue])
-        let settled = db.changesCount
-        guard settled > 0 else { return }
-        let entries = try count(
-            "entries e JOIN fetches f ON f.id = e.fetch WHERE f.status = ?", status, db)
-        summary.stale = try count("fetches WHERE status = ?", .stale, db)
-        switch status {
-        case .failed: (summary.remembered, summary.failed) = (settled, summary.failed + entries)
-        default: (summary.leftAlone, summary.skipped) = (settled, summary.skipped + entries)
         }
     }
 
-    private func count(_ rows: String, _ status: PlanStatus, _ db: Database) throws -> Int {
-        try Int.fetchOne(db, sql: "SELECT count(*) FROM \(rows)", arguments: [status.rawValue]) ?? 0
+    /// Decides the status of every URL, and queues those that are to be fetched.
+    func apply(to summary: inout PlanSummary) throws {
+        let rows = try PreparedStatement(
+            db,
+            """
+            SELECT id, key, url, credentials IS NOT NULL, origin, priority, digest, size, icon = 1
+            FROM main.entries WHERE key IS NOT NULL ORDER BY key, id
+            """)
+        defer { rows.reset() }
+        var page: [PlannedResource] = []
+        var current: PlannedResource?
+        while try rows.step() {
+            let key = rows.text(1) ?? ""
+            // As bytes, since that is how SQLite has them in order.
+            if let resource = current, !resource.key.utf8.elementsEqual(key.utf8) {
+                page.append(resource)
+                current = nil
+                if page.count == Self.pageLimit {
+                    try settle(page, &summary)
+                    page.removeAll(keepingCapacity: true)
+                }
+            }
+            if current == nil {
+                current = try resource(key, rows)
+            } else {
+                try follow(&current, rows)
+            }
+            current?.icons += 1
+            if rows.bool(8) { current?.entries += 1 }
+            demand(&current, rows)
+        }
+        if let current { page.append(current) }
+        try settle(page, &summary)
+        try db.execute(
+            sql: """
+                INSERT INTO pending (fetch, origin, status, is_strict)
+                SELECT fetch, origin, status, is_strict FROM wanted ORDER BY priority DESC, fetch;
+                DROP TABLE wanted
+                """)
+    }
+
+    private func resource(_ key: String, _ row: PreparedStatement) throws -> PlannedResource {
+        var resource = PlannedResource(
+            id: row.integer(0), key: key, url: row.text(2), origin: row.integer(4),
+            priority: row.integer(5), hasCredentials: row.bool(3))
+        guard let recall else { return resource }
+        try recall.bind([key])
+        defer { recall.reset() }
+        guard try recall.step() else { return resource }
+        if let digest = recall.digest(0) {
+            resource.known = .init(
+                digest: digest, size: recall.integer(1), isImage: recall.bool(2),
+                isFresh: recall.bool(3), isImmutable: CacheControl(recall.text(4)).isImmutable,
+                isUseDue: recall.bool(5), redirectedTo: recall.text(6),
+                variant: recall.isNull(8) ? nil : (recall.digest(8), recall.text(7)))
+        }
+        if let code = recall.text(9) {
+            resource.lastFailure = .init(
+                failure: PastFailure(
+                    code: code, status: recall.optionalInteger(10).map(Int.init),
+                    failedAt: Date(timeIntervalSince1970: recall.double(11)),
+                    count: Int(recall.integer(12))),
+                url: recall.text(13))
+        }
+        return resource
+    }
+
+    /// An entry that is not the first to name its resource raises its priority at most, and lends its
+    /// credentials if they are for the same URL and there were none.
+    private func follow(_ current: inout PlannedResource?, _ row: PreparedStatement) throws {
+        guard let leader = current else { return }
+        try setLeader.run(leader.id, row.integer(0))
+        if row.integer(5) > leader.priority {
+            current?.priority = row.integer(5)
+            try raise.run(row.integer(5), leader.id)
+        }
+        if !leader.hasCredentials, row.bool(3), row.text(2) == leader.url {
+            current?.hasCredentials = true
+            try lendCredentials.run(row.integer(0), leader.id)
+        }
+    }
+
+    /// Takes down which bytes an entry demands.
+    private func demand(_ current: inout PlannedResource?, _ row: PreparedStatement) {
+        let expectation = Expectation(digest: row.digest(6), size: row.optionalInteger(7))
+        guard expectation.digest != nil || expectation.size != nil else { return }
+        current?.isStrict = true
+        guard let known = current?.known,
+            expectation.refusal(digest: known.digest, size: known.size) != nil
+        else { return }
+        current?.known?.isAsDemanded = false
+    }
+
+    // MARK: -
+
+    private func settle(_ page: [PlannedResource], _ summary: inout PlanSummary) throws {
+        // What was accepted as any content is no icon for a run that wants icons. And deleting objects by
+        // hand costs downloads, never correctness: what is gone is missing.
+        let usable = page.indices.filter {
+            guard let known = page[$0].known else { return false }
+            return known.isAsDemanded && (acceptsAnyContent || known.isImage)
+        }
+        let objects = usable.compactMap { page[$0].known.map { ($0.digest, $0.size) } }
+        let arePresent = try cache?.arePresent(objects) ?? []
+        var present = Set<Int>(minimumCapacity: usable.count)
+        for (index, isPresent) in zip(usable, arePresent) where isPresent { present.insert(index) }
+        for (index, resource) in page.enumerated() {
+            try settle(
+                resource, present.contains(index) ? resource.known : nil, &summary)
+        }
+    }
+
+    /// - Parameter known: what the cache has for it.
+    private func settle(
+        _ resource: PlannedResource, _ known: PlannedResource.Known?, _ summary: inout PlanSummary
+    ) throws {
+        summary.urls += 1
+        if let failure = resource.lastFailure?.failure {
+            try insertFailure.run(
+                resource.id, failure.code, failure.status,
+                failure.failedAt.timeIntervalSince1970, failure.count)
+        }
+        if let known, resource.mayBeUsed(known, policy: policy, headers: headers) {
+            summary.cached += 1
+            summary.cachedIcons += resource.icons
+            summary.cachedEntries += resource.entries
+            // What is stale is asked for, and its use recorded with the answer.
+            if known.isUseDue { try insertUse.run(known.digest) }
+        } else if policy.retriesOnlyFailed ? resource.lastFailure == nil : isGivenUp(resource) {
+            let status: PlanStatus = policy.retriesOnlyFailed ? .skipped : .failed
+            try insertSettled.run(resource.id, status.rawValue)
+            if status == .failed {
+                summary.remembered += 1
+                summary.failed += resource.icons
+            } else {
+                summary.leftAlone += 1
+                summary.skipped += resource.icons
+            }
+        } else {
+            let status: PlanStatus = known == nil ? .missing : .stale
+            if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
+            try insertWanted.run(
+                resource.id, resource.origin, resource.priority, status.rawValue,
+                resource.isStrict)
+        }
+    }
+
+    private func isGivenUp(_ resource: PlannedResource) -> Bool {
+        resource.isGivenUp(at: now, policy: policy)
     }
 }

@@ -4,6 +4,9 @@ import LarderCache
 
 /// The temporary database behind a plan.
 enum PlanSchema {
+    /// For pages, and as much again for what is being sorted.
+    private static let cacheKibibytes = 4_096
+
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { db in
@@ -13,6 +16,7 @@ enum PlanSchema {
                     PRAGMA main.journal_mode = OFF;
                     PRAGMA main.synchronous = OFF;
                     PRAGMA main.locking_mode = EXCLUSIVE;
+                    PRAGMA main.cache_size = -\(cacheKibibytes);
                     """)
         }
         let queue = try DatabaseQueue(path: path ?? "", configuration: configuration)
@@ -25,6 +29,8 @@ enum PlanSchema {
         return queue
     }
 
+    /// Tables that are written in their own order are written once: an index that every entry had to be put
+    /// into at random would take most of the time of a million.
     private static let tables = """
         CREATE TABLE main.entries (
             id INTEGER PRIMARY KEY,
@@ -32,41 +38,50 @@ enum PlanSchema {
             position INTEGER NOT NULL,
             icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
             name TEXT,
-            fetch INTEGER,             -- NULL where there is nothing to fetch, and then …
-            digest BLOB,
-            size INTEGER,
-            is_duplicate INTEGER NOT NULL,
-            code TEXT,                 -- … the failure's name, NULL for an entry without an icon
-            message TEXT
-        );
-        CREATE INDEX main.followers ON entries (fetch) WHERE is_duplicate = 1;
-        CREATE TABLE main.fetches (
-            id INTEGER PRIMARY KEY,    -- of the first entry that names the resource
-            key TEXT NOT NULL UNIQUE,
+            key TEXT,                  -- of its resource; NULL where there is nothing to fetch
             url TEXT,                  -- NULL where it is the key
             credentials BLOB,          -- sealed; NULL where there are none
-            origin INTEGER NOT NULL,
-            priority INTEGER NOT NULL,
-            is_strict INTEGER NOT NULL,
-            status INTEGER NOT NULL DEFAULT 0,
-            is_use_due INTEGER NOT NULL DEFAULT 0  -- cached, and used for the first time in a while
+            origin INTEGER,
+            priority INTEGER NOT NULL DEFAULT 0,  -- a leader's: the highest of its resource's entries
+            digest BLOB,
+            size INTEGER,
+            leader INTEGER,            -- the first entry that names the resource; NULL for that itself
+            code TEXT,                 -- the failure's name, NULL for an entry without an icon
+            message TEXT
         );
+        CREATE INDEX main.followers ON entries (leader) WHERE leader IS NOT NULL;
         CREATE TABLE main.failures (   -- how fetches of the plan failed before
             fetch INTEGER PRIMARY KEY,
             code TEXT NOT NULL,
             status INTEGER,
             failed_at REAL NOT NULL,
-            count INTEGER NOT NULL,
-            is_final INTEGER NOT NULL  -- not to be asked for again so soon
+            count INTEGER NOT NULL
         );
         CREATE TABLE main.inline (     -- bytes that the manifest itself has for a fetch
             fetch INTEGER PRIMARY KEY,
             bytes BLOB NOT NULL
         );
+        CREATE TABLE main.settled (    -- what is not asked for because of how it went before
+            fetch INTEGER PRIMARY KEY,
+            status INTEGER NOT NULL
+        );
+        CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
+            id INTEGER PRIMARY KEY,
+            digest BLOB NOT NULL
+        );
+        CREATE TABLE main.wanted (     -- what is to be fetched, before it is in its order
+            fetch INTEGER NOT NULL,
+            origin INTEGER NOT NULL,
+            priority INTEGER NOT NULL,
+            status INTEGER NOT NULL,
+            is_strict INTEGER NOT NULL
+        );
         CREATE TABLE main.pending (
             rank INTEGER PRIMARY KEY,  -- by priority, then manifest order
             fetch INTEGER NOT NULL UNIQUE,
-            origin INTEGER NOT NULL
+            origin INTEGER NOT NULL,
+            status INTEGER NOT NULL,
+            is_strict INTEGER NOT NULL -- whether an entry demands particular bytes
         );
         CREATE INDEX main.pending_by_origin ON pending (origin, rank);
         """

@@ -28,6 +28,9 @@ public struct PlanSummary: Sendable, Equatable {
     public private(set) var unsupported = 0
     /// The same for each scheme, as far as there are few; text from outside.
     public private(set) var unsupportedSchemes: [String: Int] = [:]
+    /// Icons that are cached and fresh, and entries whose first icon is.
+    var cachedIcons = 0
+    var cachedEntries = 0
     /// How each manifest was read, in their order.
     public var manifests: [ManifestSummary] = []
 

@@ -25,6 +25,9 @@ public struct PrefetchConfiguration: Sendable {
     public var storesUnstorable = false
     /// What is asked for of what is cached or has failed before.
     public var policy = PlanPolicy()
+    /// Whether there is an event for each entry that was cached and fresh. Default: true; else they are
+    /// counted only, which takes less than half the time where most are.
+    public var namesCached = true
     /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true
     /// Header fields to be sent. Default: none but those that larder itself needs.

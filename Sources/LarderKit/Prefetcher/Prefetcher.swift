@@ -117,7 +117,8 @@ public final class Prefetcher: Sendable {
         }
         isPlanned = true
         channel.send([.planned(plan.summary)])
-        let reporter = Reporter(plan: plan, channel: channel)
+        let reporter = Reporter(
+            plan: plan, channel: channel, namesCached: configuration.namesCached)
         try reporter.reportSettled()
         try recordUse(of: plan, in: cache)
         try plan.detachIndex()

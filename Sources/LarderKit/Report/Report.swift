@@ -29,6 +29,13 @@ public struct Report: Sendable {
     /// How many icons had an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
 
+    /// Counts what a plan found cached and fresh.
+    mutating func addCached(_ plan: PlanSummary) {
+        entries += plan.cachedEntries
+        icons += plan.cachedIcons
+        if plan.cachedIcons > 0 { outcomes[.cached, default: 0] += plan.cachedIcons }
+    }
+
     mutating func add(_ result: EntryResult) {
         if result.icon == 1 { entries += 1 }
         icons += 1

@@ -5,6 +5,7 @@ import Synchronization
 final class Reporter: Sendable {
     private let plan: Plan
     private let channel: EventChannel
+    private let namesCached: Bool
     private let state: Mutex<State>
 
     private struct State {
@@ -13,9 +14,12 @@ final class Reporter: Sendable {
         var failure: (any Error)?
     }
 
-    init(plan: Plan, channel: EventChannel) {
+    /// - Parameter namesCached: whether what was cached and fresh is to be reported, too, and not just
+    ///   counted.
+    init(plan: Plan, channel: EventChannel, namesCached: Bool) {
         self.plan = plan
         self.channel = channel
+        self.namesCached = namesCached
         state = Mutex(State())
         state.withLock { state in
             state.progress.total = plan.summary.missing + plan.summary.stale
@@ -28,7 +32,10 @@ final class Reporter: Sendable {
 
     /// Reports the entries that the plan alone has settled.
     func reportSettled() throws {
-        try plan.forEachSettledEntry { page in
+        if !namesCached {
+            state.withLock { $0.report.addCached(plan.summary) }
+        }
+        try (namesCached ? plan.forEachSettledEntry : plan.forEachProblem) { page in
             emit(
                 page.map { entry in
                     if let error = entry.error {

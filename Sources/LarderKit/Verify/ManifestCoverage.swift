@@ -15,6 +15,11 @@ final class ManifestCoverage: Sendable {
             of: manifests, rules: configuration.manifestRules, cache: cache,
             acceptsAnyContent: true,
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
+        // Objects look for their entries.
+        try plan.database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
+        }
     }
 
     /// Elements of all manifests.
@@ -34,9 +39,9 @@ final class ManifestCoverage: Sendable {
                     db,
                     sql: """
                         SELECT o.digest FROM cache.objects o CROSS JOIN cache.resources r
-                            CROSS JOIN main.fetches f
+                            CROSS JOIN main.entries f
                         WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
-                            AND r.object = o.id AND f.key = r.key
+                            AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
                         """,
                     arguments: [Data([byte]), byte == 255 ? nil : Data([byte + 1])])
                 return Set(digests.compactMap { Digest(bytes: $0) })
@@ -59,9 +64,10 @@ final class ManifestCoverage: Sendable {
                 sql: """
                     SELECT e.manifest, e.position, coalesce(f.url, f.key), f.credentials IS NOT NULL,
                         e.message, e.digest, e.size, \(object)
-                    FROM entries e LEFT JOIN fetches f ON f.id = e.fetch
+                    FROM entries e
+                        LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                         \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
-                    WHERE e.fetch IS NOT NULL OR e.code IS NOT NULL ORDER BY e.id
+                    WHERE e.key IS NOT NULL OR e.code IS NOT NULL ORDER BY e.id
                     """)
             var findings: [VerifyReport.Finding] = []
             while let row = try rows.next() {
@@ -97,8 +103,8 @@ final class ManifestCoverage: Sendable {
             let select = try db.cachedStatement(
                 sql: """
                     SELECT f.key, f.id FROM cache.objects o CROSS JOIN cache.resources r
-                        CROSS JOIN main.fetches f
-                    WHERE o.digest = ? AND r.object = o.id AND f.key = r.key
+                        CROSS JOIN main.entries f
+                    WHERE o.digest = ? AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
                     """)
             return try digests.flatMap { digest in
                 try Row.fetchAll(select, arguments: [Data(digest.bytes)])

@@ -1,0 +1,81 @@
+import Foundation
+import LarderCache
+import LarderTransfer
+
+/// A resource that entries of a plan name, and what a cache's index says of it.
+struct PlannedResource {
+    /// The first entry that names it: its leader, by whose number it is fetched.
+    let id: Int64
+    let key: String
+    /// Nil where it is the key.
+    let url: String?
+    let origin: Int64
+    var priority: Int64
+    /// Whether an entry demands particular bytes.
+    var isStrict = false
+    var hasCredentials: Bool
+    /// How many entries and icons name it.
+    var entries = 0
+    var icons = 0
+    /// What the index has for it.
+    var known: Known?
+    var lastFailure: Failure?
+
+    /// A row of the index.
+    struct Known {
+        let digest: Digest
+        let size: Int64
+        let isImage: Bool
+        let isFresh: Bool
+        let isImmutable: Bool
+        let isUseDue: Bool
+        let redirectedTo: String?
+        /// Where header fields selected it: its variant, and those fields.
+        let variant: (digest: Digest?, vary: String?)?
+        /// Whether it has the bytes that all entries demand.
+        var isAsDemanded = true
+    }
+
+    /// The failure that the index remembers.
+    struct Failure {
+        let failure: PastFailure
+        /// Nil where it is the key.
+        let url: String?
+    }
+
+    /// Whether it may be used without asking its origin.
+    func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
+        switch policy.revalidation {
+        case .never: true
+        case .stale: known.isFresh && isWantedVariant(known, headers)
+        // What a redirect leads to is not immutable because its target is.
+        case .always:
+            known.isFresh && known.redirectedTo == nil && known.isImmutable
+                && isWantedVariant(known, headers)
+        }
+    }
+
+    /// Whether a request would select the variant that is cached (RFC 9111, section 4.1).
+    private func isWantedVariant(_ known: Known, _ headers: RequestHeaders) -> Bool {
+        guard let variant = known.variant else { return true }
+        guard let digest = variant.digest, let vary = variant.vary,
+            let url = try? HTTPURL(self.url ?? key)
+        else { return false }
+        let target = known.redirectedTo.flatMap { try? HTTPURL($0) } ?? url
+        let fields = headers.selecting(
+            for: target, isRedirected: target.origin != url.origin, hasCredentials: hasCredentials)
+        return Vary(vary).variant(for: fields) == digest
+    }
+
+    /// Whether its failure keeps it from being asked for again at `now`. One of another URL, which the key
+    /// had then, says nothing of today's; nor does one of a time to come, which is a clock's that was set
+    /// back.
+    func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
+        guard let last = lastFailure, let status = last.failure.status,
+            PastFailure.permanentStatuses.contains(status)
+        else { return false }
+        let age = now.timeIntervalSince(last.failure.failedAt)
+        return age >= 0 && age < policy.failureLifetime / .seconds(1)
+            && (last.url ?? key) == (url ?? key)
+    }
+}
