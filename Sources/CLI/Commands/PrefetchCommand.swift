@@ -10,6 +10,9 @@ struct PrefetchCommand: AsyncParsableCommand {
             All manifests are read before the first request. Entries that are cached and fresh \
             cost nothing; the others are fetched by priority, then in the manifest's order. What is \
             stale is only asked whether it changed.
+
+            With --offline, nothing is asked for: what is cached is reported, however stale it is, and the \
+            status is 2 where something is not.
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -18,6 +21,9 @@ struct PrefetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Asking again") var failures: FailureOptions
     @OptionGroup var network: NetworkOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Flag(help: "Ask for nothing: take what is cached, however stale, and fail what is not.")
+    var offline = false
 
     @Option(
         help: ArgumentHelp(
@@ -45,6 +51,17 @@ struct PrefetchCommand: AsyncParsableCommand {
     @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
     var quiet = false
 
+    func validate() throws {
+        guard offline else { return }
+        let contradictions = [
+            ("--force", failures.force), ("--retry-failed", failures.retryFailed),
+            ("--revalidate always", revalidation.revalidate == .always),
+        ]
+        if let (option, _) = contradictions.first(where: \.1) {
+            throw ValidationError("--offline asks for nothing, and \(option) wants to ask.")
+        }
+    }
+
     func run() async throws {
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .prefetch
@@ -56,6 +73,7 @@ struct PrefetchCommand: AsyncParsableCommand {
             configuration.storesUnstorable = storeAnyway
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
+            configuration.policy.isOffline = offline
             try network.apply(to: &configuration)
 
             let prefetcher = Prefetcher(configuration)

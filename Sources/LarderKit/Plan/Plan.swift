@@ -263,6 +263,7 @@ final class Plan: Sendable {
         return switch (status, lastFailure) {
         case (.failed, let failure?): EntryProblem(remembered: failure)
         case (.skipped, _): .notFailedBefore
+        case (.unavailable, _): .offline
         default: nil
         }
     }

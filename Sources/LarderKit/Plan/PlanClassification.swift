@@ -16,9 +16,10 @@ struct PlanClassification {
             try compare(with: cache, db, &summary)
             try recallFailures(db)
         }
-        try settle(db, &summary)
+        if policy.isOffline { try settleOffline(db, &summary) } else { try settle(db, &summary) }
         summary.missing =
             summary.urls - summary.cached - summary.stale - summary.remembered - summary.leftAlone
+            - summary.unavailable
         try db.execute(
             sql: """
                 INSERT INTO pending (fetch, origin)
@@ -89,7 +90,8 @@ struct PlanClassification {
 
     /// Whether a resource may be used without asking its origin.
     private func mayBeUsed(_ row: PreparedStatement) -> Bool {
-        switch policy.revalidation {
+        if policy.isOffline { return true }
+        return switch policy.revalidation {
         case .never: true
         case .stale: row.bool(2) && isWantedVariant(row)
         // What a redirect leads to is not immutable because its target is.
@@ -161,6 +163,18 @@ struct PlanClassification {
         case .failed: (summary.remembered, summary.failed) = (settled, summary.failed + entries)
         default: (summary.leftAlone, summary.skipped) = (settled, summary.skipped + entries)
         }
+    }
+
+    /// Takes out of the plan all that would have to be asked for: what a manifest itself holds need not be.
+    private func settleOffline(_ db: Database, _ summary: inout PlanSummary) throws {
+        try db.execute(
+            sql: """
+                UPDATE fetches SET status = ?
+                WHERE status < ? AND id NOT IN (SELECT fetch FROM main.inline)
+                """, arguments: [PlanStatus.unavailable.rawValue, PlanStatus.cached.rawValue])
+        summary.unavailable = db.changesCount
+        summary.failed += try count(
+            "entries e JOIN fetches f ON f.id = e.fetch WHERE f.status = ?", .unavailable, db)
     }
 
     private func count(_ rows: String, _ status: PlanStatus, _ db: Database) throws -> Int {

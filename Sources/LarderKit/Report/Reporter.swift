@@ -19,7 +19,7 @@ final class Reporter: Sendable {
         state = Mutex(State())
         state.withLock { state in
             state.progress.total = plan.summary.missing + plan.summary.stale
-            state.progress.failed = plan.summary.remembered
+            state.progress.failed = plan.summary.remembered + plan.summary.unavailable
         }
     }
 
