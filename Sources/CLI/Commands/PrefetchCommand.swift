@@ -45,6 +45,14 @@ struct PrefetchCommand: AsyncParsableCommand {
             """, valueName: "file"))
     var report: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Write a lock: a manifest of the same icons with the digest and the size of each, which gives the same \
+            bytes or an error. Nothing is written where an entry failed. - is standard output, as for --report.
+            """, valueName: "file"))
+    var writeLock: String?
+
     @Flag(help: "Print the summary as one JSON object.")
     var json = false
 
@@ -52,6 +60,7 @@ struct PrefetchCommand: AsyncParsableCommand {
     var quiet = false
 
     func validate() throws {
+        try validateLock()
         guard offline else { return }
         let contradictions = [
             ("--force", failures.force), ("--retry-failed", failures.retryFailed),
@@ -59,6 +68,23 @@ struct PrefetchCommand: AsyncParsableCommand {
         ]
         if let (option, _) = contradictions.first(where: \.1) {
             throw ValidationError("--offline asks for nothing, and \(option) wants to ask.")
+        }
+    }
+
+    private func validateLock() throws {
+        guard let writeLock else { return }
+        if failures.retryFailed {
+            throw ValidationError("--write-lock would lack what --retry-failed leaves alone.")
+        }
+        if writeLock == "-", json {
+            throw ValidationError("--write-lock - and --json both want standard output.")
+        }
+        guard let report else { return }
+        func absolute(_ path: String) -> String {
+            path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
+        }
+        if absolute(report) == absolute(writeLock) {
+            throw ValidationError("--write-lock and --report name the same file.")
         }
     }
 
@@ -75,6 +101,10 @@ struct PrefetchCommand: AsyncParsableCommand {
             failures.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline
             try network.apply(to: &configuration)
+            let lock = try writeLock.map {
+                try LockedManifest(path: $0, manifests: manifest.manifests, cache: cache)
+            }
+            configuration.onLocked = lock?.add
 
             let prefetcher = Prefetcher(configuration)
             let file = try report.map {
@@ -125,15 +155,31 @@ struct PrefetchCommand: AsyncParsableCommand {
                         print(report.json)
                     } else if !quiet {
                         let text = ([report.text] + schemes).joined(separator: "\n")
-                        if self.report == "-" { Console.write(text + "\n") } else { print(text) }
+                        if [self.report, writeLock].contains("-") {
+                            Console.write(text + "\n")
+                        } else {
+                            print(text)
+                        }
                     }
+                    if report.isLocked { try lock?.commit() }
                     if let failure = file?.failure, !report.isInterrupted { throw failure }
                     if let complaint = complaint(report, firstFailure) { notes.append(complaint) }
+                    let lacksLock = lock != nil && !report.isLocked
+                    if let writeLock, lacksLock { notes.append(unwritten(writeLock, report)) }
                     if !notes.isEmpty { Console.complain(notes.joined(separator: "; ")) }
-                    try ExitStatus(report, run.interrupts, allowance: maxFailures).exit()
+                    try ExitStatus(
+                        report, run.interrupts, allowance: lacksLock ? .none : maxFailures
+                    ).exit()
                 }
             }
         }
+    }
+
+    /// A lock that lacks entries would be taken for one of all of them.
+    private func unwritten(_ lock: String, _ report: Report) -> String {
+        let lacking = report.count(.failed) + report.count(.unfinished)
+        return
+            "--write-lock \(lock.debugDescription): not written, for it would lack \(lacking) of \(report.icons) icons"
     }
 
     /// What is wrong with a run, as far as the summary and the complaints about entries have not said it.

@@ -63,6 +63,12 @@ enum PlanSchema {
             fetch INTEGER PRIMARY KEY,
             bytes BLOB NOT NULL
         );
+        CREATE TABLE main.locked (     -- the bytes that entries came to, where a lock is wanted
+            entry INTEGER PRIMARY KEY,
+            digest BLOB NOT NULL,
+            size INTEGER NOT NULL,
+            media_type TEXT
+        );
         CREATE TABLE main.pending (
             rank INTEGER PRIMARY KEY,  -- by priority, then manifest order
             fetch INTEGER NOT NULL UNIQUE,

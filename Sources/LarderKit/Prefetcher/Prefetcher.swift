@@ -117,7 +117,8 @@ public final class Prefetcher: Sendable {
         }
         isPlanned = true
         channel.send([.planned(plan.summary)])
-        let reporter = Reporter(plan: plan, channel: channel)
+        let reporter = Reporter(
+            plan: plan, channel: channel, isLocking: configuration.onLocked != nil)
         try reporter.reportSettled()
         try recordUse(of: plan, in: cache)
         try plan.detachIndex()
@@ -144,9 +145,20 @@ public final class Prefetcher: Sendable {
         ticker.stop()
 
         // Report
-        return try reporter.finish(
+        var report = try reporter.finish(
             failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
             seconds: (ContinuousClock.now - start) / .seconds(1))
+        report.isLocked = try report.isComplete && lock(plan)
+        return report
+    }
+
+    /// Tells whoever wants a lock what all entries came to.
+    private func lock(_ plan: Plan) throws -> Bool {
+        guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0 else {
+            return false
+        }
+        try plan.forEachLocked(onLocked)
+        return true
     }
 
     /// What is fresh is used by being wanted. A cache that cannot record it is still worth having: the

@@ -5,6 +5,7 @@ import Synchronization
 final class Reporter: Sendable {
     private let plan: Plan
     private let channel: EventChannel
+    private let isLocking: Bool
     private let state: Mutex<State>
 
     private struct State {
@@ -13,8 +14,10 @@ final class Reporter: Sendable {
         var failure: (any Error)?
     }
 
-    init(plan: Plan, channel: EventChannel) {
+    /// - Parameter isLocking: whether a lock is wanted of what the entries come to.
+    init(plan: Plan, channel: EventChannel, isLocking: Bool = false) {
         self.plan = plan
+        self.isLocking = isLocking
         self.channel = channel
         state = Mutex(State())
         state.withLock { state in
@@ -29,7 +32,7 @@ final class Reporter: Sendable {
     /// Reports the entries that the plan alone has settled.
     func reportSettled() throws {
         try plan.forEachSettledEntry { page in
-            emit(
+            try emit(
                 page.map { entry in
                     if let error = entry.error {
                         var result = EntryResult(entry, error.isSkip ? .skipped : .failed)
@@ -49,7 +52,7 @@ final class Reporter: Sendable {
     func report(_ fetches: [FetchResult]) {
         do {
             let entries = try plan.entries(of: fetches.map(\.id))
-            emit(
+            try emit(
                 zip(entries, fetches).flatMap { entries, fetch in
                     entries.map { Self.result(of: $0, fetch) }
                 })
@@ -71,7 +74,7 @@ final class Reporter: Sendable {
     ) throws -> Report {
         if let failure = state.withLock({ $0.failure }) { throw failure }
         try plan.forEachUnfinishedEntry { page in
-            emit(page.map { EntryResult($0, .unfinished) })
+            try emit(page.map { EntryResult($0, .unfinished) })
         }
         return state.withLock { state in
             state.report.receivedBytes = receivedBytes
@@ -82,7 +85,8 @@ final class Reporter: Sendable {
         }
     }
 
-    private func emit(_ results: [EntryResult]) {
+    private func emit(_ results: [EntryResult]) throws {
+        if isLocking { try plan.note(locked: results) }
         state.withLock { state in
             for result in results { state.report.add(result) }
         }
