@@ -51,7 +51,7 @@ import Testing
         ["status", "--json", "--format", "text"],
         ["verify", "--base-url", "http://a.example/"],
         ["evict", "--keep", "-", "--only", "-"],
-        ["evict", "--keep", "https://example.com/apps.json"],
+        ["evict", "--keep", "ftp://example.com/apps.json"],
         ["pin", "-", "-"],
         ["unpin"],
         ["unpin", "a.json", "--all"],

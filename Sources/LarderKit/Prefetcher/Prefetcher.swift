@@ -105,10 +105,14 @@ public final class Prefetcher: Sendable {
         defer { store.close() }
 
         // Manifest → Plan
+        let shelf = ManifestShelf(
+            cache: cache, store: configuration.policy.isOffline ? nil : store,
+            storesUnstorable: configuration.storesUnstorable, notesUse: true)
         let plan: Plan
         do {
             plan = try Plan(
-                of: manifests, rules: configuration.manifestRules, cache: cache,
+                of: manifests.map { $0.kept(on: shelf) }, rules: configuration.manifestRules,
+                cache: cache,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, at: store.scratchPath("plan.sqlite"),
                 isCancelled: { self.isCancelled })
