@@ -183,4 +183,22 @@ import Testing
             #expect(try entries(lock).count == 1)
         }
     }
+
+    @Test func anInterruptedRunLeavesTheOldOne() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let lock = try larder.write("old".utf8, to: "lock.json")
+            let process = try larder.startPrefetch(
+                try larder.manifest(larder.origin.url("/a")),
+                report: larder.directory.path("report.jsonl"), options: ["--write-lock", lock])
+            try await larder.origin.waitForRequests(1)
+            process.kill(SIGINT)
+            let run = try process.wait()
+            gate.open()
+            #expect(run.status == 130, "\(run)")
+            #expect(run.standardError.contains("not written, for it would lack 1 of 1 icons"))
+            #expect(text(lock) == "old")
+        }
+    }
 }

@@ -178,8 +178,10 @@ struct PrefetchCommand: AsyncParsableCommand {
     /// A lock that lacks entries would be taken for one of all of them.
     private func unwritten(_ lock: String, _ report: Report) -> String {
         let lacking = report.count(.failed) + report.count(.unfinished)
-        return
-            "--write-lock \(lock.debugDescription): not written, for it would lack \(lacking) of \(report.icons) icons"
+        let reason =
+            lacking > 0
+            ? "it would lack \(lacking) of \(report.icons) icons" : "the run was not finished"
+        return "--write-lock '\(lock)': not written, for \(reason)"
     }
 
     /// What is wrong with a run, as far as the summary and the complaints about entries have not said it.

@@ -16,7 +16,8 @@ struct JSONObject {
     /// A text that is to be read back as it is, with escapes for what could steer a terminal.
     mutating func set(_ key: String, exactly value: String) {
         begin(key)
-        guard value.unicodeScalars.contains(where: \.steersTerminal) else {
+        let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+        if isPlain || !value.unicodeScalars.contains(where: \.steersTerminal) {
             return Self.quote(value, into: &members)
         }
         members += "\""
