@@ -183,13 +183,15 @@ import Testing
             origin.on("/lists/apps.json", .ok(#"[{"icon": "0"}]"#))
             let address = "127.0.0.1:\(origin.port)/lists"
             origin.on("/lists/more.json", .ok(#"[{"icon": "http://me:s3cret@\#(address)/0"}]"#))
-            for path in ["apps.json", "more.json"] {
+            origin.on("/lists/ftp.json", .ok(#"[{"icon": "ftp://me:s3cret@\#(address)/0"}]"#))
+            for (path, status) in [("apps.json", 0), ("more.json", 0), ("ftp.json", 2)] {
                 let run = try larder.prefetch("http://user:pa55word@\(address)/\(path)")
-                #expect(run.status == 0, "\(run.finished)")
+                #expect(run.status == status, "\(run.finished)")
             }
             try SecretSearch("s3cret", "pa55word").expectNothing(inFilesBeneath: larder.cache)
             #expect(try larder.run("plan", "http://\(address)/apps.json").status == 0)
             #expect(try larder.run("plan", "http://\(address)/more.json").status == 66)
+            #expect(try larder.run("plan", "http://\(address)/ftp.json").status == 66)
         }
     }
 

@@ -57,7 +57,9 @@ struct IconURLs {
         do {
             return .remote(try HTTPURL(text, relativeTo: baseURL))
         } catch {
-            throw Self.error(error, text)
+            var error = Self.error(error, text)
+            error.hasCredentials = text.removingUserinfo != text
+            throw error
         }
     }
 

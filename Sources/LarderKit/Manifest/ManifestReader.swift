@@ -53,11 +53,7 @@ public struct ManifestReader: Sendable {
                 entries += 1
                 let (name, icons) = decoder.decode(entry)
                 for (index, result) in icons.enumerated() {
-                    if case .entry(let entry) = result, entry.icon.credentials != nil,
-                        !entry.icon.inheritsCredentials
-                    {
-                        hasCredentials = true
-                    }
+                    hasCredentials = hasCredentials || result.hasCredentials
                     try body(
                         ManifestItem(
                             position: entries, icon: index + 1, line: entry.line, name: name,
