@@ -13,6 +13,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     public let string: String
     /// What the userinfo part said; `nil` where there was none.
     public private(set) var credentials: Credentials?
+    /// Whether it has its credentials from what it was resolved against, and not from its own text.
+    public private(set) var inheritsCredentials = false
     /// `http` or `https`.
     public let scheme: Scheme
     /// The host in lower case; an IPv6 address keeps its brackets.
@@ -72,6 +74,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         }
         if let inherited = base?.credentials, credentials == nil, base?.origin == origin {
             credentials = inherited
+            inheritsCredentials = true
         }
     }
 

@@ -24,6 +24,7 @@ public protocol TransferReceiver: AnyObject, Sendable {
 }
 
 extension TransferReceiver {
+    /// Yes.
     public func transferMayBegin(_ id: TransferID) -> Bool { true }
 }
 

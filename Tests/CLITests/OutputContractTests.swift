@@ -229,7 +229,7 @@ import Testing
         #expect(
             Set(entries)
                 == Set(EntryError.Code.allCases.map(\.rawValue)).union([
-                    "no-icon", EntryProblem.notFailedBefore.code,
+                    "no-icon", EntryProblem.notFailedBefore.code, EntryProblem.offline.code,
                 ]))
         let transfers = try document.table("Codes of transfers that failed", "code").words
         let bodies = try document.table("Codes of bodies that are refused", "code").words

@@ -53,7 +53,7 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Keep what this manifest names; may be given more than once. A file, or - for standard input.",
+            "Keep what this manifest names; may be given more than once. A file, a URL that was prefetched, or - for standard input.",
             valueName: "manifest"))
     var keep: [String] = []
 
@@ -91,17 +91,17 @@ struct EvictCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--by goes with --max-size, --max-age, --max-count or --min-free.")
         }
-        _ = try policy
+        _ = try policy(for: nil)
     }
 
     func run() async throws {
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: quiet, recordedAs: dryRun ? nil : .evict
         ) { run in
-            var policy = try policy
+            let cache = try opened(run.wait)
+            var policy = try policy(for: cache)
             policy.isCancelled = { run.interrupts.isAsked }
             let printsVictims = dryRun && (json || !quiet)
-            let cache = try opened(run.wait)
             if let minFree, let size = try cache?.fileSystemBytes, minFree.bytes > size {
                 throw ValidationError(
                     "--min-free: the cache's file system has no more than \(size) bytes in all.")
@@ -125,25 +125,23 @@ struct EvictCommand: AsyncParsableCommand {
             : cache.openMakingRoom(wait: wait, isQuiet: quiet)
     }
 
-    private var policy: EvictionPolicy {
-        get throws {
-            let rules = try reading.rules
-            var policy = EvictionPolicy()
-            policy.maximumBytes = maxSize?.bytes
-            policy.maximumObjects = maxCount
-            policy.maximumAge = maxAge.map { $0.duration / .seconds(1) }
-            policy.minimumFree = minFree?.bytes
-            policy.age = by ?? .used
-            if !keep.isEmpty {
-                policy.keep = try LocalManifests(keep, rules: rules).forEachKey
-            }
-            if !only.isEmpty {
-                policy.only = try LocalManifests(only, rules: rules).forEachKeyOfAll
-            }
-            policy.grace = grace.duration / .seconds(1)
-            policy.isDryRun = dryRun
-            return policy
+    private func policy(for cache: Cache?) throws -> EvictionPolicy {
+        let rules = try reading.rules
+        var policy = EvictionPolicy()
+        policy.maximumBytes = maxSize?.bytes
+        policy.maximumObjects = maxCount
+        policy.maximumAge = maxAge.map { $0.duration / .seconds(1) }
+        policy.minimumFree = minFree?.bytes
+        policy.age = by ?? .used
+        if !keep.isEmpty {
+            policy.keep = try LocalManifests(keep, rules: rules, cache: cache).forEachKey
         }
+        if !only.isEmpty {
+            policy.only = try LocalManifests(only, rules: rules, cache: cache).forEachKeyOfAll
+        }
+        policy.grace = grace.duration / .seconds(1)
+        policy.isDryRun = dryRun
+        return policy
     }
 }
 

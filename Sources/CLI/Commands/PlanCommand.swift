@@ -4,8 +4,10 @@ import LarderKit
 struct PlanCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
-        abstract: "Show what a prefetch would do, without asking for any icon.",
+        abstract: "Show what a prefetch would do, without the network.",
         discussion: """
+            A manifest at a URL is read as the last prefetch of it left it in the cache.
+
             One line for each entry in the order of the fetch: status (missing, stale, cached, \
             skipped or failed), how it failed before, priority, URL and name.
             """)

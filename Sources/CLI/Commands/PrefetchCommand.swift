@@ -10,6 +10,9 @@ struct PrefetchCommand: AsyncParsableCommand {
             All manifests are read before the first request. Entries that are cached and fresh \
             cost nothing; the others are fetched by priority, then in the manifest's order. What is \
             stale is only asked whether it changed.
+
+            With --offline, nothing is asked for: what is cached is reported, however stale it is, and the \
+            status is 2 where something is not.
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -18,6 +21,9 @@ struct PrefetchCommand: AsyncParsableCommand {
     @OptionGroup(title: "Asking again") var failures: FailureOptions
     @OptionGroup var network: NetworkOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
+
+    @Flag(help: "Ask for nothing: take what is cached, however stale, and fail what is not.")
+    var offline = false
 
     @Option(
         help: ArgumentHelp(
@@ -39,11 +45,48 @@ struct PrefetchCommand: AsyncParsableCommand {
             """, valueName: "file"))
     var report: String?
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Write a lock: a manifest of the same icons with the digest and the size of each, which gives the same \
+            bytes or an error. Nothing is written where an entry failed. - is standard output, as for --report.
+            """, valueName: "file"))
+    var writeLock: String?
+
     @Flag(help: "Print the summary as one JSON object.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
     var quiet = false
+
+    func validate() throws {
+        try validateLock()
+        guard offline else { return }
+        let contradictions = [
+            ("--force", failures.force), ("--retry-failed", failures.retryFailed),
+            ("--revalidate always", revalidation.revalidate == .always),
+        ]
+        if let (option, _) = contradictions.first(where: \.1) {
+            throw ValidationError("--offline asks for nothing, and \(option) wants to ask.")
+        }
+    }
+
+    private func validateLock() throws {
+        guard let writeLock else { return }
+        if failures.retryFailed {
+            throw ValidationError("--write-lock would lack what --retry-failed leaves alone.")
+        }
+        if writeLock == "-", json {
+            throw ValidationError("--write-lock - and --json both want standard output.")
+        }
+        guard let report else { return }
+        func absolute(_ path: String) -> String {
+            path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
+        }
+        if absolute(report) == absolute(writeLock) {
+            throw ValidationError("--write-lock and --report name the same file.")
+        }
+    }
 
     func run() async throws {
         try await CacheRun.of(
@@ -57,7 +100,12 @@ struct PrefetchCommand: AsyncParsableCommand {
             configuration.namesCached = report != nil
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
+            configuration.policy.isOffline = offline
             try network.apply(to: &configuration)
+            let lock = try writeLock.map {
+                try LockedManifest(path: $0, manifests: manifest.manifests, cache: cache)
+            }
+            configuration.onLocked = lock?.add
 
             let prefetcher = Prefetcher(configuration)
             let file = try report.map {
@@ -108,15 +156,33 @@ struct PrefetchCommand: AsyncParsableCommand {
                         print(report.json)
                     } else if !quiet {
                         let text = ([report.text] + schemes).joined(separator: "\n")
-                        if self.report == "-" { Console.write(text + "\n") } else { print(text) }
+                        if [self.report, writeLock].contains("-") {
+                            Console.write(text + "\n")
+                        } else {
+                            print(text)
+                        }
                     }
+                    if report.isLocked { try lock?.commit() }
                     if let failure = file?.failure, !report.isInterrupted { throw failure }
                     if let complaint = complaint(report, firstFailure) { notes.append(complaint) }
+                    let lacksLock = lock != nil && !report.isLocked
+                    if let writeLock, lacksLock { notes.append(unwritten(writeLock, report)) }
                     if !notes.isEmpty { Console.complain(notes.joined(separator: "; ")) }
-                    try ExitStatus(report, run.interrupts, allowance: maxFailures).exit()
+                    try ExitStatus(
+                        report, run.interrupts, allowance: lacksLock ? .none : maxFailures
+                    ).exit()
                 }
             }
         }
+    }
+
+    /// A lock that lacks entries would be taken for one of all of them.
+    private func unwritten(_ lock: String, _ report: Report) -> String {
+        let lacking = report.count(.failed) + report.count(.unfinished)
+        let reason =
+            lacking > 0
+            ? "it would lack \(lacking) of \(report.icons) icons" : "the run was not finished"
+        return "--write-lock '\(lock)': not written, for \(reason)"
     }
 
     /// What is wrong with a run, as far as the summary and the complaints about entries have not said it.

@@ -1,26 +1,32 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderKit
+import LarderTransfer
 
-/// Manifests that name resources and of which nothing is fetched: files, or standard input.
+/// Manifests that name resources and of which nothing is fetched: files, standard input, or what the cache has
+/// of URLs.
 struct LocalManifests {
     private let sources: [ManifestSource]
+    /// Manifests that are resources themselves.
+    private let ownKeys: [String]
     private let rules: ManifestRules
 
-    /// - Throws: `ValidationError` where one is a URL.
-    init(_ names: [String], rules: ManifestRules) throws {
+    /// - Throws: `ValidationError` where one is a URL that cannot be read as one.
+    init(_ names: [String], rules: ManifestRules, cache: Cache?) throws {
         self.rules = rules
-        sources = try names.map { name in
-            guard !Self.isURL(name) else {
-                throw ValidationError("'\(name)' is a URL: the manifest must be a file here.")
-            }
+        let urls = try names.map(ManifestOptions.url)
+        ownKeys = urls.compactMap(\.?.string)
+        sources = zip(names, urls).map { name, url in
+            if let url { return .remote(RemoteManifest(url)).cached(in: cache) }
             return name == "-" ? .standardInput : .file(name)
         }
     }
 
-    /// Hands over the keys of their entries.
+    /// Hands over the keys of their entries, and their own where they are at URLs.
     func forEachKey(_ body: (String) throws -> Void) throws {
         try ManifestKeys(sources, rules: rules).forEach(body)
+        try ownKeys.forEach(body)
     }
 
     /// The same, where one entry that cannot be used is an error, and so is that there is none at all.
@@ -30,7 +36,7 @@ struct LocalManifests {
             isEmpty = false
             try body(key)
         }
-        guard isEmpty else { return }
+        guard isEmpty else { return try ownKeys.forEach(body) }
         throw ManifestError(
             .empty, source: sources.map(\.name).joined(separator: ", "),
             "no icon is named: everything would go")

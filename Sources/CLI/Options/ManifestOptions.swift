@@ -40,7 +40,7 @@ struct ManifestOptions: ParsableArguments {
     }
 
     /// Nil where the text names a file.
-    private static func url(_ text: String) throws -> HTTPURL? {
+    static func url(_ text: String) throws -> HTTPURL? {
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }
         guard !scheme.isEmpty, text.dropFirst(scheme.count).hasPrefix(":/") else { return nil }
         do {

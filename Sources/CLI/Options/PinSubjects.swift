@@ -37,7 +37,7 @@ struct PinSubjects: ParsableArguments {
 
     private func forEachKey(of subject: String, _ body: (String) throws -> Void) throws {
         guard LocalManifests.isURL(subject) else {
-            let manifest = try LocalManifests([subject], rules: try reading.rules)
+            let manifest = try LocalManifests([subject], rules: try reading.rules, cache: nil)
             return try manifest.forEachKey(body)
         }
         guard let url = try? HTTPURL(subject) else {

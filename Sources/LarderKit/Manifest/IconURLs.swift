@@ -4,6 +4,8 @@ import LarderTransfer
 struct IconURLs {
     /// What relative ones are resolved against.
     let baseURL: HTTPURL?
+    /// Whether the manifest itself has credentials in what its icons are relative to.
+    let hasCredentials: Bool
     private let iconSize: Int
     private let ipfsGateway: HTTPURL?
 
@@ -15,6 +17,7 @@ struct IconURLs {
         iconSize = rules.iconSize
         ipfsGateway = rules.ipfsGateway
         let named = base.flatMap { try? HTTPURL($0, relativeTo: origin) }
+        hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
         let url = rules.baseURL ?? named ?? origin
         // What is appended to a shape's base goes into it, whether or not it ends with a slash.
         baseURL =
@@ -54,7 +57,9 @@ struct IconURLs {
         do {
             return .remote(try HTTPURL(text, relativeTo: baseURL))
         } catch {
-            throw Self.error(error, text)
+            var error = Self.error(error, text)
+            error.hasCredentials = text.removingUserinfo != text
+            throw error
         }
     }
 

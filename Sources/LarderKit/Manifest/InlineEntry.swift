@@ -28,10 +28,11 @@ public struct InlineEntry: Equatable, Sendable {
         self.priority = priority
         self.expectedDigest = expectedDigest
         self.expectedSize = expectedSize
-        self.key = key ?? Self.name(of: bytes)
+        self.key = key ?? Self.name(of: Data(bytes))
     }
 
-    private static func name(of bytes: [UInt8]) -> String {
+    /// The bytes' own name.
+    static func name(of bytes: Data) -> String {
         let base64 = Data(SHA256.hash(data: bytes)).base64EncodedString()
         return "ni:///sha-256;"
             + base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")

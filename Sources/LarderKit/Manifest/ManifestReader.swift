@@ -31,6 +31,7 @@ public struct ManifestReader: Sendable {
             let recognition = ShapeRecognition(rules)
             var decoder: (shape: Int, decoder: EntryDecoder)?
             var entries = 0
+            var hasCredentials = false
             var window = ByteWindow(input)
             _ = try window.peek()
             if Inflater.isGzip(window.unread) {
@@ -42,6 +43,7 @@ public struct ManifestReader: Sendable {
                     let urls = IconURLs(
                         rules, base: shape.base == nil ? nil : recognition.base,
                         origin: input.baseURL)
+                    hasCredentials = hasCredentials || urls.hasCredentials
                     decoder = (
                         entry.shape,
                         EntryDecoder(shape: shape, urls: urls, selection: rules.icons)
@@ -51,12 +53,14 @@ public struct ManifestReader: Sendable {
                 entries += 1
                 let (name, icons) = decoder.decode(entry)
                 for (index, result) in icons.enumerated() {
+                    hasCredentials = hasCredentials || result.hasCredentials
                     try body(
                         ManifestItem(
                             position: entries, icon: index + 1, line: entry.line, name: name,
                             result: result))
                 }
             }
+            try input.whenRead?(hasCredentials)
             return ManifestSummary(
                 format: format, entries: entries, places: recognition.places)
         }

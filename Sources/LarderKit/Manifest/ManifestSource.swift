@@ -1,3 +1,5 @@
+import LarderCache
+
 #if canImport(Darwin)
     import Darwin
 #elseif canImport(Musl)
@@ -40,7 +42,22 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`.
+    /// The same, where one at a URL is not asked for: a cache has it from the last prefetch, or it is missing.
+    /// Reading it changes nothing.
+    ///
+    /// - Parameter cache: nil reads as an empty one.
+    public func cached(in cache: Cache?) -> ManifestSource {
+        kept(on: ManifestShelf(cache: cache))
+    }
+
+    /// The same, where one at a URL is kept on a shelf.
+    func kept(on shelf: ManifestShelf) -> ManifestSource {
+        guard case .remote(var manifest) = self else { return self }
+        manifest.shelf = shelf
+        return .remote(manifest)
+    }
+
+    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`; of a kept one `CacheError`, too.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):

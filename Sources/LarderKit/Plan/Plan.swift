@@ -114,21 +114,34 @@ final class Plan: Sendable {
         }
     }
 
-    /// The bytes that the entries of a fetch demand, one for each entry, none where it demands none.
+    /// What the entries of a fetch demand, each demand once, none where an entry demands nothing.
     func expectations(of fetch: Int64) throws -> [Expectation] {
-        try entries(of: [fetch]).flatMap { $0.map(\.expectation) }
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT digest, size FROM entries WHERE id = ?1 OR leader = ?1
+                GROUP BY digest, size ORDER BY min(id)
+                """
+            ).rows(fetch) { Expectation(digest: $0.digest(0), size: $0.optionalInteger(1)) }
+        }
     }
 
-    /// The entries that wait for each of some fetches; the plan's leading one first.
-    func entries(of fetches: [Int64]) throws -> [[PlannedEntry]] {
-        try database.unsafeRead { db in
-            let leader = try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?")
-            let followers = try PreparedStatement(
-                db, Self.selectEntry + " WHERE e.leader = ? ORDER BY e.id")
-            return try fetches.map {
-                try leader.rows($0, as: entry) + followers.rows($0, as: entry)
-            }
+    /// The entries that wait for a fetch, a page at a time; the plan's leading one first.
+    func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
+        var page = try database.unsafeRead { db in
+            try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?").rows(fetch, as: entry)
         }
+        repeat {
+            guard let last = page.last else { return }
+            try body(page)
+            page = try database.unsafeRead { db in
+                try PreparedStatement(
+                    db,
+                    Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
+                ).rows(fetch, last.id, as: entry)
+            }
+        } while true
     }
 
     /// Remembers that a fetch has been reported.
@@ -190,7 +203,7 @@ final class Plan: Sendable {
             }
             guard let rank = page.last?[0] as Int64? else { return }
             last = rank
-            try entries(of: page.map { $0[1] }).forEach(body)
+            for row in page { try forEachEntry(of: row[1], body) }
         }
     }
 
@@ -269,6 +282,7 @@ final class Plan: Sendable {
         return switch (status, lastFailure) {
         case (.failed, let failure?): EntryProblem(remembered: failure)
         case (.skipped, _): .notFailedBefore
+        case (.unavailable, _): .offline
         default: nil
         }
     }

@@ -23,7 +23,8 @@ struct PlanBuilder {
                 priority, digest, size)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
-        insertBytes = try PreparedStatement(db, "INSERT INTO inline (fetch, bytes) VALUES (?, ?)")
+        insertBytes = try PreparedStatement(
+            db, "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
         insertProblem = try PreparedStatement(
             db,
             """
@@ -68,7 +69,7 @@ struct PlanBuilder {
             lastID, manifest, item.position, item.icon, entry.name, entry.key, nil as String?,
             nil as Data?, number(ofOrigin: ""), entry.priority, entry.expectedDigest,
             entry.expectedSize)
-        try insertBytes.run(lastID, Data(entry.bytes))
+        try insertBytes.run(lastID, entry.key, Data(entry.bytes))
     }
 
     private func addProblem(

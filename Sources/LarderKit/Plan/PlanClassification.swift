@@ -192,6 +192,8 @@ struct PlanClassification {
             summary.cachedEntries += resource.entries
             // What is stale is asked for, and its use recorded with the answer.
             if known.isUseDue { try insertUse.run(known.digest) }
+        } else if policy.isOffline {
+            try settleOffline(resource, &summary)
         } else if policy.retriesOnlyFailed ? resource.lastFailure == nil : isGivenUp(resource) {
             let status: PlanStatus = policy.retriesOnlyFailed ? .skipped : .failed
             try insertSettled.run(resource.id, status.rawValue)
@@ -203,12 +205,29 @@ struct PlanClassification {
                 summary.skipped += resource.icons
             }
         } else {
-            let status: PlanStatus = known == nil ? .missing : .stale
-            if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
-            try insertWanted.run(
-                resource.id, resource.origin, resource.priority, status.rawValue,
-                resource.isStrict)
+            try want(resource, known == nil ? .missing : .stale, &summary)
         }
+    }
+
+    private func want(
+        _ resource: PlannedResource, _ status: PlanStatus, _ summary: inout PlanSummary
+    ) throws {
+        if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
+        try insertWanted.run(
+            resource.id, resource.origin, resource.priority, status.rawValue, resource.isStrict)
+    }
+
+    /// Nothing is asked for; what a manifest itself holds need not be.
+    private func settleOffline(
+        _ resource: PlannedResource, _ summary: inout PlanSummary
+    ) throws {
+        let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
+        if try inline.firstInteger(resource.id) != nil {
+            return try want(resource, .missing, &summary)
+        }
+        try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
+        summary.unavailable += 1
+        summary.failed += resource.icons
     }
 
     private func isGivenUp(_ resource: PlannedResource) -> Bool {

@@ -59,7 +59,14 @@ enum PlanSchema {
         );
         CREATE TABLE main.inline (     -- bytes that the manifest itself has for a fetch
             fetch INTEGER PRIMARY KEY,
+            key TEXT NOT NULL UNIQUE,
             bytes BLOB NOT NULL
+        );
+        CREATE TABLE main.locked (     -- the bytes that entries came to, where a lock is wanted
+            entry INTEGER PRIMARY KEY,
+            digest BLOB NOT NULL,
+            size INTEGER NOT NULL,
+            media_type TEXT
         );
         CREATE TABLE main.settled (    -- what is not asked for because of how it went before
             fetch INTEGER PRIMARY KEY,

@@ -10,6 +10,8 @@ public enum PlanStatus: Int, Sendable {
     case failed = 3
     /// Only what failed before is fetched, and it did not.
     case skipped = 4
+    /// It is not in the cache, or not as the manifest demands, and nothing is to be asked for.
+    case unavailable = 5
 
     /// The word that output uses.
     public var name: String {
@@ -17,7 +19,7 @@ public enum PlanStatus: Int, Sendable {
         case .missing: "missing"
         case .stale: "stale"
         case .cached: "cached"
-        case .failed: "failed"
+        case .failed, .unavailable: "failed"
         case .skipped: "skipped"
         }
     }

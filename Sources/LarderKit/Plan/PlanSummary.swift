@@ -21,6 +21,8 @@ public struct PlanSummary: Sendable, Equatable {
     public var remembered = 0
     /// URLs that are left alone because only what failed before is fetched.
     public var leftAlone = 0
+    /// URLs that are not cached, or not as demanded, and not to be asked for: see ``PlanPolicy/isOffline``.
+    public var unavailable = 0
 
     /// Of ``icons``, those of plain http.
     public var insecure = 0

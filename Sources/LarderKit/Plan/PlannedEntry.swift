@@ -53,6 +53,11 @@ public struct EntryProblem: Sendable, Equatable {
             message: "\(reason) \(failure.age) ago, which is remembered; --force asks again")
     }
 
+    /// It is not in the cache, and nothing is asked for.
+    static let offline = EntryProblem(
+        isSkip: false, code: "offline",
+        message: "not in the cache, or not as the entry demands, and --offline asks for nothing")
+
     /// Only what failed before is fetched, and this did not.
     static let notFailedBefore = EntryProblem(
         isSkip: true, code: "not-failed-before",

@@ -45,7 +45,8 @@ struct PlannedResource {
 
     /// Whether it may be used without asking its origin.
     func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
-        switch policy.revalidation {
+        if policy.isOffline { return true }
+        return switch policy.revalidation {
         case .never: true
         case .stale: known.isFresh && isWantedVariant(known, headers)
         // What a redirect leads to is not immutable because its target is.

@@ -1,6 +1,6 @@
 import LarderCache
 
-/// Plans without asking for any icon and without changing anything; only remote manifests are fetched.
+/// Plans without the network and without changing anything: manifests at URLs are read as the cache has them.
 public struct Planner: Sendable {
     private let cache: Cache?
     private let rules: ManifestRules
@@ -35,7 +35,7 @@ public struct Planner: Sendable {
     ) throws -> PlanSummary {
         try Plan.translatingErrors {
             let plan = try Plan(
-                of: manifests, rules: rules, cache: cache,
+                of: manifests.map { $0.cached(in: cache) }, rules: rules, cache: cache,
                 acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil)
             try plan.forEachEntryByRank { try $0.forEach(body) }
             try plan.forEachSettledEntry { try $0.forEach(body) }

@@ -105,10 +105,14 @@ public final class Prefetcher: Sendable {
         defer { store.close() }
 
         // Manifest → Plan
+        let shelf = ManifestShelf(
+            cache: cache, store: configuration.policy.isOffline ? nil : store,
+            storesUnstorable: configuration.storesUnstorable, notesUse: true)
         let plan: Plan
         do {
             plan = try Plan(
-                of: manifests, rules: configuration.manifestRules, cache: cache,
+                of: manifests.map { $0.kept(on: shelf) }, rules: configuration.manifestRules,
+                cache: cache,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, at: store.scratchPath("plan.sqlite"),
                 isCancelled: { self.isCancelled })
@@ -118,7 +122,8 @@ public final class Prefetcher: Sendable {
         isPlanned = true
         channel.send([.planned(plan.summary)])
         let reporter = Reporter(
-            plan: plan, channel: channel, namesCached: configuration.namesCached)
+            plan: plan, channel: channel, namesCached: configuration.namesCached,
+            isLocking: configuration.onLocked != nil)
         try reporter.reportSettled()
         try recordUse(of: plan, in: cache)
         try plan.detachIndex()
@@ -145,9 +150,20 @@ public final class Prefetcher: Sendable {
         ticker.stop()
 
         // Report
-        return try reporter.finish(
+        var report = try reporter.finish(
             failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
             seconds: (ContinuousClock.now - start) / .seconds(1))
+        report.isLocked = try report.isComplete && lock(plan)
+        return report
+    }
+
+    /// Tells whoever wants a lock what all entries came to.
+    private func lock(_ plan: Plan) throws -> Bool {
+        guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0 else {
+            return false
+        }
+        try plan.forEachLocked(onLocked)
+        return true
     }
 
     /// What is fresh is used by being wanted. A cache that cannot record it is still worth having: the

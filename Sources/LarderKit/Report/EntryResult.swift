@@ -55,7 +55,11 @@ public struct EntryResult: Sendable {
     /// Why it failed or was skipped.
     public var problem: Problem?
 
+    /// The plan's number for it, in the order of the manifests.
+    let id: Int64
+
     init(_ entry: PlannedEntry, _ outcome: Outcome) {
+        id = entry.id
         manifest = entry.manifest
         position = entry.position
         icon = entry.icon

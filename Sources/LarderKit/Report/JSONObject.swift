@@ -13,6 +13,24 @@ struct JSONObject {
         if let value { Self.quote(value, into: &members) } else { members += "null" }
     }
 
+    /// A text that is to be read back as it is, with escapes for what could steer a terminal.
+    mutating func set(_ key: String, exactly value: String) {
+        begin(key)
+        let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
+        if isPlain || !value.unicodeScalars.contains(where: \.steersTerminal) {
+            return Self.quote(value, into: &members)
+        }
+        members += "\""
+        for scalar in value.unicodeScalars {
+            if scalar.steersTerminal || scalar == "\"" || scalar == "\\" {
+                for unit in String(scalar).utf16 { Self.escape(unit, into: &members) }
+            } else {
+                members.unicodeScalars.append(scalar)
+            }
+        }
+        members += "\""
+    }
+
     mutating func set(_ key: String, _ value: (some BinaryInteger)?) {
         begin(key)
         members += value.map { String($0) } ?? "null"
@@ -56,6 +74,11 @@ struct JSONObject {
         members += ":"
     }
 
+    private static func escape(_ unit: UInt16, into text: inout String) {
+        let hex = String(unit, radix: 16)
+        text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    }
+
     private static func quote(_ value: String, into text: inout String) {
         text += "\""
         if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
@@ -65,9 +88,7 @@ struct JSONObject {
                 switch scalar {
                 case "\"": text += "\\\""
                 case "\\": text += "\\\\"
-                case ..<" ":
-                    let hex = String(scalar.value, radix: 16)
-                    text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+                case ..<" ": Self.escape(UInt16(scalar.value), into: &text)
                 default: text.unicodeScalars.append(scalar)
                 }
             }

@@ -19,6 +19,14 @@ public struct Report: Sendable {
     /// Why the cache could not go on: the disk is full or failing, or the directory is not usable.
     public internal(set) var failure: CacheError?
 
+    /// Whether ``PrefetchConfiguration/onLocked`` was told of every icon.
+    public internal(set) var isLocked = false
+
+    /// Whether every icon came to its bytes, or is none.
+    var isComplete: Bool {
+        count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
+    }
+
     /// The report of a run that was interrupted before it had read its manifests.
     static var interrupted: Report {
         var report = Report()

@@ -3,9 +3,13 @@ import Synchronization
 
 /// The last stage: turns what became of fetches into what became of entries, and counts it.
 final class Reporter: Sendable {
+    /// Results are told so many at a time.
+    private static let pageLimit = 512
+
     private let plan: Plan
     private let channel: EventChannel
     private let namesCached: Bool
+    private let isLocking: Bool
     private let state: Mutex<State>
 
     private struct State {
@@ -14,16 +18,18 @@ final class Reporter: Sendable {
         var failure: (any Error)?
     }
 
-    /// - Parameter namesCached: whether what was cached and fresh is to be reported, too, and not just
-    ///   counted.
-    init(plan: Plan, channel: EventChannel, namesCached: Bool) {
+    /// - Parameters:
+    ///   - namesCached: whether what was cached and fresh is to be reported, too, and not just counted.
+    ///   - isLocking: whether a lock is wanted of what the entries come to.
+    init(plan: Plan, channel: EventChannel, namesCached: Bool = true, isLocking: Bool = false) {
         self.plan = plan
+        self.isLocking = isLocking
         self.channel = channel
         self.namesCached = namesCached
         state = Mutex(State())
         state.withLock { state in
             state.progress.total = plan.summary.missing + plan.summary.stale
-            state.progress.failed = plan.summary.remembered
+            state.progress.failed = plan.summary.remembered + plan.summary.unavailable
         }
     }
 
@@ -32,11 +38,12 @@ final class Reporter: Sendable {
 
     /// Reports the entries that the plan alone has settled.
     func reportSettled() throws {
+        let namesCached = namesCached || isLocking
         if !namesCached {
             state.withLock { $0.report.addCached(plan.summary) }
         }
         try (namesCached ? plan.forEachSettledEntry : plan.forEachProblem) { page in
-            emit(
+            try emit(
                 page.map { entry in
                     if let error = entry.error {
                         var result = EntryResult(entry, error.isSkip ? .skipped : .failed)
@@ -55,11 +62,16 @@ final class Reporter: Sendable {
     /// Reports the entries of fetches that are committed, or have failed.
     func report(_ fetches: [FetchResult]) {
         do {
-            let entries = try plan.entries(of: fetches.map(\.id))
-            emit(
-                zip(entries, fetches).flatMap { entries, fetch in
-                    entries.map { Self.result(of: $0, fetch) }
-                })
+            var results: [EntryResult] = []
+            for fetch in fetches {
+                try plan.forEachEntry(of: fetch.id) { page in
+                    results += page.map { Self.result(of: $0, fetch) }
+                    guard results.count >= Self.pageLimit else { return }
+                    try emit(results)
+                    results = []
+                }
+            }
+            try emit(results)
             try plan.markDone(fetches.map(\.id))
         } catch {
             state.withLock { $0.failure = $0.failure ?? error }
@@ -78,7 +90,7 @@ final class Reporter: Sendable {
     ) throws -> Report {
         if let failure = state.withLock({ $0.failure }) { throw failure }
         try plan.forEachUnfinishedEntry { page in
-            emit(page.map { EntryResult($0, .unfinished) })
+            try emit(page.map { EntryResult($0, .unfinished) })
         }
         return state.withLock { state in
             state.report.receivedBytes = receivedBytes
@@ -89,7 +101,8 @@ final class Reporter: Sendable {
         }
     }
 
-    private func emit(_ results: [EntryResult]) {
+    private func emit(_ results: [EntryResult]) throws {
+        if isLocking { try plan.note(locked: results) }
         state.withLock { state in
             for result in results { state.report.add(result) }
         }

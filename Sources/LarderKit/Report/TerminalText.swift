@@ -30,7 +30,7 @@ extension String {
 }
 
 extension Unicode.Scalar {
-    fileprivate var steersTerminal: Bool {
+    var steersTerminal: Bool {
         switch properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
         // U+200C and U+200D: the zero-width non-joiner and joiner.

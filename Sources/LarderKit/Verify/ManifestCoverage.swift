@@ -6,13 +6,14 @@ import LarderCache
 final class ManifestCoverage: Sendable {
     private let plan: Plan
 
-    /// Reads all manifests.
+    /// Reads all manifests, those at URLs as the cache has them.
     ///
     /// - Throws: `ManifestError` where one is no manifest, ``CacheError``.
     init(of manifests: [ManifestSource], cache: Cache?, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
-            of: manifests, rules: configuration.manifestRules, cache: cache,
+            of: manifests.map { $0.cached(in: cache) }, rules: configuration.manifestRules,
+            cache: cache,
             acceptsAnyContent: true,
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
         // Objects look for their entries.

@@ -13,6 +13,8 @@ final class ByteInput {
     let name: String
     /// Where it came from, for relative URLs; nil where that is no place on the network.
     let baseURL: HTTPURL?
+    /// To be called when all of it was read as a manifest, and whether it has credentials in URLs.
+    var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     private let source: Source
     private var position = 0
 

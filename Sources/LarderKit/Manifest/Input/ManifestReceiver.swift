@@ -10,21 +10,26 @@ import Synchronization
 final class ManifestReceiver: TransferReceiver {
     enum Outcome {
         /// The whole body: a descriptor at its beginning, now the caller's.
-        case body(Int32)
-        case redirect(String)
+        case body(Int32, ResponseHead)
+        case notModified(ResponseHead)
+        case redirect(String, ResponseHead)
         case failed(FetchFailure)
     }
 
     private struct State {
+        var head: ResponseHead?
         var verdict: Outcome?
         var outcome: Outcome?
     }
 
+    private let isConditional: Bool
     private let file: Int32
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    init(name: String) throws(ManifestError) {
+    /// - Parameter isConditional: whether the request asks for it only if it has changed.
+    init(name: String, isConditional: Bool) throws(ManifestError) {
+        self.isConditional = isConditional
         // Unlinked at once: what was downloaded is nobody's but this process's.
         var path = Array((NSTemporaryDirectory() + "larder-manifest-XXXXXX").utf8CString)
         file = mkstemp(&path)
@@ -48,16 +53,17 @@ final class ManifestReceiver: TransferReceiver {
         let verdict: Outcome?
         switch head.status {
         case 200, 203: verdict = nil
+        case 304 where isConditional: verdict = .notModified(head)
         case let status where Redirect.statuses.contains(status):
             verdict =
-                head.headers[first: "Location"].map(Outcome.redirect)
+                head.headers[first: "Location"].map { .redirect($0, head) }
                 ?? .failed(FetchFailure(.badRedirect, "redirected without a Location"))
         default:
             verdict = .failed(
                 FetchFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
         }
-        state.withLock { $0.verdict = verdict }
-        return verdict == nil
+        state.withLock { ($0.head, $0.verdict) = (head, verdict) }
+        return verdict == nil || head.status == 304
     }
 
     func transfer(
@@ -83,10 +89,11 @@ final class ManifestReceiver: TransferReceiver {
     func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
         state.withLock { state in
             state.outcome =
-                switch (state.verdict, result) {
-                case (let verdict?, _): verdict
-                case (nil, .success): .body(file)
-                case (nil, .failure(let error)): .failed(FetchFailure(error))
+                switch (state.verdict, state.head, result) {
+                case (let verdict?, _, _): verdict
+                case (nil, let head?, .success): .body(file, head)
+                case (nil, nil, .success): nil
+                case (nil, _, .failure(let error)): .failed(FetchFailure(error))
                 }
         }
         ended.signal()

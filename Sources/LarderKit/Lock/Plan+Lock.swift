@@ -1,0 +1,66 @@
+import Foundation
+import GRDB
+import LarderCache
+
+extension Plan {
+    /// Notes which bytes icons came to, as far as they came to any, for ``forEachLocked(_:)``.
+    func note(locked results: [EntryResult]) throws {
+        try database.write { db in
+            let insert = try PreparedStatement(
+                db, "INSERT INTO locked (entry, digest, size, media_type) VALUES (?, ?, ?, ?)")
+            for result in results {
+                guard let digest = result.digest, let bytes = result.bytes else { continue }
+                try insert.run(result.id, digest, bytes, result.attributes.mediaType)
+            }
+        }
+    }
+
+    /// The icons whose bytes were noted, in the order of the manifests.
+    func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
+        var last: Int64 = 0
+        while true {
+            let page = try database.unsafeRead { db in
+                try Row.fetchAll(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT e.id, e.name, f.key, f.url, f.priority, l.digest, l.size,
+                                l.media_type, i.fetch
+                            FROM locked l JOIN entries e ON e.id = l.entry
+                                JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                                LEFT JOIN inline i ON i.fetch = f.id
+                            WHERE l.entry > ? ORDER BY l.entry LIMIT 512
+                            """), arguments: [last])
+            }
+            guard let end = page.last?[0] as Int64? else { return }
+            last = end
+            for row in page {
+                if let entry = try locked(row) { try body(entry) }
+            }
+        }
+    }
+
+    private func locked(_ row: Row) throws -> LockedEntry? {
+        guard let digest = Digest(bytes: row[5] as Data) else { return nil }
+        let key: String = row[2]
+        var url: String? = row[3]
+        var ownKey = url == nil ? nil : key
+        if let fetch = row[8] as Int64? {
+            // One at a time: a page of them could take any amount of memory.
+            let bytes = try inlineBytes(of: fetch)
+            let mediaType: String = row[7] ?? "application/octet-stream"
+            url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
+            ownKey = key == InlineEntry.name(of: bytes) ? nil : key
+        }
+        return LockedEntry(
+            name: row[1] ?? "", icon: url ?? key, key: ownKey, priority: row[4], digest: digest,
+            size: row[6])
+    }
+
+    private func inlineBytes(of fetch: Int64) throws -> Data {
+        try database.unsafeRead { db in
+            try Data.fetchOne(
+                db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
+                arguments: [fetch]) ?? Data()
+        }
+    }
+}

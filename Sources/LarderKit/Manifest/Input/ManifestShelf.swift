@@ -1,0 +1,109 @@
+import Foundation
+import LarderCache
+import LarderTransfer
+import Synchronization
+
+/// Where manifests from the network are kept: a cache, which has them as resources like any other, but for
+/// the check that they are images.
+struct ManifestShelf: Sendable {
+    /// Nil reads as an empty one.
+    let cache: Cache?
+    /// What takes new ones; nil where only the cache is asked, and not the network.
+    var store: Store?
+    /// Whether what its origin forbids to store is stored, too.
+    var storesUnstorable = false
+    /// Whether reading counts as use; otherwise nothing at all is changed.
+    var notesUse = false
+
+    /// A manifest that the cache has.
+    struct Kept {
+        let resource: Resource
+        let input: ByteInput
+    }
+
+    /// The manifest of a URL, checked against its digest; nil where it is not there, or not whole.
+    func kept(_ url: HTTPURL) throws -> Kept? {
+        guard let cache, let resource = try cache.resource(url.string) else { return nil }
+        let descriptor: Int32
+        do throws(CacheError) {
+            descriptor = try cache.descriptor(of: resource.object)
+        } catch {
+            guard error.code == .corrupt else { throw error }
+            return nil
+        }
+        let base = (try? HTTPURL(resource.responseURL)) ?? url
+        return Kept(
+            resource: resource,
+            input: ByteInput(
+                descriptor: descriptor, isOwned: true, name: "\(url)", baseURL: base))
+    }
+
+    /// The same without asking anybody else.
+    ///
+    /// - Throws: ``ManifestError`` `.missing`.
+    func take(_ url: HTTPURL) throws -> ByteInput {
+        guard let kept = try kept(url) else {
+            throw ManifestError(
+                .missing, source: "\(url)",
+                "is not in the cache, or not whole, and nobody else is asked; larder prefetch gets it"
+            )
+        }
+        if notesUse { cache?.noteUse(of: kept.resource.object) }
+        return kept.input
+    }
+
+    /// Keeps what was received, durably.
+    ///
+    /// - Parameter file: a descriptor, which stays where it stands.
+    /// - Throws: `CacheError` where the disk is full or failing.
+    func put(_ file: Int32, of response: ManifestResponse) throws {
+        guard let store, storesUnstorable || !response.isNoStore else { return }
+        let drained = DispatchSemaphore(value: 0)
+        let body = store.newBody { drained.signal() }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
+        defer { buffer.deallocate() }
+        var offset: off_t = 0
+        while true {
+            let count = pread(file, buffer.baseAddress, buffer.count, offset)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw ManifestError.system(errno, "cannot read", source: "\(response.url)")
+            }
+            if count == 0 { break }
+            offset += off_t(count)
+            while try body.append(UnsafeRawBufferPointer(rebasing: buffer[..<count])) == .full {
+                drained.wait()
+            }
+        }
+        let digest = try body.finish()
+        let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
+        let failure = record(response.deposit(.staged(staged)), in: store)
+        // Where something else is in its place, or it was evicted at once, the bytes are at hand all the same.
+        if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
+    }
+
+    /// Notes that the server vouches for what is there. That this cannot be written is no reason to do without it.
+    func confirm(_ kept: Kept, by response: ManifestResponse) {
+        guard let store else { return }
+        let digest = kept.resource.object.digest
+        let mayStore = storesUnstorable || !response.isNoStore
+        _ = record(
+            response.deposit(mayStore ? .unchanged(digest) : .kept(digest), on: kept.resource),
+            in: store)
+    }
+
+    private final class Result: Sendable {
+        let failure = Mutex<CacheError?>(nil)
+    }
+
+    private func record(_ deposit: Deposit, in store: Store) -> CacheError? {
+        let result = Result()
+        store.onCommit { outcomes in
+            guard case .failure(let error)? = outcomes.first?.result else { return }
+            result.failure.withLock { $0 = error }
+        }
+        store.add(deposit) {}
+        store.flush()
+        return result.failure.withLock { $0 }
+    }
+}
