@@ -65,12 +65,13 @@ struct ListForm: Sendable {
 
 extension String {
     fileprivate var markedUp: String {
-        guard contains(where: { "&<>".contains($0) }) else { return self }
+        guard utf8.contains(where: { "&<>".utf8.contains($0) }) else { return self }
         return replacing("&", with: "&amp;").replacing("<", with: "&lt;")
             .replacing(">", with: "&gt;")
     }
 
     fileprivate var quoted: String {
-        "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
+        guard utf8.contains(where: { "\"\\".utf8.contains($0) }) else { return "\"\(self)\"" }
+        return "\"" + replacing("\\", with: "\\\\").replacing("\"", with: "\\\"") + "\""
     }
 }

@@ -7,11 +7,18 @@ struct ListedIcon {
     /// Where a peer is to write it; no two are the same.
     let file: String
 
-    /// - Parameter round: how often the same path was listed before; another query tells them apart.
-    init(path: String, round: Int, base: String) {
+    /// The icon at a path beneath the origin's address.
+    init(path: String, base: String) {
         let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
         name = String(path.split(separator: "/").last ?? "")
-        url = "\(base)/\(escaped)" + (round == 0 ? "" : "?n=\(round)")
-        file = round == 0 ? path : "\(round)/\(path)"
+        url = "\(base)/\(escaped)"
+        file = path
+    }
+
+    /// The same once more; another query tells them apart.
+    init(_ icon: ListedIcon, round: Int) {
+        name = icon.name
+        url = round == 0 ? icon.url : "\(icon.url)?n=\(round)"
+        file = round == 0 ? icon.file : "\(round)/\(icon.file)"
     }
 }

@@ -20,7 +20,8 @@ public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let piped = Reading(of: .descriptor(descriptor, name: "input"), rules: rules)
         guard piped == whole else { fatalError("through a pipe \(piped), else \(whole)") }
     }
-    if let first = bytes.first, "[{<".utf8.contains(first) {
+    // One in eight, since passing over the blanks takes longer than all the rest.
+    if count % 8 == 0, let first = bytes.first, "[{<".utf8.contains(first) {
         let blanks = [UInt8](repeating: 0x20, count: buffer - bytes.count / 2)
         let split = Reading(of: .bytes(blanks + bytes, name: "input"), rules: rules)
         guard split.agrees(with: whole) else {
