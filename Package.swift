@@ -60,8 +60,10 @@ let package = Package(
             ],
             path: "Sources/CLI"),
 
-        // Writes the benchmark's manifests.
+        // What Scripts/bench is made of: manifests, a long line, and the measuring itself.
         .executableTarget(name: "icon-manifests", path: "Benchmarks/IconManifests"),
+        .executableTarget(name: "delay-relay", path: "Benchmarks/DelayRelay"),
+        .executableTarget(name: "bench", path: "Benchmarks/Bench"),
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(name: "LarderTestSupport", path: "Tests/LarderTestSupport"),

@@ -1,48 +1,35 @@
 import Foundation
 
-// Writes one manifest of all PNGs beneath a directory in each of the four formats:
+// Lists the PNGs beneath a directory for the benchmark, as a manifest in each format and as each peer
+// wants it. With more entries than icons, icons are named again, with another query each time:
 //
-//     icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY [LIMIT]
+//     icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]
+//
+// The names of the files to write, such as icons.json; all of them unless said otherwise.
 
-let arguments = CommandLine.arguments.dropFirst()
-guard arguments.count >= 3 else {
+let arguments = CommandLine.arguments
+guard arguments.count >= 5, let count = Int(arguments[4]) else {
     FileHandle.standardError.write(
-        Data("usage: icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY [LIMIT]\n".utf8))
+        Data("usage: icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]\n".utf8))
     exit(64)
 }
-let directory = arguments[1]
-let baseURL = arguments[2]
+let icons = IconTree(arguments[1]).paths
+let forms = arguments[5...]
 let output = URL(fileURLWithPath: arguments[3], isDirectory: true)
-let limit = arguments.count > 3 ? Int(arguments[4]) ?? .max : .max
-
-/// The PNGs, links to them included, in an order that is the same on every machine.
-func icons() -> [String] {
-    var found: [String] = []
-    let files = FileManager.default.enumerator(atPath: directory)
-    while let path = files?.nextObject() as? String {
-        // Follows links: false for those that lead nowhere.
-        guard path.hasSuffix(".png"),
-            FileManager.default.fileExists(atPath: "\(directory)/\(path)")
-        else { continue }
-        found.append(path)
-    }
-    return Array(found.sorted().prefix(limit))
+try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
+let base = arguments[2]
+let listed = icons.map { ListedIcon(path: $0, base: base) }
+let entries = (0..<count).lazy.map { number in
+    ListedIcon(listed[number % listed.count], round: number / listed.count)
 }
-
-let entries = icons().map { path in
-    let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
-    return ["name": (path as NSString).lastPathComponent, "icon": "\(baseURL)/\(escaped)"]
+for form in ListForm.all where forms.isEmpty || forms.contains(form.name) {
+    try form.write(entries, to: output.appendingPathComponent(form.name))
 }
-func json(_ value: Any) throws -> Data {
-    try JSONSerialization.data(
-        withJSONObject: value, options: [.sortedKeys, .withoutEscapingSlashes])
+// A binary plist cannot be written entry by entry; nobody writes one of a million entries.
+if count <= 100_000, forms.isEmpty {
+    let list = try Data(contentsOf: output.appendingPathComponent("icons.plist"))
+    try PropertyListSerialization.data(
+        fromPropertyList: PropertyListSerialization.propertyList(from: list, format: nil),
+        format: .binary, options: 0
+    ).write(to: output.appendingPathComponent("icons.binary.plist"))
 }
-try PropertyListSerialization.data(fromPropertyList: entries, format: .xml, options: 0)
-    .write(to: output.appendingPathComponent("icons.plist"))
-try PropertyListSerialization.data(fromPropertyList: entries, format: .binary, options: 0)
-    .write(to: output.appendingPathComponent("icons.binary.plist"))
-try json(["apps": entries]).write(to: output.appendingPathComponent("icons.json"))
-var lines = Data()
-for entry in entries { try lines.append(json(entry) + Data("\n".utf8)) }
-try lines.write(to: output.appendingPathComponent("icons.jsonl"))
-print(entries.count)

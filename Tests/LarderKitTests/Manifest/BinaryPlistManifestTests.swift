@@ -85,6 +85,18 @@ import Testing
         #expect(position > 100 && position < 400)
     }
 
+    @Test func boundsWhatAllKeysUnfoldTo() throws {
+        var builder = BinaryPlistBuilder()
+        let shared = builder.add(
+            [0x5F, 0x12] + BinaryPlistBuilder.bigEndian(1_000_000, 4)
+                + [UInt8](repeating: 0x61, count: 1_000_000))
+        let references = [UInt8](repeating: shared, count: 400)
+        builder.root = builder.objects.count
+        builder.objects.append(
+            [0xDF, 0x11] + BinaryPlistBuilder.bigEndian(400, 2) + references + references)
+        #expect(try manifestError(builder)?.code == .tooLarge)
+    }
+
     @Test func countsLimitsAsTheOtherFormatsDo() throws {
         var builder = BinaryPlistBuilder()
         var nested = builder.add(array: [])

@@ -49,6 +49,16 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(HEIFFile(extent: (0xFFFF_FFFF, 0xFFFF_FFFF)).bytes)?.code == .truncated)
     }
 
+    /// Each of many items has 65,535 extents that take no bytes: more than a thousand million in all.
+    @Test(.timeLimit(.minutes(1))) func extentsWithoutBytesAreNotGoneThrough() throws {
+        let item = Bytes.big(1, 2) + Bytes.big(0, 2) + Bytes.big(0xFFFF, 2)
+        var file = HEIFFile()
+        file.locations =
+            Bytes.big(0, 2) + Bytes.big(20_000, 2)
+            + Array(repeatElement(item, count: 20_000).joined())
+        #expect(try inspect(file.bytes).width == 30)
+    }
+
     @Test func brokenRules() {
         expectDamage(HEIFFile(meta: false, data: HEIFFile.box("moov", [])), "no meta box")
         expectDamage(HEIFFile(primary: 2), "where its picture is")
@@ -77,6 +87,8 @@ private struct HEIFFile {
     var turn: UInt8 = 0
     var primary = 1
     var extent: (offset: Int, length: Int) = (40, 8)
+    /// What stands in for the one extent.
+    var locations: [UInt8]?
     var meta = true
     var data = HEIFFile.box("mdat", [UInt8](1...8))
 
@@ -106,7 +118,7 @@ private struct HEIFFile {
             "meta",
             Bytes.big(0, 4) + Self.box("pitm", Bytes.big(0, 4) + Bytes.big(primary, 2))
                 + Self.box("iinf", Bytes.big(0, 4) + Bytes.big(1, 2) + item)
-                + Self.box("iloc", Bytes.big(0, 4) + location)
+                + Self.box("iloc", Bytes.big(0, 4) + (locations ?? location))
                 + Self.box("iprp", Self.box("ipco", properties) + Self.box("ipma", association)))
     }
 

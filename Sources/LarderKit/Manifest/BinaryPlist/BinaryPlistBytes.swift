@@ -11,7 +11,7 @@ final class BinaryPlistBytes {
     /// The file's block that each place of `blocks` holds; -1 for none.
     private let held: UnsafeMutablePointer<Int>
     /// Where a run of bytes is put together that crosses blocks.
-    private var scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 0, alignment: 1)
+    private var scratch: UnsafeMutableRawBufferPointer
 
     private static let blockSize = 4 << 10
     private static let placeCount = 256
@@ -25,6 +25,8 @@ final class BinaryPlistBytes {
             input = ByteInput(bytes: whole, name: window.input.name)
             count = whole.count
         }
+        // Only now: nothing is let go of where the initializer throws.
+        scratch = .allocate(byteCount: 0, alignment: 1)
         blocks = .allocate(byteCount: Self.blockSize * Self.placeCount, alignment: 16)
         held = .allocate(capacity: Self.placeCount)
         held.initialize(repeating: -1, count: Self.placeCount)

@@ -40,9 +40,9 @@ final class BinaryPlistCursor: ManifestCursor {
             return
         }
         for index in 0..<keys.count {
-            let key = try elements.key(elements.plist.reference(index, of: keys))
+            let (key, size) = try elements.key(elements.plist.reference(index, of: keys))
             reference = try elements.plist.reference(index, of: values)
-            try charge(8)
+            try charge(8 + size)
             try body(key)
         }
     }

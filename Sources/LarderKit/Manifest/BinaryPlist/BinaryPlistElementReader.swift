@@ -13,13 +13,13 @@ struct BinaryPlistElementReader {
         }
     }
 
-    /// The object as a key, which may be as large as an entry.
-    func key(_ reference: Int) throws -> Result<String, EntryError> {
+    /// The object as a key, which may be as large as an entry, and its size.
+    func key(_ reference: Int) throws -> (Result<String, EntryError>, size: Int) {
         var size = 0
         do {
-            return .success(try key(reference, size: &size))
+            return (.success(try key(reference, size: &size)), size)
         } catch let error as EntryError {
-            return .failure(error)
+            return (.failure(error), size)
         }
     }
 

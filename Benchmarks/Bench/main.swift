@@ -1,0 +1,47 @@
+// Times programs side by side; Scripts/bench says which. Everything goes through standard input and output:
+//
+//     bench race SCENARIO ENTRIES ROUNDS < contenders >> samples    one line for each: name, prepare, run, check
+//     bench table < samples
+//     bench bars TITLE < samples > figure.svg
+//     bench curves TITLE < samples > figure.svg
+
+#if canImport(Darwin)
+    import Darwin
+#else
+    import Glibc
+#endif
+
+let arguments = Array(CommandLine.arguments[1...])
+
+func lines() -> [String] {
+    var lines: [String] = []
+    while let line = readLine() { lines.append(line) }
+    return lines
+}
+
+func fail(_ status: Int32, _ message: String) -> Never {
+    _ = "bench: \(message)\n".withCString { write(STDERR_FILENO, $0, strlen($0)) }
+    exit(status)
+}
+
+switch (arguments.first, arguments.count) {
+case ("race", 4):
+    guard let entries = Int(arguments[2]), let rounds = Int(arguments[3]) else {
+        fail(64, "ENTRIES and ROUNDS are numbers")
+    }
+    let race = Race(
+        scenario: arguments[1], entries: entries, contenders: lines().compactMap(Contender.init))
+    do {
+        try race.run(rounds: rounds) { print($0.line) }
+    } catch {
+        fail(1, "\(arguments[1]): void: \(error)")
+    }
+case ("table", 1):
+    for result in Result.all(of: lines().compactMap(Sample.init)) { print(result.table) }
+case ("bars", 2):
+    print(Bars(title: arguments[1], results: Result.all(of: lines().compactMap(Sample.init))).svg)
+case ("curves", 2):
+    print(Curves(title: arguments[1], samples: lines().compactMap(Sample.init)).svg)
+default:
+    fail(64, "usage: bench race SCENARIO ENTRIES ROUNDS | table | bars TITLE | curves TITLE")
+}
