@@ -50,12 +50,13 @@ let package = Package(
                 "CXML2", "CZlib", "LarderCache", "LarderTransfer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ]),
         .executableTarget(
             name: "larder",
             dependencies: [
-                "LarderCache", "LarderKit",
+                "CLarderSystem", "LarderCache", "LarderKit",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/CLI"),

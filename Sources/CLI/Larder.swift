@@ -3,6 +3,11 @@ import LarderKit
 
 @main
 struct Larder: AsyncParsableCommand {
+    static func main() async {
+        Allocator.keepSmall()
+        await main(nil)
+    }
+
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:

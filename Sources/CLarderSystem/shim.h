@@ -8,4 +8,9 @@
 int syncfs(int descriptor);
 #endif
 
+#ifdef __GLIBC__
+// mallopt(3) and its constants, which the module lacks.
+#include <malloc.h>
+#endif
+
 #endif

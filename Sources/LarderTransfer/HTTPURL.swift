@@ -160,8 +160,11 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         _ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0
     ) -> String? {
         var value: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, part, &value, flags) == CURLUE_OK, let value else { return nil }
+        let code = curl_url_get(handle, part, &value, flags)
+        // Also where it fails: asked for the ASCII form of a host that has none, libcurl 7.88 leaves its copy
+        // of the host behind.
         defer { curl_free(value) }
+        guard code == CURLUE_OK, let value else { return nil }
         return String(cString: value)
     }
 

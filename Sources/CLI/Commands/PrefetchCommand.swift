@@ -97,7 +97,7 @@ struct PrefetchCommand: AsyncParsableCommand {
             configuration.manifestRules = try manifest.rules
             configuration.acceptsAnyContent = manifest.anyContent
             configuration.storesUnstorable = storeAnyway
-            configuration.namesCached = report != nil
+            configuration.namesSuccesses = report != nil
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline

@@ -38,12 +38,15 @@ final class Plan: Sendable {
         (summary, origins) = try database.writeWithoutTransaction { [seal] db in
             var builder = try PlanBuilder(for: db, sealingWith: seal)
             try db.inTransaction {
-                for (number, manifest) in manifests.enumerated() {
-                    let read = try ManifestReader(source: manifest, rules: rules).read { item in
-                        if isCancelled() { throw CancellationError() }
-                        try builder.add(item, of: number)
+                let feed = ManifestFeed(manifests, rules: rules)
+                defer { feed.close() }
+                while let message = try feed.next() {
+                    if isCancelled() { throw CancellationError() }
+                    switch message {
+                    case .items(let items, let number):
+                        for item in items { try builder.add(item, of: number) }
+                    case .end(let summary): builder.summary.manifests.append(summary)
                     }
-                    builder.summary.manifests.append(read)
                 }
                 return .commit
             }
@@ -71,7 +74,8 @@ final class Plan: Sendable {
             try PreparedStatement(
                 db,
                 """
-                SELECT f.id, f.key, f.url, f.priority, p.rank, p.is_strict, p.status, f.credentials
+                SELECT f.id, f.key, f.url, f.priority, p.rank, p.is_strict, p.status, f.credentials,
+                    p.entries, p.icons
                 FROM pending p JOIN entries f ON f.id = p.fetch
                 WHERE p.origin = ? AND p.rank > ? ORDER BY p.rank LIMIT ?
                 """
@@ -81,7 +85,8 @@ final class Plan: Sendable {
                     id: row.integer(0), key: key, url: row.text(2) ?? key,
                     credentials: try row.data(7).map(seal.open), priority: Int(row.integer(3)),
                     rank: row.integer(4), hasExpectation: row.bool(5),
-                    status: PlanStatus(rawValue: Int(row.integer(6))) ?? .missing)
+                    status: PlanStatus(rawValue: Int(row.integer(6))) ?? .missing,
+                    entries: Int(row.integer(8)), icons: Int(row.integer(9)))
             }
         }
     }

@@ -45,7 +45,7 @@ struct PlanClassification {
             UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
             WHERE id = ?
             """)
-        insertWanted = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?, ?, ?)")
+        insertWanted = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
         insertUse = try PreparedStatement(db, "INSERT INTO uses (digest) VALUES (?)")
         insertFailure = try PreparedStatement(
@@ -99,8 +99,9 @@ struct PlanClassification {
         try settle(page, &summary)
         try db.execute(
             sql: """
-                INSERT INTO pending (fetch, origin, status, is_strict)
-                SELECT fetch, origin, status, is_strict FROM wanted ORDER BY priority DESC, fetch;
+                INSERT INTO pending (fetch, origin, status, is_strict, entries, icons)
+                SELECT fetch, origin, status, is_strict, entries, icons FROM wanted
+                ORDER BY priority DESC, fetch;
                 DROP TABLE wanted
                 """)
     }
@@ -214,7 +215,8 @@ struct PlanClassification {
     ) throws {
         if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
         try insertWanted.run(
-            resource.id, resource.origin, resource.priority, status.rawValue, resource.isStrict)
+            resource.id, resource.origin, resource.priority, status.rawValue, resource.isStrict,
+            resource.entries, resource.icons)
     }
 
     /// Nothing is asked for; what a manifest itself holds need not be.

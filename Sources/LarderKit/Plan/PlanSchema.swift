@@ -81,14 +81,18 @@ enum PlanSchema {
             origin INTEGER NOT NULL,
             priority INTEGER NOT NULL,
             status INTEGER NOT NULL,
-            is_strict INTEGER NOT NULL
+            is_strict INTEGER NOT NULL,
+            entries INTEGER NOT NULL,
+            icons INTEGER NOT NULL
         );
         CREATE TABLE main.pending (
             rank INTEGER PRIMARY KEY,  -- by priority, then manifest order
             fetch INTEGER NOT NULL UNIQUE,
             origin INTEGER NOT NULL,
             status INTEGER NOT NULL,
-            is_strict INTEGER NOT NULL -- whether an entry demands particular bytes
+            is_strict INTEGER NOT NULL, -- whether an entry demands particular bytes
+            entries INTEGER NOT NULL,  -- whose first icon waits for it
+            icons INTEGER NOT NULL     -- that wait for it
         );
         CREATE INDEX main.pending_by_origin ON pending (origin, rank);
         """

@@ -16,6 +16,9 @@ struct PlannedFetch: Sendable {
     /// Whether an entry demands particular bytes.
     let hasExpectation: Bool
     let status: PlanStatus
+    /// How many entries' first icons wait for it, and how many icons.
+    let entries: Int
+    let icons: Int
 
     /// What is asked for first: ``url`` with the credentials.
     var target: HTTPURL {

@@ -72,7 +72,7 @@ struct InlineStage {
                     .init(
                         digest: digest, size: body.count, attributes: attributes,
                         isRevalidation: false, isStored: true)),
-                expectations: expectations, attempts: 0, seconds: 0)
+                waiting: nil, attempts: 0, seconds: 0)
         }
         // The bytes are the manifest's, and do not age.
         var validators = Validators()
@@ -101,7 +101,7 @@ struct InlineStage {
         store.afterCommits { [reporter] in
             reporter.report([
                 FetchResult(
-                    id: fetch, result: .failure(failure), expectations: [], attempts: 0, seconds: 0)
+                    id: fetch, result: .failure(failure), waiting: nil, attempts: 0, seconds: 0)
             ])
         }
     }

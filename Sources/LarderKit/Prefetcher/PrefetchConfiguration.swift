@@ -25,9 +25,9 @@ public struct PrefetchConfiguration: Sendable {
     public var storesUnstorable = false
     /// What is asked for of what is cached or has failed before.
     public var policy = PlanPolicy()
-    /// Whether there is an event for each entry that was cached and fresh. Default: true; else they are
-    /// counted only, which takes less than half the time where most are.
-    public var namesCached = true
+    /// Whether there is an event for each icon that came to its bytes. Default: true; else they are counted
+    /// only, which spares looking up whom they are for.
+    public var namesSuccesses = true
     /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true
     /// Called at the end for every icon, in the order of the manifests, with the bytes that it came to: what a

@@ -122,7 +122,7 @@ public final class Prefetcher: Sendable {
         isPlanned = true
         channel.send([.planned(plan.summary)])
         let reporter = Reporter(
-            plan: plan, channel: channel, namesCached: configuration.namesCached,
+            plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
             isLocking: configuration.onLocked != nil)
         try reporter.reportSettled()
         try recordUse(of: plan, in: cache)

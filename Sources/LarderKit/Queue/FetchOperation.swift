@@ -176,7 +176,8 @@ extension FetchOperation: TransferReceiver {
         if case .held(let delay, let since, _) = sign { holds.hold(cursor, until: since + delay) }
         onTransferEnd(sign)
         // Off the loop thread: what follows checks bytes and writes files.
-        stage.work.async { [self] in
+        let isLong = state.body.map { $0.count > StagedBody.memoryLimit } ?? false
+        stage.work.async(isLong: isLong) { [self] in
             state.partial?.putBack()
             if let verdict = state.verdict { return end(verdict) }
             switch result {

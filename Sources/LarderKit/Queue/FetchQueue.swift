@@ -31,7 +31,8 @@ final class FetchQueue: @unchecked Sendable {
     private let limits: Limits
     private let report: @Sendable ([FetchResult]) -> Void
     private let operations = OperationQueue()
-    private let feeder = DispatchQueue(label: "larder.feeder")
+    /// Small bodies are checked and staged on it, too: one thread to wake, not two.
+    private let feeder: DispatchQueue
     private let idle = DispatchSemaphore(value: 0)
     private let timer: any DispatchSourceTimer
     private let holds = HostHolds()
@@ -61,6 +62,7 @@ final class FetchQueue: @unchecked Sendable {
     ) throws {
         self.cache = cache
         self.stage = stage
+        feeder = stage.work.primary
         self.limits = limits
         self.report = report
         // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
@@ -290,7 +292,7 @@ final class FetchQueue: @unchecked Sendable {
     /// - Parameter attempts: how many were begun, where the last one was not.
     private func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
         let result = FetchResult(
-            id: fetch.planned.id, result: .failure(failure), expectations: [],
+            id: fetch.planned.id, result: .failure(failure), waiting: nil,
             attempts: attempts ?? fetch.attempt, seconds: fetch.elapsed)
         failuresUnderWay += 1
         // What was never asked for has not failed by itself.

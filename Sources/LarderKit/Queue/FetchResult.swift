@@ -13,10 +13,21 @@ struct FetchResult: Sendable {
         let isStored: Bool
     }
 
+    /// Entries whose first icon waits, and icons that wait.
+    struct Waiting: Sendable {
+        let entries: Int
+        let icons: Int
+
+        init?(for fetch: PlannedFetch) {
+            guard !fetch.hasExpectation else { return nil }
+            (entries, icons) = (fetch.entries, fetch.icons)
+        }
+    }
+
     let id: Int64
     let result: Result<Success, FetchFailure>
-    /// The entries' demands, where there are any.
-    let expectations: [Expectation]
+    /// How many wait for it, where none of them demands particular bytes: nil otherwise.
+    let waiting: Waiting?
     let attempts: Int
     let seconds: Double
 }

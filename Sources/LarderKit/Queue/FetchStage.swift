@@ -8,7 +8,7 @@ import Synchronization
 final class FetchStage: Sendable {
     let loop: TransferLoop
     /// Where bodies are checked and staged, beside the transfer loop.
-    let work = StagingLanes()
+    let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
     private let store: Store
     private let plan: Plan
     private let headers: RequestHeaders
@@ -165,10 +165,10 @@ final class FetchStage: Sendable {
             var validators = validators(of: head, resumed: resumed)
             let mayStore =
                 storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
-            let (content, success, expectations) = try settle(
+            let (content, success) = try settle(
                 fetch, validators, body: body, mayStore: mayStore)
             let result = FetchResult(
-                id: fetch.planned.id, result: .success(success), expectations: expectations,
+                id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
             deposited.withLock { $0[fetch.planned.id] = (fetch, result) }
             if success.isRevalidation, let known = fetch.askedAbout {
@@ -229,7 +229,7 @@ final class FetchStage: Sendable {
 
     private func settle(
         _ fetch: Fetch, _ validators: Validators, body: StagedBody?, mayStore: Bool
-    ) throws -> (Deposit.Content, FetchResult.Success, [Expectation]) {
+    ) throws -> (Deposit.Content, FetchResult.Success) {
         guard let body else {
             guard let known = fetch.askedAbout else { throw FetchFailure(status: 304) }
             guard validators.vouch(for: known.validators) else {
@@ -242,7 +242,7 @@ final class FetchStage: Sendable {
                 digest: object.digest, size: object.size, attributes: object.attributes,
                 isRevalidation: true, isStored: true)
             // Where it forbids to store, it vouches for the bytes, and of itself nothing is kept.
-            return (mayStore ? .unchanged(object.digest) : .kept(object.digest), success, [])
+            return (mayStore ? .unchanged(object.digest) : .kept(object.digest), success)
         }
         let digest = try body.finish()
         let expectations =
@@ -257,9 +257,9 @@ final class FetchStage: Sendable {
         let success = FetchResult.Success(
             digest: digest, size: body.count, attributes: attributes, isRevalidation: false,
             isStored: mayStore)
-        guard mayStore else { return (.unstored, success, expectations) }
+        guard mayStore else { return (.unstored, success) }
         let staged = try store.stage(body, digest: digest, attributes: attributes)
-        return (.staged(staged), success, expectations)
+        return (.staged(staged), success)
     }
 
     private func inspect(_ body: StagedBody) throws -> ObjectAttributes {

@@ -44,6 +44,15 @@ public struct Report: Sendable {
         if plan.cachedIcons > 0 { outcomes[.cached, default: 0] += plan.cachedIcons }
     }
 
+    /// Counts those that wait for a fetch.
+    mutating func add(_ success: FetchResult.Success, for waiting: FetchResult.Waiting) {
+        entries += waiting.entries
+        icons += waiting.icons
+        guard success.isStored else { return outcomes[.unstored, default: 0] += waiting.icons }
+        outcomes[success.isRevalidation ? .revalidated : .fetched, default: 0] += 1
+        if waiting.icons > 1 { outcomes[.coalesced, default: 0] += waiting.icons - 1 }
+    }
+
     mutating func add(_ result: EntryResult) {
         if result.icon == 1 { entries += 1 }
         icons += 1

@@ -8,7 +8,7 @@ final class Reporter: Sendable {
 
     private let plan: Plan
     private let channel: EventChannel
-    private let namesCached: Bool
+    private let namesSuccesses: Bool
     private let isLocking: Bool
     private let state: Mutex<State>
 
@@ -19,13 +19,13 @@ final class Reporter: Sendable {
     }
 
     /// - Parameters:
-    ///   - namesCached: whether what was cached and fresh is to be reported, too, and not just counted.
+    ///   - namesSuccesses: whether icons that came to their bytes are to be reported, too, and not just counted.
     ///   - isLocking: whether a lock is wanted of what the entries come to.
-    init(plan: Plan, channel: EventChannel, namesCached: Bool = true, isLocking: Bool = false) {
+    init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
         self.plan = plan
         self.isLocking = isLocking
         self.channel = channel
-        self.namesCached = namesCached
+        self.namesSuccesses = namesSuccesses || isLocking
         state = Mutex(State())
         state.withLock { state in
             state.progress.total = plan.summary.missing + plan.summary.stale
@@ -38,11 +38,10 @@ final class Reporter: Sendable {
 
     /// Reports the entries that the plan alone has settled.
     func reportSettled() throws {
-        let namesCached = namesCached || isLocking
-        if !namesCached {
+        if !namesSuccesses {
             state.withLock { $0.report.addCached(plan.summary) }
         }
-        try (namesCached ? plan.forEachSettledEntry : plan.forEachProblem) { page in
+        try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachProblem) { page in
             try emit(
                 page.map { entry in
                     if let error = entry.error {
@@ -64,6 +63,12 @@ final class Reporter: Sendable {
         do {
             var results: [EntryResult] = []
             for fetch in fetches {
+                if !namesSuccesses, case .success(let success) = fetch.result,
+                    let waiting = fetch.waiting
+                {
+                    state.withLock { $0.report.add(success, for: waiting) }
+                    continue
+                }
                 try plan.forEachEntry(of: fetch.id) { page in
                     results += page.map { Self.result(of: $0, fetch) }
                     guard results.count >= Self.pageLimit else { return }

@@ -1,0 +1,103 @@
+import Foundation
+
+/// Reads manifests on a thread of its own, so far ahead of whoever takes what they hold that neither waits
+/// for the other.
+final class ManifestFeed: @unchecked Sendable {
+    // Unchecked because the state is variables; every access holds `condition`, but for `batch` and
+    // `batchBytes`, which belong to the reading thread.
+
+    /// What comes of the manifests, in their order.
+    enum Message {
+        case items([ManifestItem], of: Int)
+        case end(ManifestSummary)
+    }
+
+    /// Items are handed over so many at a time, or so many bytes where the manifest holds icons itself.
+    private static let batchLimit = 256
+    private static let batchByteLimit = 1 << 20
+    /// How many messages may wait.
+    private static let capacity = 4
+
+    private let condition = NSCondition()
+    private var messages: [Message] = []
+    private var result: Result<Void, any Error>?
+    private var isClosed = false
+
+    private var batch: [ManifestItem] = []
+    private var batchBytes = 0
+
+    /// Begins to read.
+    init(_ manifests: [ManifestSource], rules: ManifestRules) {
+        let thread = Thread { [self] in
+            finish(Result { try read(manifests, rules) })
+        }
+        thread.name = "larder.manifest"
+        // Parsers call themselves for each level of nesting.
+        thread.stackSize = 4 << 20
+        thread.start()
+    }
+
+    /// The next message; nil at the end.
+    ///
+    /// - Throws: what ended the reading, after all that came before it was taken.
+    func next() throws -> Message? {
+        condition.lock()
+        defer { condition.unlock() }
+        while messages.isEmpty, result == nil { condition.wait() }
+        guard messages.isEmpty else {
+            defer { condition.signal() }
+            return messages.removeFirst()
+        }
+        try result?.get()
+        return nil
+    }
+
+    /// Nobody takes any more: the reading ends at the next item. One that waits for a silent pipe is not
+    /// waited for.
+    func close() {
+        condition.withLock {
+            isClosed = true
+            condition.signal()
+        }
+    }
+
+    // MARK: - On the reading thread
+
+    private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {
+        for (number, manifest) in manifests.enumerated() {
+            let summary = try ManifestReader(source: manifest, rules: rules).read { item in
+                batch.append(item)
+                if case .inline(let entry) = item.result { batchBytes += entry.bytes.count }
+                if batch.count >= Self.batchLimit || batchBytes >= Self.batchByteLimit {
+                    try sendBatch(of: number)
+                }
+            }
+            try sendBatch(of: number)
+            try send(.end(summary))
+        }
+    }
+
+    private func sendBatch(of manifest: Int) throws {
+        guard !batch.isEmpty else { return }
+        let items = batch
+        (batch, batchBytes) = ([], 0)
+        batch.reserveCapacity(Self.batchLimit)
+        try send(.items(items, of: manifest))
+    }
+
+    private func send(_ message: Message) throws {
+        condition.lock()
+        defer { condition.unlock() }
+        while messages.count >= Self.capacity, !isClosed { condition.wait() }
+        if isClosed { throw CancellationError() }
+        messages.append(message)
+        condition.signal()
+    }
+
+    private func finish(_ result: Result<Void, any Error>) {
+        condition.withLock {
+            self.result = result
+            condition.signal()
+        }
+    }
+}
