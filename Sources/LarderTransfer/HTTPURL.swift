@@ -42,6 +42,11 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// Scheme, host and port: what a connection is made to and a request limit counts.
     public var origin: String { "\(scheme.rawValue)://\(host):\(port)" }
 
+    /// Whether it has the same ``origin``.
+    public func hasOrigin(of other: HTTPURL) -> Bool {
+        scheme == other.scheme && port == other.port && host == other.host
+    }
+
     /// The spelling for people: the userinfo part, where there was one, reads `***`.
     public var description: String { credentials == nil ? string : string.showingMask }
 

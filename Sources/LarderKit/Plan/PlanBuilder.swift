@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LarderCache
+import LarderTransfer
 
 /// Turns the items of manifests into the rows of a plan.
 struct PlanBuilder {
@@ -9,6 +10,7 @@ struct PlanBuilder {
     var origins: [String] = []
     private var originNumbers: [String: Int] = [:]
     private var lastID: Int64 = 0
+    private var last: (url: HTTPURL, number: Int)?
     private let seal: CredentialSeal
     private let insertEntry: PreparedStatement
     private let insertBytes: PreparedStatement
@@ -60,7 +62,7 @@ struct PlanBuilder {
         let key = entry.key ?? url
         try insertEntry.run(
             lastID, manifest, item.position, item.icon, entry.name, key, key == url ? nil : url,
-            try entry.icon.credentials.map(seal.seal), number(ofOrigin: entry.icon.origin),
+            try entry.icon.credentials.map(seal.seal), number(ofOrigin: entry.icon),
             entry.priority, entry.expectedDigest, entry.expectedSize)
     }
 
@@ -77,6 +79,14 @@ struct PlanBuilder {
     ) throws {
         try insertProblem.run(
             lastID, manifest, item.position, item.icon, item.name, code, message)
+    }
+
+    /// Most URLs have the origin of the one before.
+    private mutating func number(ofOrigin url: HTTPURL) -> Int {
+        if let last, last.url.hasOrigin(of: url) { return last.number }
+        let number = number(ofOrigin: url.origin)
+        last = (url, number)
+        return number
     }
 
     private mutating func number(ofOrigin origin: String) -> Int {

@@ -17,6 +17,8 @@ struct PlanClassification {
     private let db: Database
     /// What the index has for a key; nil without an index.
     private let recall: PreparedStatement?
+    /// How it failed; nil where the index remembers no failure, as it mostly does.
+    private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
     private let lendCredentials: PreparedStatement
@@ -55,13 +57,20 @@ struct PlanClassification {
                 db,
                 """
                 SELECT o.digest, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
-                    r.cache_control, \(ObjectUse.isDue(at: now)), r.response_url, r.vary, r.variant,
-                    x.code, x.status, x.failed_at, x.count, x.url
-                FROM (SELECT ?1 AS key) e LEFT JOIN cache.resources r ON r.key = e.key
-                    LEFT JOIN cache.objects o ON o.id = r.object
-                    LEFT JOIN cache.failures x ON x.key = e.key
+                    r.cache_control, \(ObjectUse.isDue(at: now)), r.response_url, r.vary, r.variant
+                FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object
+                WHERE r.key = ?
                 """)
         }
+        let hasFailures =
+            try self.cache != nil
+            && PreparedStatement(db, "SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
+        recallFailure =
+            hasFailures
+            ? try PreparedStatement(
+                db,
+                "SELECT code, status, failed_at, count, url FROM cache.failures WHERE key = ?")
+            : nil
     }
 
     /// Decides the status of every URL, and queues those that are to be fetched.
@@ -110,24 +119,15 @@ struct PlanClassification {
         var resource = PlannedResource(
             id: row.integer(0), key: key, url: row.text(2), origin: row.integer(4),
             priority: row.integer(5), hasCredentials: row.bool(3))
-        guard let recall else { return resource }
-        try recall.bind([key])
-        defer { recall.reset() }
-        guard try recall.step() else { return resource }
-        if let digest = recall.digest(0) {
-            resource.known = .init(
-                digest: digest, size: recall.integer(1), isImage: recall.bool(2),
-                isFresh: recall.bool(3), isImmutable: CacheControl(recall.text(4)).isImmutable,
-                isUseDue: recall.bool(5), redirectedTo: recall.text(6),
-                variant: recall.isNull(8) ? nil : (recall.digest(8), recall.text(7)))
+        if let recall {
+            try recall.bind([key])
+            defer { recall.reset() }
+            if try recall.step() { resource.known = .init(recall) }
         }
-        if let code = recall.text(9) {
-            resource.lastFailure = .init(
-                failure: PastFailure(
-                    code: code, status: recall.optionalInteger(10).map(Int.init),
-                    failedAt: Date(timeIntervalSince1970: recall.double(11)),
-                    count: Int(recall.integer(12))),
-                url: recall.text(13))
+        if let recallFailure {
+            try recallFailure.bind([key])
+            defer { recallFailure.reset() }
+            if try recallFailure.step() { resource.lastFailure = .init(recallFailure) }
         }
         return resource
     }

@@ -80,3 +80,25 @@ struct PlannedResource {
             && (last.url ?? key) == (url ?? key)
     }
 }
+
+extension PlannedResource.Known {
+    /// Nil where the row is damaged: what it is of is fetched again.
+    init?(_ row: PreparedStatement) {
+        guard let digest = row.digest(0) else { return nil }
+        self.init(
+            digest: digest, size: row.integer(1), isImage: row.bool(2),
+            isFresh: row.bool(3), isImmutable: CacheControl(row.text(4)).isImmutable,
+            isUseDue: row.bool(5), redirectedTo: row.text(6),
+            variant: row.isNull(8) ? nil : (row.digest(8), row.text(7)))
+    }
+}
+
+extension PlannedResource.Failure {
+    init(_ row: PreparedStatement) {
+        self.init(
+            failure: PastFailure(
+                code: row.text(0) ?? "", status: row.optionalInteger(1).map(Int.init),
+                failedAt: Date(timeIntervalSince1970: row.double(2)), count: Int(row.integer(3))),
+            url: row.text(4))
+    }
+}
