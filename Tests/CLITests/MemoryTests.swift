@@ -1,0 +1,49 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Usage rises to a plateau, and stays there however long the manifest is.
+@Suite struct MemoryTests {
+    private enum Run: CaseIterable { case plan, cold, warm }
+
+    @Test(.timeLimit(.minutes(20)))
+    func aHundredThousandEntriesNeedHardlyMoreThanTenThousand() async throws {
+        let small = try await peaks(of: 10_000)
+        let large = try await peaks(of: 100_000)
+        for run in Run.allCases {
+            let (few, many) = (try #require(small[run]), try #require(large[run]))
+            #expect(Double(many) <= 1.2 * Double(few), "\(run): \(few) and \(many) bytes")
+        }
+    }
+
+    /// The peak of each run, in bytes.
+    private func peaks(of count: Int) async throws -> [Run: Int] {
+        var peaks: [Run: Int] = [:]
+        try await withFixture { larder in
+            let replies = (0..<200).map {
+                Icons.reply($0).header("Cache-Control", "max-age=86400")
+            }
+            larder.origin.onAny { request in
+                replies[(Int(request.path.drop { !$0.isNumber }) ?? 0) % replies.count]
+            }
+            var lines: [UInt8] = []
+            for number in 0..<count {
+                let url = larder.origin.url("/icon-\(number)")
+                lines += Array(#"{"name":"App \#(number)","icon":"\#(url)"}"#.utf8) + [0x0A]
+            }
+            let manifest = try larder.write(lines, to: "apps.jsonl")
+            for run in Run.allCases {
+                let command =
+                    run == .plan ? ["plan"] : ["prefetch", "--quiet", "--allow-private-network"]
+                let finished = try await onThreadOfItsOwn {
+                    try larder.binary.run(
+                        command + [manifest, "--cache", larder.cache], timeout: 900)
+                }
+                #expect(finished.status == 0, "\(run): \(finished.standardError.suffix(500))")
+                peaks[run] = finished.peakMemoryBytes
+            }
+            #expect(try larder.status().resources == count)
+        }
+        return peaks
+    }
+}
