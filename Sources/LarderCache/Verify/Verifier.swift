@@ -11,10 +11,11 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The leading byte of the next directory; 256 when all are taken.
+    /// The leading bytes of the directories to be verified, in order; those before `next` are taken.
+    private var bytes: [UInt8] = []
     private var next = 0
-    /// That of the first one that was broken off; 256 where none was.
-    private var brokenOff = 256
+    /// Those that were verified to their end, by earlier runs that were continued, too.
+    private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
     private var progress = VerifyProgress()
     private var start = ContinuousClock.now
@@ -66,22 +67,21 @@ final class Verifier: @unchecked Sendable {
     }
 
     private func checkObjects() throws(CacheError) {
-        let first = try firstDirectory()
+        let position = try position()
         let before = report
         do throws(CacheError) {
             var structure: StructureCheck?
             if case .of(let index) = rows { structure = StructureCheck(of: index, options) }
-            try walk(from: first)
+            try walk(from: position)
             if let structure { try note(structure) }
         } catch  where error.isDamage {
             // It was found out half-way: all over again, without the rows.
             report = before
             giveUpIndex(error)
-            try walk(from: first)
+            try walk(from: position)
         }
         if options.maximumDuration != nil, let name = options.positionName {
-            let stop = report.reachesEnd ? nil : UInt8(min(next, brokenOff))
-            try VerifyPosition.save(stop, as: name, in: directory)
+            try (report.reachesEnd ? VerifyPosition() : done).save(as: name, in: directory)
         }
         showProgress()
     }
@@ -94,19 +94,19 @@ final class Verifier: @unchecked Sendable {
         }
     }
 
-    /// Each fan-out directory is read and compared with its rows by itself. They are begun in order,
-    /// so that a single number says which are done.
-    private func walk(from first: Int) throws(CacheError) {
+    /// Each fan-out directory is read and compared with its rows by itself, in any order.
+    private func walk(from position: VerifyPosition) throws(CacheError) {
         let tree = ObjectTree(directory)
         let root = try tree.root()
-        (next, brokenOff, failure) = (first, 256, nil)
+        bytes = (UInt8.min...UInt8.max).filter {
+            options.selection.touches($0) && !position.contains($0)
+        }
+        (next, done, failure) = (0, position, nil)
         (progress.objects, progress.bytes, progress.findings) = (0, 0, 0)
         start = .now
         deadline = options.maximumDuration.map { start + $0 }
-        DispatchQueue.concurrentPerform(iterations: 256 - first) { _ in
-            guard let byte = lock.withLock({ takeDirectory(isFirst: next == first) }) else {
-                return
-            }
+        DispatchQueue.concurrentPerform(iterations: bytes.count) { _ in
+            guard let byte = lock.withLock({ takeDirectory() }) else { return }
             do throws(CacheError) {
                 try check(byte, in: tree, root: root)
             } catch {
@@ -114,26 +114,21 @@ final class Verifier: @unchecked Sendable {
             }
         }
         if let failure { throw failure }
-        report.isResumed = first > 0
-        report.reachesEnd =
-            brokenOff == 256 && takeDirectory(isFirst: false, peeking: true) == nil
-        if let root, first == 0 { try noteStrays(in: root) }
+        report.isResumed = !position.isEmpty
+        report.reachesEnd = bytes.allSatisfy(done.contains)
+        if let root, position.isEmpty { try noteStrays(in: root) }
     }
 
-    /// The next directory that is selected; nil where none is left or there is no time.
-    private func takeDirectory(isFirst: Bool, peeking: Bool = false) -> UInt8? {
-        while next < 256, !options.selection.touches(UInt8(next)) { next += 1 }
-        guard next < 256, failure == nil else { return nil }
-        if !peeking {
-            if isCancelled() {
-                report.isInterrupted = true
-                return nil
-            }
-            if let deadline, !isFirst, .now >= deadline { return nil }
-            next += 1
-            return UInt8(next - 1)
+    /// The next directory; nil where none is left or there is no time.
+    private func takeDirectory() -> UInt8? {
+        guard next < bytes.count, failure == nil else { return nil }
+        if isCancelled() {
+            report.isInterrupted = true
+            return nil
         }
-        return UInt8(next)
+        if let deadline, next > 0, .now >= deadline { return nil }
+        defer { next += 1 }
+        return bytes[next]
     }
 
     private func check(
@@ -148,10 +143,7 @@ final class Verifier: @unchecked Sendable {
         let found = try check.run(in: tree, root: root, buffer: buffer)
         lock.withLock {
             report.add(found)
-            if check.isBrokenOff {
-                report.isInterrupted = true
-                brokenOff = min(brokenOff, Int(byte))
-            }
+            if check.isBrokenOff { report.isInterrupted = true } else { done.insert(byte) }
             progress.findings = report.findings.count
         }
     }
@@ -189,14 +181,16 @@ final class Verifier: @unchecked Sendable {
 
     // MARK: Limited duration
 
-    private func firstDirectory() throws(CacheError) -> Int {
-        guard options.maximumDuration != nil, let name = options.positionName else { return 0 }
+    private func position() throws(CacheError) -> VerifyPosition {
+        guard options.maximumDuration != nil, let name = options.positionName else {
+            return VerifyPosition()
+        }
         guard directory.isWritable else {
             throw CacheError(
                 .unusable, subject: directory.path,
                 message: "is read-only, so that nothing can remember where a verification stopped")
         }
-        return Int(VerifyPosition.load(name, from: directory) ?? 0)
+        return VerifyPosition(name, in: directory)
     }
 
     // MARK: Progress

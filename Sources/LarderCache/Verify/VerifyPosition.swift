@@ -1,44 +1,67 @@
 import Foundation
 
-/// Where verifications of limited duration stopped, in a file of the root: for each that may be continued, by
-/// its name, the leading byte of the first directory that was not verified.
+/// How far a verification of limited duration has come: the leading bytes of the directories that are done.
+/// Not the first that is not, since a thread that falls behind would have all be done again that others have
+/// done meanwhile.
 ///
-/// Expendable: without it the next one begins at the beginning.
-enum VerifyPosition {
+/// Kept in a file of the root, for each verification that may be continued, by its name. Expendable: without it
+/// the next one begins at the beginning.
+struct VerifyPosition {
     /// More than anybody keeps up; beyond it all others are forgotten.
     private static let limit = 100
 
-    static func load(_ name: String, from directory: CacheDirectory) -> UInt8? {
-        all(in: directory)[name]
+    private var done: Set<UInt8> = []
+
+    /// The beginning.
+    init() {}
+
+    /// Where the last one of a name has stopped.
+    init(_ name: String, in directory: CacheDirectory) {
+        guard let bits = Self.all(in: directory)[name].flatMap(Digest.init(hex:))?.bytes else {
+            return
+        }
+        done = Set((UInt8.min...UInt8.max).filter { bits[Int($0 / 8)] & 1 << ($0 % 8) != 0 })
     }
 
-    /// Replaces the file in one step; nil begins at the beginning.
-    static func save(
-        _ next: UInt8?, as name: String, in directory: CacheDirectory
-    ) throws(CacheError) {
-        var positions = all(in: directory)
-        guard next != nil || positions[name] != nil else { return }
-        if positions.count >= limit { positions = [:] }
-        positions[name] = next
+    var isEmpty: Bool { done.isEmpty }
+
+    func contains(_ byte: UInt8) -> Bool { done.contains(byte) }
+
+    mutating func insert(_ byte: UInt8) { done.insert(byte) }
+
+    /// Replaces the file in one step.
+    func save(as name: String, in directory: CacheDirectory) throws(CacheError) {
+        var positions = Self.all(in: directory)
+        guard !isEmpty || positions[name] != nil else { return }
+        if positions.count >= Self.limit { positions = [:] }
+        positions[name] = isEmpty ? nil : hex
         guard !positions.isEmpty else {
             unlinkat(directory.root.raw, CacheLayout.verifyPosition, 0)
             return
         }
-        let members = positions.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\($0.value)" }
+        let members = positions.sorted { $0.key < $1.key }.map { "\"\($0.key)\":\"\($0.value)\"" }
         try directory.replace(
             CacheLayout.verifyPosition, beneath: directory.root,
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
     }
 
-    private static func all(in directory: CacheDirectory) -> [String: UInt8] {
+    /// A bit for each byte, as hexadecimal digits.
+    private var hex: String {
+        var bits = [UInt8](repeating: 0, count: 32)
+        for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }
+        return bits.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    }
+
+    private static func all(in directory: CacheDirectory) -> [String: String] {
         guard
             let file = try? FileDescriptor.open(
                 CacheLayout.verifyPosition, beneath: directory.root, flags: O_RDONLY | O_NONBLOCK)
         else { return [:] }
-        var bytes = [UInt8](repeating: 0, count: 16_384)
+        var bytes = [UInt8](repeating: 0, count: 32_768)
         let count = bytes.withUnsafeMutableBytes {
             (try? file.read(into: $0, subject: CacheLayout.verifyPosition)) ?? 0
         }
-        return (try? JSONDecoder().decode([String: UInt8].self, from: Data(bytes[..<count]))) ?? [:]
+        return (try? JSONDecoder().decode([String: String].self, from: Data(bytes[..<count])))
+            ?? [:]
     }
 }
