@@ -12,7 +12,7 @@ final class Verifier: @unchecked Sendable {
     private var report = VerifyReport()
     private var failure: CacheError?
     /// The leading bytes of the directories to be verified, in order; those before `next` are taken.
-    private var bytes: [UInt8] = []
+    private var leadingBytes: [UInt8] = []
     private var next = 0
     /// Those that were verified to their end, by earlier runs that were continued, too.
     private var done = VerifyPosition()
@@ -98,14 +98,14 @@ final class Verifier: @unchecked Sendable {
     private func walk(from position: VerifyPosition) throws(CacheError) {
         let tree = ObjectTree(directory)
         let root = try tree.root()
-        bytes = (UInt8.min...UInt8.max).filter {
+        leadingBytes = (UInt8.min...UInt8.max).filter {
             options.selection.touches($0) && !position.contains($0)
         }
         (next, done, failure) = (0, position, nil)
         (progress.objects, progress.bytes, progress.findings) = (0, 0, 0)
         start = .now
         deadline = options.maximumDuration.map { start + $0 }
-        DispatchQueue.concurrentPerform(iterations: bytes.count) { _ in
+        DispatchQueue.concurrentPerform(iterations: leadingBytes.count) { _ in
             guard let byte = lock.withLock({ takeDirectory() }) else { return }
             do throws(CacheError) {
                 try check(byte, in: tree, root: root)
@@ -115,20 +115,20 @@ final class Verifier: @unchecked Sendable {
         }
         if let failure { throw failure }
         report.isResumed = !position.isEmpty
-        report.reachesEnd = bytes.allSatisfy(done.contains)
+        report.reachesEnd = leadingBytes.allSatisfy(done.contains)
         if let root, position.isEmpty { try noteStrays(in: root) }
     }
 
     /// The next directory; nil where none is left or there is no time.
     private func takeDirectory() -> UInt8? {
-        guard next < bytes.count, failure == nil else { return nil }
+        guard next < leadingBytes.count, failure == nil else { return nil }
         if isCancelled() {
             report.isInterrupted = true
             return nil
         }
         if let deadline, next > 0, .now >= deadline { return nil }
         defer { next += 1 }
-        return bytes[next]
+        return leadingBytes[next]
     }
 
     private func check(

@@ -25,8 +25,8 @@ public struct PrefetchConfiguration: Sendable {
     public var storesUnstorable = false
     /// What is asked for of what is cached or has failed before.
     public var policy = PlanPolicy()
-    /// Whether there is an event for each icon that came to its bytes. Default: true; else they are counted
-    /// only, which spares looking up whom they are for.
+    /// Whether there is an event for each icon that came to its bytes. Default: true; else most are
+    /// counted only, which spares looking up whom they are for.
     public var namesSuccesses = true
     /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true

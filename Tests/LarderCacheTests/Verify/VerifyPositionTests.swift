@@ -98,6 +98,27 @@ import Testing
         }
     }
 
+    /// A thread that falls behind leaves a gap: what others have done behind it is not done again.
+    @Test func whatIsDoneOutOfOrderIsNotDoneAgain() throws {
+        try withCache { cache, options in
+            let digest = try Digest.reference(of: noise(50, seed: 7))
+            var position = VerifyPosition()
+            for byte in UInt8.min...UInt8.max where byte != digest.bytes[0] {
+                position.insert(byte)
+            }
+            try position.save(as: try #require(options.positionName), in: cache.directory)
+            let report = try cache.verify(options)
+            #expect(report.reachesEnd && report.isResumed)
+            #expect(
+                report.whole
+                    == Tree.names(
+                        (try cache.file(of: noise(50, seed: 7)) as NSString)
+                            .deletingLastPathComponent
+                    ).count)
+            #expect((1..<20).contains(report.whole))
+        }
+    }
+
     @Test func enoughTimeIsOneRun() throws {
         try withCache { cache, options in
             var options = options
