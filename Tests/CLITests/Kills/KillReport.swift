@@ -13,7 +13,10 @@ struct KillReport {
 
     /// Reads whole lines alone; none where the file was not made yet.
     init(path: String) throws {
-        let text = FileManager.default.contents(atPath: path) ?? Data()
+        try self.init(FileManager.default.contents(atPath: path) ?? Data())
+    }
+
+    init(_ text: Data) throws {
         let whole = text.lastIndex(of: UInt8(ascii: "\n")).map { text[...$0] } ?? Data()
         let decoder = JSONDecoder()
         stored = Set(
