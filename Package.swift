@@ -33,7 +33,12 @@ let package = Package(
         .systemLibrary(name: "CLarderSystem"),
 
         // Requests → verified byte streams; the only code that sees libcurl.
-        .target(name: "LarderTransfer", dependencies: ["CCurl"]),
+        .target(
+            name: "LarderTransfer",
+            dependencies: [
+                "CCurl", .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ]),
         // What an app embeds: the store and its index. Neither curl nor libxml2.
         .target(
             name: "LarderCache",

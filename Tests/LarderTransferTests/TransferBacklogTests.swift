@@ -40,16 +40,17 @@ import Testing
         #expect(take(&backlog).map(\.id.number) == [3])
     }
 
-    @Test func originsTakeTurns() throws {
+    @Test func servesOriginsInTheOrderTheirTransfersCame() throws {
         var backlog = TransferBacklog(limit: 1, limitPerOrigin: 1)
-        for number in 1...3 { backlog.add(try order(UInt64(number), "a")) }
-        for number in 4...6 { backlog.add(try order(UInt64(number), "b")) }
+        for (number, host) in zip(UInt64(1)..., ["a", "a", "b", "c", "b", "a"]) {
+            backlog.add(try order(number, host))
+        }
         var served: [UInt64] = []
         while let next = backlog.next() {
             served.append(next.id.number)
             backlog.ended(next, reachable: true)
         }
-        #expect(served == [1, 4, 2, 5, 3, 6])
+        #expect(served == [1, 2, 3, 4, 5, 6])
     }
 
     @Test func skipsWhatWasRemoved() throws {

@@ -135,7 +135,8 @@ public final class Prefetcher: Sendable {
         let broken = try inline.run()
 
         // Queue → Transfer → Store → Index
-        let loop = try TransferLoop(configuration: transferConfiguration)
+        let limits = limits(for: plan)
+        let loop = try TransferLoop(configuration: transferConfiguration(limits))
         defer { loop.shutdown() }
         let stage = FetchStage(
             loop: loop, store: store, plan: plan, headers: configuration.requestHeaders,
@@ -192,17 +193,23 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    private var limits: FetchQueue.Limits {
-        FetchQueue.Limits(
-            concurrent: configuration.maximumConcurrent, perHost: configuration.maximumPerHost,
+    private func limits(for plan: Plan) -> FetchQueue.Limits {
+        // Where there are several origins, one that does not answer must not hold every place. A
+        // single place cannot be shared: it goes by priority alone.
+        let concurrent = configuration.maximumConcurrent
+        let perHost =
+            plan.origins.count > 1 && concurrent > 1
+            ? min(configuration.maximumPerHost, concurrent - 1) : configuration.maximumPerHost
+        return FetchQueue.Limits(
+            concurrent: concurrent, perHost: perHost,
             ratePerHost: configuration.ratePerHost, retry: configuration.retry,
             allowsDowngrade: configuration.allowsDowngrade, grace: configuration.grace)
     }
 
-    private var transferConfiguration: TransferConfiguration {
+    private func transferConfiguration(_ limits: FetchQueue.Limits) -> TransferConfiguration {
         var transfer = configuration.transfer
-        transfer.maximumConnections = configuration.maximumConcurrent
-        transfer.maximumConnectionsPerHost = configuration.maximumPerHost
+        transfer.maximumConnections = limits.concurrent
+        transfer.maximumConnectionsPerHost = limits.perHost
         return transfer
     }
 }

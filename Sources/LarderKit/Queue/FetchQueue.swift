@@ -5,8 +5,8 @@ import Synchronization
 
 /// Feeds an `OperationQueue` from a plan, through a bounded window.
 ///
-/// Only what could start now becomes an operation, in the order of the ``HostSchedule``; the window
-/// holds twice the maximum concurrency, so that the next ones are at hand when a place is free.
+/// Only what could start soon becomes an operation, in the order of the ``HostSchedule``; the window
+/// holds four times the maximum concurrency, so that the next ones are at hand when a place is free.
 final class FetchQueue: @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
@@ -66,14 +66,14 @@ final class FetchQueue: @unchecked Sendable {
         self.limits = limits
         self.report = report
         // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
-        window = limits.ratePerHost == nil ? 2 * limits.concurrent : limits.concurrent
-        // While as many as are allowed transfer, as many again are checked and staged, or wait in the
-        // transfer loop, which keeps the limit.
+        window = limits.ratePerHost == nil ? 4 * limits.concurrent : limits.concurrent
+        // While as many as are allowed transfer, others are checked and staged, or wait in the transfer
+        // loop, which keeps the limits.
         operations.maxConcurrentOperationCount = window
         // To start one is to hand it over to the transfer loop: not worth another thread's waking.
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
-            plan: plan, concurrent: limits.concurrent, perHost: limits.perHost,
+            plan: plan, perHost: limits.perHost,
             interval: limits.ratePerHost.map { .seconds(1 / $0) })
         timer = DispatchSource.makeTimerSource(queue: feeder)
         timer.setEventHandler { [weak self] in
@@ -104,6 +104,7 @@ final class FetchQueue: @unchecked Sendable {
 
     /// Feeds nothing more, and gives what is in flight a moment to finish.
     func stop() {
+        holds.stop()
         feeder.async { [self] in
             stopFeeding()
             for operation in operations.operations where !operation.isExecuting {

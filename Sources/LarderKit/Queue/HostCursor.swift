@@ -21,6 +21,8 @@ struct HostCursor {
     }
     /// Whether the last request got no answer at all.
     private(set) var isSilent = false
+    /// Whether the last request got one, and not that the origin wants to be left alone.
+    private(set) var isAnswering = false
     /// Why nothing is to be asked of the origin any more.
     private(set) var failure: FetchFailure?
     /// Since when no request has had an answer that was of use.
@@ -61,14 +63,14 @@ struct HostCursor {
         switch sign {
         case .none: break
         case .answered:
-            (isSilent, troubleBegan) = (false, nil)
+            (isSilent, isAnswering, troubleBegan) = (false, true, nil)
         case .silent:
-            isSilent = true
+            (isSilent, isAnswering) = (true, false)
             let began = troubleBegan ?? now
             troubleBegan = began
             if now - began > patience { giveUp("does not answer, for \(text(now - began)) now") }
         case .held(let delay, let since, let status):
-            isSilent = false
+            (isSilent, isAnswering) = (false, false)
             let (began, until) = (troubleBegan ?? since, since + delay)
             troubleBegan = began
             heldUntil = max(until, heldUntil ?? until)

@@ -13,6 +13,9 @@ struct HostSchedule {
 
     /// Planned fetches held in memory for all origins together.
     private static let readAhead = 16_384
+    /// An origin that answers is given so many times what may be in flight: the transfer loop, which keeps
+    /// that limit, has the next ones at hand.
+    private static let handedOverAhead = 3
 
     private let plan: Plan
     private let perHost: Int
@@ -29,15 +32,12 @@ struct HostSchedule {
     private var serial = 0
 
     /// - Parameters:
-    ///   - perHost: the most fetches of one origin under way at once.
+    ///   - perHost: the most requests in flight to one origin.
     ///   - interval: the least time between the beginnings of two of them; nil for none.
-    init(plan: Plan, concurrent: Int, perHost: Int, interval: Duration?) throws {
+    init(plan: Plan, perHost: Int, interval: Duration?) throws {
         self.plan = plan
+        self.perHost = perHost
         self.interval = interval
-        // Where there are several origins, one that does not answer must not hold every place. A
-        // single place cannot be shared: it goes by priority alone.
-        self.perHost =
-            plan.origins.count > 1 && concurrent > 1 ? min(perHost, concurrent - 1) : perHost
         let pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
         let planned = Set(try plan.pendingOrigins())
         for (number, origin) in plan.origins.enumerated() {
@@ -165,13 +165,18 @@ struct HostSchedule {
         }
     }
 
+    private func limit(of cursor: HostCursor) -> Int {
+        // A rate is kept here, and what was handed over too early would exceed it.
+        cursor.isAnswering && interval == nil ? Self.handedOverAhead * perHost : perHost
+    }
+
     private func isOutdated(_ host: ReadyHost) -> Bool { host.version != versions[host.cursor] }
 
     /// Puts an origin that can start a fetch in its place among the others.
     private mutating func announce(_ number: Int) throws {
         versions[number] += 1
         let cursor = cursors[number]
-        guard cursor.inFlight < perHost || cursor.failure != nil,
+        guard cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
             let head = try cursors[number].head(from: plan)
         else { return }
         if cursor.failure != nil {

@@ -1,34 +1,27 @@
+import DequeModule
+import HeapModule
+
 /// The transfers that wait for their turn, and who is next: in the order they came, except that an
 /// origin with enough under way does not hold up the others.
 ///
 /// libcurl has limits of its own, but a transfer that waits inside libcurl has its timeouts running.
 struct TransferBacklog {
     private struct Origin {
-        /// In order; some may have been cancelled since. Those before `next` have had their turn.
-        private var waiting: [TransferID] = []
-        private var next = 0
+        /// In order; some may have been cancelled since.
+        var waiting: Deque<TransferID> = []
         var underWay = 0
         var isReady = false
         var isUnreachable = false
 
-        var hasWaiting: Bool { next < waiting.count }
-        var isIdle: Bool { underWay == 0 && !hasWaiting }
+        var isIdle: Bool { underWay == 0 && waiting.isEmpty }
+    }
 
-        mutating func append(_ id: TransferID) {
-            waiting.append(id)
-        }
+    /// An origin by the first of its transfers that wait.
+    private struct ReadyOrigin: Comparable {
+        let name: String
+        let first: UInt64
 
-        mutating func popFirst() -> TransferID? {
-            guard hasWaiting else { return nil }
-            let first = waiting[next]
-            next += 1
-            // Seldom enough to cost nothing, and often enough to keep nothing.
-            if next >= 64, next * 2 >= waiting.count {
-                waiting.removeFirst(next)
-                next = 0
-            }
-            return first
-        }
+        static func < (left: ReadyOrigin, right: ReadyOrigin) -> Bool { left.first < right.first }
     }
 
     private let limit: Int
@@ -37,7 +30,7 @@ struct TransferBacklog {
     private var orders: [TransferID: TransferOrder] = [:]
     private var origins: [String: Origin] = [:]
     /// The origins that have something waiting and room for it, each once.
-    private var ready: [String] = []
+    private var ready = Heap<ReadyOrigin>()
 
     init(limit: Int, limitPerOrigin: Int) {
         self.limit = max(1, limit)
@@ -46,7 +39,7 @@ struct TransferBacklog {
 
     mutating func add(_ order: TransferOrder) {
         orders[order.id] = order
-        origins[order.origin, default: Origin()].append(order.id)
+        origins[order.origin, default: Origin()].waiting.append(order.id)
         review(order.origin)
     }
 
@@ -60,17 +53,16 @@ struct TransferBacklog {
         defer {
             orders = [:]
             origins = [:]
-            ready = []
+            ready = Heap()
         }
         return orders.values.sorted { $0.id.number < $1.id.number }
     }
 
     /// The next one whose turn it is; it counts as under way until ``ended(_:reachable:)``.
     mutating func next() -> TransferOrder? {
-        while underWay < limit, let name = ready.first {
-            ready.removeFirst()
+        while underWay < limit, let name = ready.popMin()?.name {
             origins[name]?.isReady = false
-            let id = origins[name]?.popFirst()
+            let id = origins[name]?.waiting.popFirst()
             let order = id.flatMap { orders.removeValue(forKey: $0) }
             if order != nil {
                 underWay += 1
@@ -100,9 +92,11 @@ struct TransferBacklog {
         guard let origin = origins[name] else { return }
         if origin.isIdle {
             origins[name] = nil
-        } else if !origin.isReady, origin.hasWaiting, origin.underWay < limitPerOrigin {
+        } else if !origin.isReady, let first = origin.waiting.first,
+            origin.underWay < limitPerOrigin
+        {
             origins[name]?.isReady = true
-            ready.append(name)
+            ready.insert(ReadyOrigin(name: name, first: first.number))
         }
     }
 }
