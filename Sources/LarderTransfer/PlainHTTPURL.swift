@@ -101,6 +101,7 @@ struct PlainHTTPURL {
         guard target.first == UInt8(ascii: "/"), target.last != UInt8(ascii: "?") else {
             return false
         }
+        let isPlain = Self.isPlain
         var isQuery = false
         var last: UInt8 = 0
         for byte in target {
@@ -110,14 +111,16 @@ struct PlainHTTPURL {
             case UInt8(ascii: "?"):
                 isQuery = true
             default:
-                guard
-                    isLetter(byte | 0x20) || isDigit(byte)
-                        || "/-_~!$&'()*+,;=:@".utf8.contains(byte)
-                else { return false }
+                guard byte < 0x80, isPlain[Int(byte)] else { return false }
             }
             last = byte
         }
         return true
+    }
+
+    /// Which bytes of ASCII stand for themselves in a target.
+    private static let isPlain: [Bool] = (0..<0x80).map { byte in
+        isLetter(byte | 0x20) || isDigit(byte) || "/-_~!$&'()*+,;=:@".utf8.contains(byte)
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte }

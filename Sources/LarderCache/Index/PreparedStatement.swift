@@ -8,7 +8,7 @@ import GRDBSQLite
 /// Not for statements that begin or end transactions, which GRDB would not notice.
 package struct PreparedStatement {
     private let statement: Statement
-    private let raw: OpaquePointer
+    @usableFromInline package let raw: OpaquePointer
 
     /// Takes it from the connection's cache of statements.
     package init(_ db: Database, _ sql: String) throws {
@@ -18,26 +18,42 @@ package struct PreparedStatement {
     }
 
     /// Runs it to its end, with these values.
-    package func run(_ values: any SQLiteValue...) throws {
-        try bind(values)
-        defer { sqlite3_reset(raw) }
-        while try step() {}
+    @inlinable
+    package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws {
+        try bind(repeat each values)
+        try finish()
     }
 
     /// Runs it until its first row, and reads an integer from that; nil without a row.
-    package func firstInteger(_ values: any SQLiteValue...) throws -> Int64? {
-        try bind(values)
-        defer { sqlite3_reset(raw) }
+    @inlinable
+    package func firstInteger<each Value: SQLiteValue>(
+        _ values: repeat each Value
+    ) throws -> Int64? {
+        try bind(repeat each values)
+        defer { reset() }
         return try step() ? integer(0) : nil
     }
 
     /// Binds values to its parameters, in their order; it begins anew.
-    package func bind(_ values: [any SQLiteValue]) throws {
-        sqlite3_reset(raw)
-        for (position, value) in values.enumerated() {
-            let code = value.bind(to: raw, at: CInt(position + 1))
-            guard code == SQLITE_OK else { throw error(code) }
+    @inlinable
+    package func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws {
+        reset()
+        var position: CInt = 0
+        for value in repeat each values {
+            position += 1
+            try check(value.bind(to: raw, at: position))
         }
+    }
+
+    @usableFromInline
+    package func check(_ code: CInt) throws {
+        guard code == SQLITE_OK else { throw error(code) }
+    }
+
+    @usableFromInline
+    package func finish() throws {
+        defer { sqlite3_reset(raw) }
+        while try step() {}
     }
 
     /// Goes to the next row; false where there is none.
@@ -50,13 +66,14 @@ package struct PreparedStatement {
     }
 
     /// Its rows with these values.
-    package func rows<Value>(
-        _ values: any SQLiteValue..., as value: (PreparedStatement) throws -> Value
-    ) throws -> [Value] {
-        try bind(values)
+    @inlinable
+    package func rows<each Value: SQLiteValue, Row>(
+        _ values: repeat each Value, as row: (PreparedStatement) throws -> Row
+    ) throws -> [Row] {
+        try bind(repeat each values)
         defer { reset() }
-        var rows: [Value] = []
-        while try step() { rows.append(try value(self)) }
+        var rows: [Row] = []
+        while try step() { rows.append(try row(self)) }
         return rows
     }
 
@@ -92,6 +109,28 @@ package struct PreparedStatement {
 
     /// A column as a number; NULL is 0.
     package func double(_ column: CInt) -> Double { sqlite3_column_double(raw, column) }
+
+    /// A column as it is, to be bound to another statement of the connection.
+    package func value(_ column: CInt) -> Column { Column(raw: raw, column: column) }
+
+    /// Lends the bytes of a column; none where it is NULL.
+    package func withBytes<Value>(
+        _ column: CInt, _ body: (UnsafeRawBufferPointer) -> Value
+    ) -> Value {
+        let start = sqlite3_column_blob(raw, column)
+        return body(
+            UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column))))
+    }
+
+    /// A column of the row that a statement is at.
+    package struct Column: SQLiteValue {
+        fileprivate let raw: OpaquePointer
+        fileprivate let column: CInt
+
+        package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+            sqlite3_bind_value(statement, position, sqlite3_column_value(raw, column))
+        }
+    }
 
     /// A column as text; nil where it is NULL.
     package func text(_ column: CInt) -> String? {

@@ -82,21 +82,30 @@ struct PlanClassification {
             FROM main.entries WHERE key IS NOT NULL ORDER BY key, id
             """)
         defer { rows.reset() }
+        // While the objects of one page are looked for in the tree, the next one is read.
+        var lookup: PresenceLookup?
         var page: [PlannedResource] = []
         var current: PlannedResource?
+        var key: [UInt8] = []
         while try rows.step() {
-            let key = rows.text(1) ?? ""
-            // As bytes, since that is how SQLite has them in order.
-            if let resource = current, !resource.key.utf8.elementsEqual(key.utf8) {
-                page.append(resource)
-                current = nil
-                if page.count == Self.pageLimit {
-                    try settle(page, &summary)
-                    page.removeAll(keepingCapacity: true)
-                }
+            let isNext = rows.withBytes(1) { bytes in
+                // As bytes, since that is how SQLite has them in order.
+                let isSame =
+                    bytes.count == key.count
+                    && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
+                if current != nil, isSame { return false }
+                key.replaceSubrange(key.indices, with: bytes)
+                return true
             }
-            if current == nil {
-                current = try resource(key, rows)
+            if isNext {
+                if let resource = current { page.append(resource) }
+                if page.count == Self.pageLimit {
+                    try lookup.map { try settle($0, &summary) }
+                    lookup = look(for: page)
+                    page = []
+                    page.reserveCapacity(Self.pageLimit)
+                }
+                current = try resource(rows)
             } else {
                 try follow(&current, rows)
             }
@@ -105,7 +114,8 @@ struct PlanClassification {
             demand(&current, rows)
         }
         if let current { page.append(current) }
-        try settle(page, &summary)
+        try lookup.map { try settle($0, &summary) }
+        try settle(look(for: page), &summary)
         try db.execute(
             sql: """
                 INSERT INTO pending (fetch, origin, status, is_strict, entries, icons)
@@ -115,19 +125,23 @@ struct PlanClassification {
                 """)
     }
 
-    private func resource(_ key: String, _ row: PreparedStatement) throws -> PlannedResource {
+    private func resource(_ row: PreparedStatement) throws -> PlannedResource {
         var resource = PlannedResource(
-            id: row.integer(0), key: key, url: row.text(2), origin: row.integer(4),
+            id: row.integer(0), url: row.text(2), origin: row.integer(4),
             priority: row.integer(5), hasCredentials: row.bool(3))
         if let recall {
-            try recall.bind([key])
+            try recall.bind(row.value(1))
             defer { recall.reset() }
             if try recall.step() { resource.known = .init(recall) }
         }
         if let recallFailure {
-            try recallFailure.bind([key])
+            try recallFailure.bind(row.value(1))
             defer { recallFailure.reset() }
             if try recallFailure.step() { resource.lastFailure = .init(recallFailure) }
+        }
+        // Of most, nobody asks for the key.
+        if resource.known?.variant != nil || resource.lastFailure != nil {
+            resource.key = row.text(1)
         }
         return resource
     }
@@ -160,20 +174,17 @@ struct PlanClassification {
 
     // MARK: -
 
-    private func settle(_ page: [PlannedResource], _ summary: inout PlanSummary) throws {
-        // What was accepted as any content is no icon for a run that wants icons. And deleting objects by
-        // hand costs downloads, never correctness: what is gone is missing.
-        let usable = page.indices.filter {
-            guard let known = page[$0].known else { return false }
-            return known.isAsDemanded && (acceptsAnyContent || known.isImage)
+    private func look(for page: [PlannedResource]) -> PresenceLookup {
+        PresenceLookup(of: page, in: cache) { known in
+            // What was accepted as any content is no icon for a run that wants icons. And deleting objects
+            // by hand costs downloads, never correctness: what is gone is missing.
+            known.isAsDemanded && (acceptsAnyContent || known.isImage)
         }
-        let objects = usable.compactMap { page[$0].known.map { ($0.digest, $0.size) } }
-        let arePresent = try cache?.arePresent(objects) ?? []
-        var present = Set<Int>(minimumCapacity: usable.count)
-        for (index, isPresent) in zip(usable, arePresent) where isPresent { present.insert(index) }
-        for (index, resource) in page.enumerated() {
-            try settle(
-                resource, present.contains(index) ? resource.known : nil, &summary)
+    }
+
+    private func settle(_ lookup: PresenceLookup, _ summary: inout PlanSummary) throws {
+        try lookup.forEach { resource, isPresent in
+            try settle(resource, isPresent ? resource.known : nil, &summary)
         }
     }
 

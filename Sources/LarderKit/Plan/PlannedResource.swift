@@ -6,7 +6,8 @@ import LarderTransfer
 struct PlannedResource {
     /// The first entry that names it: its leader, by whose number it is fetched.
     let id: Int64
-    let key: String
+    /// Where a variant or a failure is to be compared with it.
+    var key: String?
     /// Nil where it is the key.
     let url: String?
     let origin: Int64
@@ -60,7 +61,7 @@ struct PlannedResource {
     private func isWantedVariant(_ known: Known, _ headers: RequestHeaders) -> Bool {
         guard let variant = known.variant else { return true }
         guard let digest = variant.digest, let vary = variant.vary,
-            let url = try? HTTPURL(self.url ?? key)
+            let address = self.url ?? key, let url = try? HTTPURL(address)
         else { return false }
         let target = known.redirectedTo.flatMap { try? HTTPURL($0) } ?? url
         let fields = headers.selecting(
