@@ -132,44 +132,12 @@ final class Plan: Sendable {
         }
     }
 
-    /// The entries that wait for a fetch, a page at a time; the plan's leading one first.
-    func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
-        var page = try database.unsafeRead { db in
-            try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?").rows(fetch, as: entry)
-        }
-        repeat {
-            guard let last = page.last else { return }
-            try body(page)
-            page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db,
-                    Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
-                ).rows(fetch, last.id, as: entry)
-            }
-        } while true
-    }
-
     /// Remembers that a fetch has been reported.
     func markDone(_ fetches: some Sequence<Int64>) throws {
         try database.write { db in
             let delete = try PreparedStatement(db, "DELETE FROM pending WHERE fetch = ?")
             for fetch in fetches { try delete.run(fetch) }
         }
-    }
-
-    /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
-    /// of the manifests, a page of rows at a time; before ``detachIndex()``.
-    func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(
-            hasIndex ? Self.selectEntryWithObject : Self.selectEntry, where: "p.fetch IS NULL", body
-        )
-    }
-
-    /// Of those, the ones that were skipped or have failed.
-    func forEachProblem(_ body: ([PlannedEntry]) throws -> Void) throws {
-        guard summary.failed + summary.skipped > 0 else { return }
-        try forEachEntry(
-            Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
     }
 
     /// The objects of what is cached and whose use is to be recorded, a page at a time.
@@ -190,28 +158,6 @@ final class Plan: Sendable {
         }
     }
 
-    /// Every entry whose URL was to be fetched and has not been reported.
-    func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(
-            Self.selectEntry, where: "p.fetch IS NOT NULL", body)
-    }
-
-    /// The order in which the URLs are fetched, entries of a URL together.
-    func forEachEntryByRank(_ body: ([PlannedEntry]) throws -> Void) throws {
-        var last: Int64 = 0
-        while true {
-            let page = try database.unsafeRead { db in
-                try Row.fetchAll(
-                    db,
-                    sql: "SELECT rank, fetch FROM pending WHERE rank > ? ORDER BY rank LIMIT 256",
-                    arguments: [last])
-            }
-            guard let rank = page.last?[0] as Int64? else { return }
-            last = rank
-            for row in page { try forEachEntry(of: row[1], body) }
-        }
-    }
-
     /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a full
     /// disk is called one.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
@@ -219,76 +165,6 @@ final class Plan: Sendable {
             return try body()
         } catch let error as DatabaseError {
             throw CacheError(index: "the plan", error)
-        }
-    }
-
-    private func forEachEntry(
-        _ select: String, where condition: String, _ body: ([PlannedEntry]) throws -> Void
-    ) throws {
-        var last: Int64 = 0
-        while true {
-            // A page is read whole before it is handed out: the database is free meanwhile.
-            let page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db, select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
-                ).rows(last, as: entry)
-            }
-            guard let end = page.last?.id else { return }
-            last = end
-            try body(page)
-        }
-    }
-
-    private static let selectEntry = select()
-    private static let selectEntryWithObject = select(
-        ", \(StoredObject.columns)",
-        "LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object")
-
-    private static func select(_ columns: String = "", _ tables: String = "") -> String {
-        """
-        SELECT e.id, e.manifest, e.position, e.name, f.id, e.digest, e.size, e.code, e.message,
-            e.leader IS NOT NULL, f.key, f.url, f.priority,
-            iif(f.id, coalesce(p.status, s.status, \(PlanStatus.cached.rawValue)), NULL),
-            x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL, e.icon\(columns)
-        FROM entries e
-            LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id) AND f.key IS NOT NULL
-            LEFT JOIN pending p ON p.fetch = f.id LEFT JOIN settled s ON s.fetch = f.id
-            LEFT JOIN main.failures x ON x.fetch = f.id \(tables)
-        """
-    }
-
-    private func entry(_ row: PreparedStatement) throws -> PlannedEntry {
-        let url = row.text(11) ?? row.text(10)
-        let status = row.optionalInteger(13).flatMap { PlanStatus(rawValue: Int($0)) }
-        let lastFailure = row.text(14).map {
-            PastFailure(
-                code: $0, status: row.optionalInteger(15).map(Int.init),
-                failedAt: Date(timeIntervalSince1970: row.double(16)), count: Int(row.integer(17)))
-        }
-        return PlannedEntry(
-            manifest: manifests[Int(row.integer(1))], position: Int(row.integer(2)),
-            icon: Int(row.integer(19)), name: row.text(3) ?? "",
-            url: row.bool(18) ? url?.showingMask : url, status: status,
-            isDuplicate: row.bool(9), priority: Int(row.integer(12)),
-            error: problem(row, status, lastFailure), lastFailure: lastFailure,
-            object: row.columnCount > 20 && !row.isNull(20)
-                ? try StoredObject(row, startingAt: 20) : nil,
-            id: row.integer(0), fetch: row.optionalInteger(4),
-            expectation: Expectation(digest: row.digest(5), size: row.optionalInteger(6)))
-    }
-
-    private func problem(
-        _ row: PreparedStatement, _ status: PlanStatus?, _ lastFailure: PastFailure?
-    ) -> EntryProblem? {
-        if let message = row.text(8) {
-            let code = row.text(7)
-            return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
-        }
-        return switch (status, lastFailure) {
-        case (.failed, let failure?): EntryProblem(remembered: failure)
-        case (.skipped, _): .notFailedBefore
-        case (.unavailable, _): .offline
-        default: nil
         }
     }
 }

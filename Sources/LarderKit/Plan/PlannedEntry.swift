@@ -24,7 +24,7 @@ public struct PlannedEntry: Sendable {
     public let lastFailure: PastFailure?
 
     /// What the cache has for the URL, as far as the plan looked it up.
-    let object: StoredObject?
+    var object: StoredObject?
     let id: Int64
     let fetch: Int64?
     let expectation: Expectation
