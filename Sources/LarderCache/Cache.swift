@@ -167,6 +167,11 @@ public final class Cache: Sendable {
         try index?.resource(key)
     }
 
+    /// The same for several, in their order: one look into the index for all of them.
+    package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
+        try index?.resources(keys) ?? keys.map { _ in nil }
+    }
+
     /// Every resource in the order of its key. What others change meanwhile is seen or not.
     public func forEachResource(_ body: (Resource) throws -> Void) throws {
         try index?.forEachResource(body)

@@ -99,13 +99,19 @@ final class CacheIndex: Sendable {
     /// The resource of a key, and the object it points at.
     func resource(_ key: String) throws(CacheError) -> Resource? {
         try lookUp { db in
-            try PreparedStatement(
-                db,
-                """
-                SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-                WHERE r.key = ?
-                """
-            ).rows(key, as: Resource.init).first
+            try PreparedStatement(db, Self.findResource).rows(key, as: Resource.init).first
+        }
+    }
+
+    private static let findResource = """
+        SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object WHERE r.key = ?
+        """
+
+    /// The same for several, in their order.
+    func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
+        try lookUp { db in
+            let find = try PreparedStatement(db, Self.findResource)
+            return try keys.map { try find.rows($0, as: Resource.init).first }
         }
     }
 

@@ -1,3 +1,4 @@
+import LarderCache
 import LarderTransfer
 
 /// One URL that the plan wants from its origin.
@@ -16,6 +17,8 @@ struct PlannedFetch: Sendable {
     /// Whether an entry demands particular bytes.
     let hasExpectation: Bool
     let status: PlanStatus
+    /// What the cache has, where that is stale and its origin is to be asked whether it changed.
+    var known: Resource?
     /// How many entries' first icons wait for it, and how many icons.
     let entries: Int
     let icons: Int

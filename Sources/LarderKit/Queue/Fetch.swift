@@ -27,10 +27,10 @@ struct Fetch: Sendable {
     var askedAbout: Resource? { known?.responseURL == url.string ? known : nil }
     let start: ContinuousClock.Instant
 
-    init(_ planned: PlannedFetch, url: HTTPURL, known: Resource?) {
+    init(_ planned: PlannedFetch, url: HTTPURL) {
         self.planned = planned
         self.url = url
-        self.known = known
+        known = planned.known
         ownOrigin = url.origin
         self.start = .now
     }

@@ -6,7 +6,8 @@ import Synchronization
 /// Feeds an `OperationQueue` from a plan, through a bounded window.
 ///
 /// Only what could start soon becomes an operation, in the order of the ``HostSchedule``; the window
-/// holds four times the maximum concurrency, so that the next ones are at hand when a place is free.
+/// holds four times the maximum concurrency, up to ``mostAhead`` more, so that the next ones are at hand
+/// when a place is free.
 final class FetchQueue: @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
@@ -25,6 +26,8 @@ final class FetchQueue: @unchecked Sendable {
 
     /// Failures of origins that were given up and are on their way to the report, at most.
     private static let failuresAhead = 1024
+    /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be staged.
+    private static let mostAhead = 48
 
     private let cache: Cache
     private let stage: FetchStage
@@ -66,14 +69,15 @@ final class FetchQueue: @unchecked Sendable {
         self.limits = limits
         self.report = report
         // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
-        window = limits.ratePerHost == nil ? 4 * limits.concurrent : limits.concurrent
+        let ahead = limits.ratePerHost == nil ? min(3 * limits.concurrent, Self.mostAhead) : 0
+        window = limits.concurrent + ahead
         // While as many as are allowed transfer, others are checked and staged, or wait in the transfer
         // loop, which keeps the limits.
         operations.maxConcurrentOperationCount = window
         // To start one is to hand it over to the transfer loop: not worth another thread's waking.
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
-            plan: plan, perHost: limits.perHost,
+            plan: plan, cache: cache, perHost: limits.perHost,
             interval: limits.ratePerHost.map { .seconds(1 / $0) })
         timer = DispatchSource.makeTimerSource(queue: feeder)
         timer.setEventHandler { [weak self] in
@@ -200,11 +204,7 @@ final class FetchQueue: @unchecked Sendable {
         case .returned(let fetch):
             return fetch
         case .planned(let planned):
-            let known = planned.status == .stale ? try cache.resource(planned.key) : nil
-            // A key's URL may have changed, and the validators are the old one's.
-            return Fetch(
-                planned, url: try planned.target,
-                known: known?.url == planned.url ? known : nil)
+            return Fetch(planned, url: try planned.target)
         }
     }
 

@@ -1,3 +1,5 @@
+import LarderCache
+
 /// The URLs of one origin (scheme, host and port) that wait for their turn, read from the plan a few at a time.
 ///
 /// One for each origin, so that a slow or waiting one at the head of the manifest holds up nobody.
@@ -96,13 +98,23 @@ struct HostCursor {
     }
 
     /// The next fetch, left where it is; nil where none waits.
-    mutating func head(from plan: Plan) throws -> Head? {
+    mutating func head(from plan: Plan, _ cache: Cache) throws -> Head? {
         if page.isEmpty, !isExhausted {
-            page = try plan.fetches(ofOrigin: origin, after: lastRank, limit: pageSize)[...]
+            page = try nextPage(of: plan, cache)[...]
             if let last = page.last { lastRank = last.rank } else { isExhausted = true }
         }
         if let fetch = returned.first, isReturnedFirst { return .returned(fetch) }
         return isFull ? nil : page.first.map(Head.planned)
+    }
+
+    private func nextPage(of plan: Plan, _ cache: Cache) throws -> [PlannedFetch] {
+        var page = try plan.fetches(ofOrigin: origin, after: lastRank, limit: pageSize)
+        let stale = page.indices.filter { page[$0].status == .stale }
+        guard !stale.isEmpty else { return page }
+        for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key }))
+        // A key's URL may have changed, and the validators are the old one's.
+        where known?.url == page[place].url { page[place].known = known }
+        return page
     }
 
     mutating func removeHead() {

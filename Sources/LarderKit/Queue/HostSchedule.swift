@@ -13,11 +13,12 @@ struct HostSchedule {
 
     /// Planned fetches held in memory for all origins together.
     private static let readAhead = 16_384
-    /// An origin that answers is given so many times what may be in flight: the transfer loop, which keeps
-    /// that limit, has the next ones at hand.
-    private static let handedOverAhead = 3
+    /// An origin that answers is given up to three times what may be in flight, and at most so many more: the
+    /// transfer loop, which keeps that limit, has the next ones at hand.
+    private static let mostAhead = 32
 
     private let plan: Plan
+    private let cache: Cache
     private let perHost: Int
     private let interval: Duration?
     private var cursors: [HostCursor] = []
@@ -34,8 +35,9 @@ struct HostSchedule {
     /// - Parameters:
     ///   - perHost: the most requests in flight to one origin.
     ///   - interval: the least time between the beginnings of two of them; nil for none.
-    init(plan: Plan, perHost: Int, interval: Duration?) throws {
+    init(plan: Plan, cache: Cache, perHost: Int, interval: Duration?) throws {
         self.plan = plan
+        self.cache = cache
         self.perHost = perHost
         self.interval = interval
         let pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
@@ -74,7 +76,8 @@ struct HostSchedule {
     mutating func next() throws -> (head: HostCursor.Head, cursor: Int)? {
         try wakeUp()
         while let host = ready.popMin() {
-            guard !isOutdated(host), let head = try cursors[host.cursor].head(from: plan) else {
+            guard !isOutdated(host), let head = try cursors[host.cursor].head(from: plan, cache)
+            else {
                 continue
             }
             cursors[host.cursor].removeHead()
@@ -90,7 +93,7 @@ struct HostSchedule {
     mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: FetchFailure)? {
         while let number = givenUp.first {
             if let failure = cursors[number].failure,
-                let head = try cursors[number].head(from: plan)
+                let head = try cursors[number].head(from: plan, cache)
             {
                 cursors[number].removeHead()
                 return (head, failure)
@@ -167,7 +170,8 @@ struct HostSchedule {
 
     private func limit(of cursor: HostCursor) -> Int {
         // A rate is kept here, and what was handed over too early would exceed it.
-        cursor.isAnswering && interval == nil ? Self.handedOverAhead * perHost : perHost
+        guard cursor.isAnswering, interval == nil else { return perHost }
+        return perHost + min(2 * perHost, Self.mostAhead)
     }
 
     private func isOutdated(_ host: ReadyHost) -> Bool { host.version != versions[host.cursor] }
@@ -177,7 +181,7 @@ struct HostSchedule {
         versions[number] += 1
         let cursor = cursors[number]
         guard cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
-            let head = try cursors[number].head(from: plan)
+            let head = try cursors[number].head(from: plan, cache)
         else { return }
         if cursor.failure != nil {
             givenUp.insert(number)
