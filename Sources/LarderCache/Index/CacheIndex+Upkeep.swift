@@ -77,7 +77,7 @@ extension CacheIndex {
     }
 
     /// In KiB: SQLite's default, …
-    private static let usualCache = 2_000
+    static let usualCache = 2_000
     /// … and what work on all rows gets.
     private static let roomyCache = 16_000
 }

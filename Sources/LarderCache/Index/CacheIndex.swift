@@ -29,11 +29,17 @@ final class CacheIndex: Sendable {
             var configuration = Configuration()
             configuration.busyMode = .callback(Self.waitForWriter)
             configuration.maximumReaderCount = 4
+            // Readers look up single rows, or follow an order; each would fill a cache of 2 MB.
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let pool = try DatabasePool(path: path, configuration: configuration)
             // GRDB's pool chooses NORMAL, which may lose the last commits with the power. And on
             // macOS fsync(2) leaves them in the drive's cache unless SQLite is told otherwise.
             try pool.writeWithoutTransaction {
-                try $0.execute(sql: "PRAGMA synchronous = FULL; PRAGMA fullfsync = ON")
+                try $0.execute(
+                    sql: """
+                        PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
+                        PRAGMA cache_size = -\(Self.usualCache)
+                        """)
             }
             let migrator = IndexSchema.migrator
             try Self.refuseNewerVersion(pool, path)

@@ -28,7 +28,7 @@ struct PlanClassification {
     private let insertFailure: PreparedStatement
 
     /// What is looked for in the tree at once: a directory of objects is opened once for all.
-    private static let pageLimit = 4096
+    static let pageLimit = 1024
 
     init(
         of db: Database, cache: Cache?, acceptsAnyContent: Bool, policy: PlanPolicy,

@@ -5,7 +5,7 @@ import LarderCache
 /// The temporary database behind a plan.
 enum PlanSchema {
     /// For pages, and as much again for what is being sorted.
-    private static let cacheKibibytes = 4_096
+    private static let cacheKibibytes = 3_072
 
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
         var configuration = Configuration()

@@ -27,7 +27,7 @@ final class FetchQueue: @unchecked Sendable {
     /// Failures of origins that were given up and are on their way to the report, at most.
     private static let failuresAhead = 1024
     /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be staged.
-    private static let mostAhead = 48
+    private static let mostAhead = 32
 
     private let cache: Cache
     private let stage: FetchStage

@@ -15,7 +15,7 @@ struct HostSchedule {
     private static let readAhead = 16_384
     /// An origin that answers is given up to three times what may be in flight, and at most so many more: the
     /// transfer loop, which keeps that limit, has the next ones at hand.
-    private static let mostAhead = 32
+    private static let mostAhead = 24
 
     private let plan: Plan
     private let cache: Cache

@@ -1,0 +1,63 @@
+import LarderTestSupport
+import Testing
+
+@testable import LarderKit
+
+/// Reading beside whoever takes what is read.
+@Suite struct ManifestFeedTests {
+    private func feed(_ manifests: [String]) -> ManifestFeed {
+        ManifestFeed(
+            manifests.enumerated().map { .bytes(Array($1.utf8), name: "\($0)") },
+            rules: ManifestRules())
+    }
+
+    private func lines(_ count: Int) -> String {
+        (1...count).map { #"{"name":"\#($0)","icon":"http://a.example/\#($0)"}"# + "\n" }.joined()
+    }
+
+    /// Longer than a batch, and than all batches that may wait.
+    @Test func manifestsComeInTheirOrder() throws {
+        let feed = feed([lines(3_000), "[]", lines(7)])
+        var positions: [[Int]] = [[], [], []]
+        var ends = 0
+        while let message = try feed.next() {
+            switch message {
+            case .items(let items, let number):
+                #expect(number == ends)
+                positions[number] += items.map(\.position)
+            case .end: ends += 1
+            }
+        }
+        #expect(positions == [Array(1...3_000), [], Array(1...7)])
+        #expect(ends == 3)
+        if try feed.next() != nil { Issue.record("something came after the end") }
+    }
+
+    @Test func anErrorComesAfterWhatWasReadBefore() throws {
+        let feed = feed([lines(7), "not a manifest", lines(7)])
+        var items = 0
+        var ends = 0
+        #expect(throws: ManifestError.self) {
+            while let message = try feed.next() {
+                switch message {
+                case .items(let more, _): items += more.count
+                case .end: ends += 1
+                }
+            }
+        }
+        #expect(items == 7 && ends == 1)
+    }
+
+    @Test func closingEndsTheReading() throws {
+        let feed = feed([lines(20_000)])
+        _ = try feed.next()
+        feed.close()
+        var items = 0
+        #expect(throws: CancellationError.self) {
+            while let message = try feed.next() {
+                if case .items(let more, _) = message { items += more.count }
+            }
+        }
+        #expect(items < 10_000)
+    }
+}
