@@ -42,9 +42,10 @@ struct PlanCommand: AsyncParsableCommand {
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders)
             let sources = try manifest.sources(configuration)
-            let summary = try planner.plan(sources) { entry in
-                if !quiet { print(json ? entry.json : entry.text) }
-            }
+            let summary =
+                if quiet { try planner.plan(sources) } else {
+                    try planner.plan(sources) { print(json ? $0.json : $0.text) }
+                }
             if explain {
                 for (source, read) in zip(sources, summary.manifests) {
                     print(json ? read.json(of: source) : read.text(of: source))

@@ -119,7 +119,10 @@ struct IconURLs {
             EntryError(
                 code: .relativeURL,
                 message:
-                    "icon \(text.maskingUserinfo.quoted()) has no scheme, and there is no base URL")
+                    """
+                    icon \(text.maskingUserinfo.quoted()) has no scheme, and there is no base URL; \
+                    --base-url gives one
+                    """)
         case .malformed(let problem):
             EntryError(
                 code: .unparsableURL,

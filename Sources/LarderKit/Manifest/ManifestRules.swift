@@ -32,11 +32,17 @@ public struct ManifestRules: Equatable, Sendable {
 
     /// The shapes that a manifest may have by these rules, in the order in which they are tried.
     var shapes: [ManifestShape] {
-        ManifestShape.table.compactMap { known in
+        // Where the place tells nothing, several shapes may have the icon; the plain one has most to say.
+        let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table
+        return known.enumerated().compactMap { number, known in
             var shape = known
             if let entries {
-                // Found elsewhere, an entry has nothing from its surroundings.
-                guard shape.base == nil else { return nil }
+                // Found elsewhere, an entry has nothing from its surroundings, and is told by its icon alone.
+                guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
+                else {
+                    return nil
+                }
+                shape.marks = shape.icons.map(\.path)
                 let elements = ManifestPath(segments: entries.segments + [.elements])
                 let isWhole = [.elements, .members].contains(entries.segments.last)
                 shape.entries = isWhole ? [entries] : [elements, entries]
@@ -48,6 +54,7 @@ public struct ManifestRules: Equatable, Sendable {
                 shape.hasDigests = false
                 shape.priority = nil
                 shape.key = nil
+                shape.names += ManifestShape.usualNames.filter { !shape.names.contains($0) }
             }
             if let nameKey { shape.names = [nameKey] }
             if let priorityKey { shape.priority = priorityKey }

@@ -29,16 +29,19 @@ public struct Planner: Sendable {
     /// Hands over every entry: first those to be fetched, in the order of the fetch and with the
     /// entries of one URL together; then the others, in the order of the manifests.
     ///
+    /// - Parameter body: nil where the summary is all that is wanted.
     /// - Throws: `ManifestError`, `CacheError`, or what `body` throws.
     public func plan(
-        _ manifests: [ManifestSource], _ body: (PlannedEntry) throws -> Void
+        _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil
     ) throws -> PlanSummary {
         try Plan.translatingErrors {
             let plan = try Plan(
                 of: manifests.map { $0.cached(in: cache) }, rules: rules, cache: cache,
                 acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil)
-            try plan.forEachEntryByRank { try $0.forEach(body) }
-            try plan.forEachSettledEntry { try $0.forEach(body) }
+            if let body {
+                try plan.forEachEntryByRank { try $0.forEach(body) }
+                try plan.forEachSettledEntry { try $0.forEach(body) }
+            }
             try plan.detachIndex()
             return plan.summary
         }

@@ -33,10 +33,13 @@ struct ManifestShape: Equatable, Sendable {
 }
 
 extension ManifestShape {
+    /// Where lists of all kinds have a name.
+    static let usualNames: [ManifestPath] = ["name", "title", "label"]
+
     /// A shape whose marks are its icons.
     init(
         _ name: String, _ entries: [ManifestPath], marks: [ManifestPath]? = nil,
-        names: [ManifestPath] = ["name", "title", "label"], icons: [IconPlace],
+        names: [ManifestPath] = usualNames, icons: [IconPlace],
         base: ManifestPath? = nil, hasDigests: Bool = false
     ) {
         self.init(

@@ -226,6 +226,35 @@ import Testing
         #expect(throws: ManifestError.self) { try readManifest(text, rules: rules) }
     }
 
+    /// A place that was named says nothing of the shape: the icon does.
+    @Test(arguments: [
+        ("plain", #"{"list":[{"name":"A","icon":"https://a.example/1","priority":4}]}"#),
+        ("list with logoURI", #"{"list":[{"name":"A","logoURI":"https://a.example/1"}]}"#),
+        (
+            "iTunes Search results",
+            #"{"list":[{"trackName":"A","artworkUrl60":"https://a.example/1"}]}"#
+        ),
+        ("plain", #"{"list":[{"name":"B"},{"name":"A","icon":"https://a.example/1"}]}"#),
+    ])
+    func entriesThatWereNamedAreToldByTheirIcons(shape: String, text: String) throws {
+        var rules = ManifestRules()
+        rules.entries = "list"
+        let reading = try readManifest(text, rules: rules)
+        #expect(reading.places?.shape == shape)
+        #expect(reading.entries.map { "\($0.name) \($0.icon)" } == ["A https://a.example/1"])
+        #expect(reading.entries.first?.priority == (text.contains("priority") ? 4 : 0))
+    }
+
+    /// They were those of whichever shape came first.
+    @Test func namesAreFoundWhereIconsWereNamed() throws {
+        let text =
+            #"{"list":[{"name":"A","pic":"https://a.example/1"},{"title":"B","pic":"https://a.example/2"}]}"#
+        var rules = ManifestRules()
+        rules.entries = "list"
+        rules.iconKeys = ["pic"]
+        #expect(try readManifest(text, rules: rules).entries.map(\.name) == ["A", "B"])
+    }
+
     @Test func entriesMayBeAnywhere() throws {
         var rules = ManifestRules()
         rules.entries = "groups[*].apps"
