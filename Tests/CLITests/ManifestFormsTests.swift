@@ -81,11 +81,18 @@ import Testing
             #expect(complaints.count == 2, "\(run.finished)")
             #expect(complaints.first?.contains("entry 1 App 1: unsupported-scheme") == true)
             let plan = try larder.run("plan", manifest)
+            #expect(plan.standardOutput.split(separator: "\n").count == 5, "\(plan)")
             #expect(
                 plan.standardOutput.hasSuffix(
                     "  failed, unsupported-scheme 'ftp': 2\n  failed, unsupported-scheme 'ipfs': 1\n"
                 ),
                 "\(plan)")
+            // Where lines are named, too.
+            let lines = try larder.write(
+                Array("{\"icon\":\"ftp://a.example/1\"}\n{\"icon\":\"ftp://a.example/2\"}\n".utf8),
+                to: "lines.jsonl")
+            let named = try larder.run("plan", lines).standardOutput
+            #expect(named.components(separatedBy: "icon has the scheme").count == 2, "\(named)")
         }
     }
 

@@ -42,9 +42,16 @@ struct PlanCommand: AsyncParsableCommand {
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders)
             let sources = try manifest.sources(configuration)
+            var unsupported = UnsupportedSchemes()
             let summary =
                 if quiet { try planner.plan(sources) } else {
-                    try planner.plan(sources) { print(json ? $0.json : $0.text) }
+                    try planner.plan(sources) { entry in
+                        if json {
+                            print(entry.json)
+                        } else if unsupported.isNew(entry.error?.code, entry.error?.message) {
+                            print(entry.text)
+                        }
+                    }
                 }
             if explain {
                 for (source, read) in zip(sources, summary.manifests) {

@@ -139,7 +139,9 @@ struct PrefetchCommand: AsyncParsableCommand {
                     file?.add(result)
                     guard let complaint = result.complaint else { continue }
                     firstFailure = firstFailure ?? complaint
-                    guard unsupported.isNew(result) else { continue }
+                    guard unsupported.isNew(result.problem?.code, result.problem?.message) else {
+                        continue
+                    }
                     if !quiet {
                         line.clear()
                         Console.complain(complaint)
