@@ -47,8 +47,11 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         scheme == other.scheme && port == other.port && host == other.host
     }
 
-    /// The spelling for people: the userinfo part, where there was one, reads `***`.
-    public var description: String { credentials == nil ? string : string.showingMask }
+    /// The spelling for people: the userinfo part, where there was one, reads `***`, and so do the
+    /// values in the query whose names say that they are secret (`token`, `X-Amz-Signature`).
+    public var description: String {
+        (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
+    }
 
     /// The same URL with other credentials, or none.
     public func with(_ credentials: Credentials?) -> HTTPURL {
@@ -198,14 +201,6 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             throw .malformed("the credentials are no text")
         }
         return text
-    }
-}
-
-extension String {
-    /// A URL's text with `***` where its credentials were.
-    package var showingMask: String {
-        guard let authority = firstRange(of: "://")?.upperBound else { return self }
-        return "\(self[..<authority])***@\(self[authority...])"
     }
 }
 

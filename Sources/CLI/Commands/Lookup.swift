@@ -23,12 +23,12 @@ struct Lookup {
             }
             if let resource = try cache.resource(url.removingUserinfo) { return (cache, resource) }
         }
-        Console.complain("\(Self.shown(url).sanitizedForTerminal): not cached")
+        Console.complain("\(Self.shown(url)): not cached")
         throw ExitCode(ExitStatus.someFailed.rawValue)
     }
 
-    /// A URL or key for people, without a password.
+    /// A URL or key for people, without its secrets.
     static func shown(_ url: String) -> String {
-        (try? HTTPURL(url))?.description ?? url.removingUserinfo
+        ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL
     }
 }

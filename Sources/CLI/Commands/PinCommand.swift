@@ -18,7 +18,7 @@ struct PinCommand: AsyncParsableCommand {
     func run() async throws {
         guard !subjects.subjects.isEmpty else {
             return try await ExitStatus.of(cache) {
-                try cache.open()?.forEachPin { print($0.sanitizedForTerminal) }
+                try cache.open()?.forEachPin { print($0.shownAsURL) }
             }
         }
         try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in

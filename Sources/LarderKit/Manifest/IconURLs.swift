@@ -120,14 +120,14 @@ struct IconURLs {
                 code: .relativeURL,
                 message:
                     """
-                    icon \(text.maskingUserinfo.quoted()) has no scheme, and there is no base URL; \
+                    icon \(text.maskingSecrets.quoted()) has no scheme, and there is no base URL; \
                     --base-url gives one
                     """)
         case .malformed(let problem):
             EntryError(
                 code: .unparsableURL,
                 message:
-                    "icon \(text.maskingUserinfo.quoted()) is not a URL: \(problem.sanitizedForTerminal)"
+                    "icon \(text.maskingSecrets.quoted()) is not a URL: \(problem.sanitizedForTerminal)"
             )
         }
     }

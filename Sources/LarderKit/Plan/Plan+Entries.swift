@@ -127,7 +127,6 @@ extension Plan {
     }
 
     private func entry(_ row: PreparedStatement) throws -> PlannedEntry {
-        let url = row.text(11) ?? row.text(10)
         let status = row.optionalInteger(13).flatMap { PlanStatus(rawValue: Int($0)) }
         let lastFailure = row.text(14).map {
             PastFailure(
@@ -137,11 +136,21 @@ extension Plan {
         return PlannedEntry(
             manifest: manifests[Int(row.integer(1))], position: Int(row.integer(2)),
             icon: Int(row.integer(19)), name: row.text(3) ?? "",
-            url: row.bool(18) ? url?.showingMask : url, status: status,
+            url: Self.shownURL(row.text(11), key: row.text(10), hasCredentials: row.bool(18)),
+            status: status,
             isDuplicate: row.bool(9), priority: Int(row.integer(12)),
             error: problem(row, status, lastFailure), lastFailure: lastFailure,
             id: row.integer(0), fetch: row.optionalInteger(4),
             expectation: Expectation(digest: row.digest(5), size: row.optionalInteger(6)))
+    }
+
+    /// The URL of a resource as outputs have it.
+    ///
+    /// - Parameter url: nil where it is the key. With a key of its own, a URL is signed or rotates: its
+    ///   query is nobody's business.
+    static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
+        let shown = url.map(\.maskingQuery) ?? key?.maskingSecretsInQuery
+        return hasCredentials ? shown?.showingMask : shown
     }
 
     private func problem(

@@ -195,7 +195,9 @@ final class FetchStage: Sendable {
             done(.broken(error))
         } catch {
             done(
-                .broken(CacheError(.unusable, subject: fetch.url.description, message: "\(error)")))
+                .broken(
+                    CacheError(.unusable, subject: "\(fetch.url)".maskingQuery, message: "\(error)")
+                ))
         }
     }
 

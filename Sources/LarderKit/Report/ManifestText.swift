@@ -20,7 +20,7 @@ extension ManifestSummary {
         add("icons", places.icons)
         add("priority", places.priority.map { [$0] } ?? [])
         add("integrity", places.integrity.map { [$0] } ?? [])
-        if let base = places.base { lines.append("  base: \(base.sanitizedForTerminal)") }
+        if let base = places.base { lines.append("  base: \(base.shownAsURL)") }
         return lines.joined(separator: "\n")
     }
 
@@ -41,7 +41,7 @@ extension ManifestSummary {
         object.set("icon_paths", texts(places?.icons))
         object.set("priority_path", places?.priority.map { "\($0)".sanitizedForTerminal })
         object.set("integrity_path", places?.integrity.map { "\($0)".sanitizedForTerminal })
-        object.set("base", places?.base?.sanitizedForTerminal)
+        object.set("base", places?.base?.shownAsURL)
         return object.text
     }
 }

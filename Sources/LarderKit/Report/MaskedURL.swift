@@ -1,12 +1,16 @@
+import LarderCache
 import LarderTransfer
 
 extension String {
-    /// What may be the userinfo part of a URL reads `***`, also where the text is no URL: all between
-    /// the scheme and the last `@`, since a password may hold what ends an authority.
-    var maskingUserinfo: String {
-        guard let at = lastIndex(of: "@") else { return self }
+    /// A URL or key as an output shows it: without the secrets that its query names, and sanitized.
+    package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
+
+    /// What may be the userinfo part of a URL or its query reads `***`, also where the text is no
+    /// URL: all between the scheme and the last `@`, since a password may hold what ends an authority.
+    var maskingSecrets: String {
+        guard let at = lastIndex(of: "@") else { return maskingQuery }
         let start = authorityStart
-        return start <= at ? "\(self[..<start])***\(self[at...])" : self
+        return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
     /// A key without the userinfo part that it has where it is a URL, because credentials are to be
@@ -28,4 +32,10 @@ extension String {
         else { return startIndex }
         return self[slash...].firstIndex { !isSlash($0) } ?? endIndex
     }
+}
+
+extension Resource {
+    /// Its URL as an output shows it. With a key of its own, that is signed or rotates, and its query
+    /// is not shown.
+    var shownURL: String { (url == key ? url : url.maskingQuery).shownAsURL }
 }

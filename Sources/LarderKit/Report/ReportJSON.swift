@@ -9,7 +9,7 @@ extension EntryResult {
         object.set("manifest", manifest.sanitizedForTerminal)
         object.set("position", position)
         object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.sanitizedForTerminal)
+        object.set("url", url?.shownAsURL)
         object.set("outcome", outcome.rawValue)
         object.set("digest", digest?.description)
         object.set("bytes", bytes)
@@ -68,7 +68,7 @@ extension PlannedEntry {
         object.set("manifest", manifest.sanitizedForTerminal)
         object.set("position", position)
         object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.sanitizedForTerminal)
+        object.set("url", url?.shownAsURL)
         object.set("status", statusWord)
         object.set("priority", priority)
         object.set("duplicate", isDuplicate)
@@ -205,7 +205,7 @@ extension VerifyReport.Finding {
         object.set("subject", subject.sanitizedForTerminal)
         object.set("message", message.sanitizedForTerminal)
         object.set("digest", digest?.description)
-        object.set("urls", urls.map(\.sanitizedForTerminal))
+        object.set("urls", urls.map(\.shownAsURL))
         object.set("repair", repair?.rawValue)
         object.set("quarantine", quarantine)
         return object
@@ -215,7 +215,7 @@ extension VerifyReport.Finding {
 extension VerifyReport.Refetch {
     fileprivate var json: JSONObject {
         var object = JSONObject()
-        object.set("url", key.sanitizedForTerminal)
+        object.set("url", key.shownAsURL)
         object.set("outcome", outcome.rawValue)
         object.set("digest", digest?.description)
         let error = problem.map { problem in
@@ -233,8 +233,8 @@ extension Resource {
     /// The resource's line in `list --json`, without a line end.
     public var json: String {
         var item = JSONObject()
-        item.set("url", url.sanitizedForTerminal)
-        item.set("key", key == url ? nil : key.sanitizedForTerminal)
+        item.set("url", shownURL)
+        item.set("key", key == url ? nil : key.shownAsURL)
         item.set("digest", object.digest.description)
         item.set("bytes", object.size)
         item.set("media_type", object.mediaType)

@@ -83,7 +83,7 @@ extension PlannedEntry {
         let mark = isDuplicate ? " (duplicate)" : ""
         let past = lastFailure.map { " (\($0.text))" } ?? ""
         return
-            "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").sanitizedForTerminal)\(label)"
+            "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
     }
 }
 
@@ -100,7 +100,7 @@ extension EntryResult {
     public var complaint: String? {
         guard outcome == .failed, let problem else { return nil }
         let label = name.isEmpty ? "" : " \(name.sanitizedForTerminal)"
-        let place = url.map { " \($0.sanitizedForTerminal)" } ?? ""
+        let place = url.map { " \($0.shownAsURL)" } ?? ""
         return "\(manifest.sanitizedForTerminal): entry \(position)\(label):\(place)"
             + " \(problem.code): \(problem.message.sanitizedForTerminal)"
     }
@@ -109,7 +109,7 @@ extension EntryResult {
 extension Resource {
     /// The resource's line in `list`: digest, size, media type and URL, parted by tabs.
     public var text: String {
-        let url = url.sanitizedForTerminal
+        let url = shownURL
         return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
     }
 }

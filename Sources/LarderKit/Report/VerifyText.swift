@@ -80,7 +80,7 @@ extension VerifyReport {
         if !lost.isEmpty {
             let failure = refetches.first { $0.outcome == .failed }
             let reason = failure.map {
-                ": could not be fetched again, the first \($0.key): \($0.problem?.code ?? "failed")"
+                ": could not be fetched again, the first \($0.key.shownAsURL): \($0.problem?.code ?? "failed")"
             }
             parts.append("\(lost.count) lost\(reason ?? "")")
             parts.append("the next prefetch asks for them")
@@ -106,7 +106,7 @@ extension VerifyReport.Finding {
             "\(kind.rawValue): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
         if let repair { text += " (\(repair.rawValue))" }
         if let quarantine { text += "\n    moved to \(quarantine)" }
-        return text + urls.map { "\n    \($0.sanitizedForTerminal)" }.joined()
+        return text + urls.map { "\n    \($0.shownAsURL)" }.joined()
     }
 }
 
@@ -120,7 +120,7 @@ extension VerifyReport.Refetch {
                 problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
             }
         let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
-        return "\(verb): \(key.sanitizedForTerminal): \(result)"
+        return "\(verb): \(key.shownAsURL): \(result)"
     }
 }
 

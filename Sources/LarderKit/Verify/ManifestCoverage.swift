@@ -63,8 +63,8 @@ final class ManifestCoverage: Sendable {
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT e.manifest, e.position, coalesce(f.url, f.key), f.credentials IS NOT NULL,
-                        e.message, e.digest, e.size, \(object)
+                    SELECT e.manifest, e.position, e.message, e.digest, e.size, \(object),
+                        f.key, f.url, f.credentials IS NOT NULL
                     FROM entries e
                         LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                         \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
@@ -73,7 +73,7 @@ final class ManifestCoverage: Sendable {
             var findings: [VerifyReport.Finding] = []
             while let row = try rows.next() {
                 guard let problem = problem(row) else { continue }
-                let url = (row[2] as String?).map { row[3] ? $0.showingMask : $0 }
+                let url = Plan.shownURL(row[8], key: row[7], hasCredentials: row[9])
                 findings.append(
                     .init(
                         .missing, "\(plan.manifests[row[0]]): entry \(row[1] as Int)", problem,
@@ -84,17 +84,17 @@ final class ManifestCoverage: Sendable {
     }
 
     private func problem(_ row: Row) -> String? {
-        if let message = row[4] as String? { return message }
-        guard let digest = (row[7] as Data?).flatMap({ Digest(bytes: $0) }) else {
+        if let message = row[2] as String? { return message }
+        guard let digest = (row[5] as Data?).flatMap({ Digest(bytes: $0) }) else {
             return "is not cached"
         }
         let expected = Expectation(
-            digest: (row[5] as Data?).flatMap { Digest(bytes: $0) }, size: row[6])
-        guard expected.refusal(digest: digest, size: row[8]) != nil else { return nil }
+            digest: (row[3] as Data?).flatMap { Digest(bytes: $0) }, size: row[4])
+        guard expected.refusal(digest: digest, size: row[6]) != nil else { return nil }
         if let wanted = expected.digest, wanted != digest {
-            return "expected \(wanted), the cache has \(digest) (\(row[8] as Int64) bytes)"
+            return "expected \(wanted), the cache has \(digest) (\(row[6] as Int64) bytes)"
         }
-        return "expected \(expected.size ?? 0) bytes, the cache has \(row[8] as Int64)"
+        return "expected \(expected.size ?? 0) bytes, the cache has \(row[6] as Int64)"
     }
 
     /// What entries demand of those objects, by the key of the resource that resolves to one.

@@ -6,11 +6,12 @@ import Testing
     @Test(arguments: [
         ("http://me:pw@h/a", "http://***@h/a"), ("http:/me:pw@h/a", "http:/***@h/a"),
         ("http:\\\\me:pw@h", "http:\\\\***@h"), ("//me:pw@h/a", "//***@h/a"),
-        ("me:pw@h", "***@h"), ("http://me:p/w@h/", "http://***@h/"),
+        ("me:pw@h", "***@h"), ("http://me:pw@[h?t=pw", "http://***@[h?***"), ("a?t=pw", "a?***"),
+        ("http://me:p/w@h/", "http://***@h/"),
         ("http://me:p@w@[h", "http://***@[h"), ("a.png", "a.png"), ("", ""), ("@", "***@"),
     ])
     func masksWhatMayBeAPassword(_ text: String, _ masked: String) {
-        #expect(text.maskingUserinfo == masked)
+        #expect(text.maskingSecrets == masked)
     }
 
     @Test(arguments: [

@@ -1,0 +1,32 @@
+import Testing
+
+@testable import LarderTransfer
+
+@Suite struct URLMaskTests {
+    @Test(arguments: [
+        "X-Amz-Signature", "X-Amz-Credential", "X-Amz-Security-Token", "AWSAccessKeyId",
+        "Signature",
+        "X-Goog-Signature", "Key-Pair-Id", "Policy", "sig", "token", "access_token", "accessToken",
+        "api_key", "apikey", "key", "auth_key", "client_secret", "PASSWORD", "hdnts", "session[id]",
+    ])
+    func aValueThatIsNamedASecretIsMasked(_ name: String) throws {
+        let url = "https://h/a.png?size=64&\(name)=sEcReT=1;v=2"
+        #expect(url.maskingSecretsInQuery == "https://h/a.png?size=64&\(name)=***;v=2")
+        let shown = try HTTPURL("https://me:pw@h/a?\(name)=sEcReT").description
+        #expect(shown.hasPrefix("https://***@h/a?") && !shown.contains("sEcReT"), "\(shown)")
+    }
+
+    @Test(arguments: [
+        "https://h/token=1/a.png", "https://h/?", "https://h/?size=64&author=me&monkey=1&design=2",
+        "https://h/?term=secret&country=de&&x", "https://h/?keyboard=1&assign=2&v=token", "",
+        "key=1",
+    ])
+    func otherValuesStay(_ url: String) {
+        #expect(url.maskingSecretsInQuery == url)
+    }
+
+    @Test func aWholeQueryIsMasked() {
+        #expect("https://h/a?b=c&d?e".maskingQuery == "https://h/a?***")
+        #expect("https://h/a".maskingQuery == "https://h/a")
+    }
+}
