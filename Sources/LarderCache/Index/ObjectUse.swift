@@ -21,14 +21,31 @@ public enum ObjectUse {
         "abs(o.used_at - \(instant.timeIntervalSince1970)) >= \(precision)"
     }
 
-    /// Records a use where it is due; nothing where the object is gone.
-    static func record(_ digest: Digest, at instant: Date, in db: Database) throws {
-        let update = try db.cachedStatement(
-            sql: """
-                UPDATE objects SET used_at = ?1
-                WHERE digest = ?2 AND abs(used_at - ?1) >= \(precision)
-                """)
-        try update.execute(arguments: [instant.timeIntervalSince1970, digest.blob])
+    /// Records uses where they are due; nothing where the object is gone.
+    static func record(
+        _ objects: some Sequence<Digest>, at instant: Date, in db: Database
+    ) throws {
+        let update = try PreparedStatement(
+            db,
+            """
+            UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND abs(used_at - ?1) >= \(precision)
+            """)
+        for digest in objects { try update.run(instant.timeIntervalSince1970, digest) }
+    }
+
+    /// Records uses where they are due; nothing where the row is gone, or another object's by now.
+    static func record(
+        _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
+    ) throws {
+        let update = try PreparedStatement(
+            db,
+            """
+            UPDATE objects SET used_at = ?1
+            WHERE id = ?2 AND +digest = ?3 AND abs(used_at - ?1) >= \(precision)
+            """)
+        for object in objects {
+            try update.run(instant.timeIntervalSince1970, object.row, object.digest)
+        }
     }
 
     /// Takes what is recorded for a time to come, by a clock that has been set back since, as of now: the

@@ -140,21 +140,20 @@ final class Plan: Sendable {
         }
     }
 
-    /// The objects of what is cached and whose use is to be recorded, a page at a time.
-    func forEachUse(_ body: ([Digest]) throws -> Void) throws {
-        var last: Int64 = 0
-        while true {
-            let page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT id, digest FROM uses WHERE id > ? ORDER BY id LIMIT \(ObjectUse.stepLimit)
-                    """
-                ).rows(last) { (id: $0.integer(0), digest: try $0.requireDigest(1)) }
+    /// The objects of what is cached and whose use is to be recorded, a page at a time, in the order in
+    /// which the index has them.
+    func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
+        try database.unsafeRead { db in
+            let rows = try PreparedStatement(db, "SELECT object, digest FROM uses ORDER BY object")
+            defer { rows.reset() }
+            var page: [IndexedObject] = []
+            while try rows.step() {
+                page.append(IndexedObject(row: rows.integer(0), digest: try rows.requireDigest(1)))
+                guard page.count == ObjectUse.stepLimit else { continue }
+                try body(page)
+                page.removeAll(keepingCapacity: true)
             }
-            guard let end = page.last?.id else { return }
-            last = end
-            try body(page.map(\.digest))
+            if !page.isEmpty { try body(page) }
         }
     }
 

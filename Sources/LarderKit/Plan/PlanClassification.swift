@@ -49,7 +49,7 @@ struct PlanClassification {
             """)
         insertWanted = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
-        insertUse = try PreparedStatement(db, "INSERT INTO uses (digest) VALUES (?)")
+        insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
         insertFailure = try PreparedStatement(
             db, "INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
         recall = try self.cache.map { [now] _ in
@@ -57,7 +57,8 @@ struct PlanClassification {
                 db,
                 """
                 SELECT o.digest, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
-                    r.cache_control, \(ObjectUse.isDue(at: now)), r.response_url, r.vary, r.variant
+                    r.cache_control, \(ObjectUse.isDue(at: now)), r.response_url, r.vary, r.variant,
+                    o.id
                 FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object
                 WHERE r.key = ?
                 """)
@@ -203,7 +204,7 @@ struct PlanClassification {
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
             // What is stale is asked for, and its use recorded with the answer.
-            if known.isUseDue { try insertUse.run(known.digest) }
+            if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
             try settleOffline(resource, &summary)
         } else if policy.retriesOnlyFailed ? resource.lastFailure == nil : isGivenUp(resource) {

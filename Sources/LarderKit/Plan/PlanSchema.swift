@@ -73,7 +73,7 @@ enum PlanSchema {
             status INTEGER NOT NULL
         );
         CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
-            id INTEGER PRIMARY KEY,
+            object INTEGER NOT NULL,
             digest BLOB NOT NULL
         );
         CREATE TABLE main.wanted (     -- what is to be fetched, before it is in its order

@@ -24,6 +24,8 @@ struct PlannedResource {
 
     /// A row of the index.
     struct Known {
+        /// The number of the object's row.
+        let object: Int64
         let digest: Digest
         let size: Int64
         let isImage: Bool
@@ -87,7 +89,7 @@ extension PlannedResource.Known {
     init?(_ row: PreparedStatement) {
         guard let digest = row.digest(0) else { return nil }
         self.init(
-            digest: digest, size: row.integer(1), isImage: row.bool(2),
+            object: row.integer(9), digest: digest, size: row.integer(1), isImage: row.bool(2),
             isFresh: row.bool(3), isImmutable: CacheControl(row.text(4)).isImmutable,
             isUseDue: row.bool(5), redirectedTo: row.text(6),
             variant: row.isNull(8) ? nil : (row.digest(8), row.text(7)))

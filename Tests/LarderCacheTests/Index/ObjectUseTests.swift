@@ -68,6 +68,20 @@ import Testing
         }
     }
 
+    /// A row that was evicted since a plan saw it, and whose number another object has got.
+    @Test func anotherObjectOnTheSameRowIsNotUsed() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))
+            let before = try object(cache)
+            let other = try Digest.reference(of: noise(9, seed: 2))
+            try cache.recordUse(of: [IndexedObject(row: 1, digest: other)])
+            try cache.recordUse(of: [IndexedObject(row: 2, digest: before.digest)])
+            #expect(try object(cache).usedAt == before.usedAt)
+            try cache.recordUse(of: [IndexedObject(row: 1, digest: before.digest)])
+            #expect(isNow(try object(cache).usedAt))
+        }
+    }
+
     @Test func readersNoteIt() throws {
         try withTemporaryDirectory { directory in
             let cache = try cache(at: directory.path, usedAt: Date(timeIntervalSince1970: 1))

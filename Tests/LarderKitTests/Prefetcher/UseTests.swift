@@ -33,6 +33,23 @@ import Testing
         }
     }
 
+    @Test func allOfMoreThanAStepAreUsed() async throws {
+        try await withTemporaryDirectory { directory in
+            let urls = (0...2 * ObjectUse.stepLimit).map { "data:text/plain,\($0)" }
+            let path = directory.path("cache")
+            _ = try await prefetch(manifest(urls), into: path) { $0.acceptsAnyContent = true }
+            var keys: [String] = []
+            try Cache.open(at: path).forEachResource { keys.append($0.key) }
+            try age(keys, in: path, to: Date(timeIntervalSinceNow: -7_200))
+            let (report, _) = try await prefetch(manifest(urls), into: path) {
+                $0.acceptsAnyContent = true
+            }
+            #expect(report.count(.cached) == urls.count)
+            let status = try Cache.open(at: path).status()
+            #expect(try #require(status.totals.oldestUse).timeIntervalSinceNow > -600)
+        }
+    }
+
     /// Confirms resources as an origin would have at `instant`, for a day.
     private func age(_ urls: [String], in path: String, to instant: Date) throws {
         let cache = try Cache.open(at: path)
