@@ -216,7 +216,9 @@ extension ManifestValue {
         switch self {
         case .null: true
         case .string(let text):
-            !text.unicodeScalars.contains { !$0.properties.isWhitespace }
+            // Of nearly all, the first byte tells.
+            !(text.utf8.first.map { 0x21...0x7E ~= $0 } ?? false)
+                && !text.unicodeScalars.contains { !$0.properties.isWhitespace }
         default: false
         }
     }

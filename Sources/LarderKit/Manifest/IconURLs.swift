@@ -1,3 +1,4 @@
+import Foundation
 import LarderTransfer
 
 /// Makes URLs of what a manifest has for its icons.
@@ -52,7 +53,7 @@ struct IconURLs {
             return .inline(bytes)
         }
         var text = place.template.map { Self.fill($0, value, match, entry) } ?? value
-        if text.utf8.contains(UInt8(ascii: "{")) { text = sized(text) }
+        if text.hasBrace { text = sized(text) }
         if text.begins(with: "ipfs://") { text = try gatewayURL(text) }
         do {
             return .remote(try HTTPURL(text, relativeTo: baseURL))
@@ -135,9 +136,22 @@ struct IconURLs {
 
 extension String {
     /// Whether it begins with a scheme, in either case, without making another string: every icon is asked.
-    func begins(with scheme: String) -> Bool {
-        utf8.count >= scheme.utf8.count
-            && zip(utf8, scheme.utf8).allSatisfy { $0 | 0x20 == $1 | 0x20 }
+    func begins(with scheme: StaticString) -> Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            bytes.count >= scheme.utf8CodeUnitCount
+                && (0..<scheme.utf8CodeUnitCount).allSatisfy {
+                    bytes[$0] | 0x20 == scheme.utf8Start[$0] | 0x20
+                }
+        }
+    }
+
+    /// Whether it may leave a place for a size.
+    fileprivate var hasBrace: Bool {
+        var text = self
+        return text.withUTF8 { bytes in
+            bytes.baseAddress.flatMap { memchr($0, 0x7B, bytes.count) } != nil
+        }
     }
 }
 

@@ -69,6 +69,7 @@ struct JSONParser {
             position += 1
             return members
         }
+        members.reserveCapacity(4)
         while true {
             let key = try key()
             guard try next() == UInt8(ascii: ":") else { throw unexpected("':'") }
