@@ -5,7 +5,7 @@ import CCurl
 /// Parsed by libcurl's own URL parser (RFC 3986 and its "curl URL syntax" notes), so that what is
 /// checked here is what is connected to. Canonical means: scheme and host in lower case, an
 /// international host name in its ASCII form (`xn--`, UTS #46), no default port, no fragment, dot
-/// segments resolved, bytes outside ASCII percent-encoded, a path of at least `/`, numeric IPv4
+/// segments resolved, spaces and bytes outside ASCII percent-encoded, a path of at least `/`, numeric IPv4
 /// hosts in dotted form, and no userinfo part: that is taken off into ``credentials``. Two URLs are
 /// equal if they are spelled alike, whatever their credentials.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
@@ -106,7 +106,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             guard let base else { throw .relativeWithoutBase }
             try Self.set(handle, CURLUPART_URL, base.string)
         }
-        try Self.set(handle, CURLUPART_URL, text.percentEncodingNonASCII())
+        try Self.set(handle, CURLUPART_URL, text.percentEncodingSpacesAndNonASCII())
         curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         try Self.setASCIIHost(handle)
         let credentials = try Self.takeCredentials(from: handle)
@@ -217,11 +217,12 @@ extension String {
 
     /// The host too, which libcurl decodes again. libcurl would do it, but in upper or lower case
     /// depending on its version, and the index must find again what it was told.
-    fileprivate func percentEncodingNonASCII() -> String {
-        guard utf8.contains(where: { $0 >= 0x80 }) else { return self }
+    fileprivate func percentEncodingSpacesAndNonASCII() -> String {
+        guard utf8.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return self }
         let digits = Array("0123456789ABCDEF".utf8)
         let encoded = utf8.flatMap { byte in
-            byte < 0x80 ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            byte < 0x80 && byte != 0x20
+                ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return String(decoding: encoded, as: UTF8.self)
     }

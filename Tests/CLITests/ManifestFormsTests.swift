@@ -45,6 +45,51 @@ import Testing
         }
     }
 
+    /// Whoever fetches nothing is told so; what would prove, pin or keep nothing does not begin.
+    @Test func entriesOfWhichNoneHasAnIconAreNoManifest() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            let manifest = try larder.write(
+                #"[{"name":"A","art":"\#(url)"},{"name":"B"}]"#.utf8, to: "named")
+            let complaint = "larder: \(manifest): none of its 2 entries has an icon: "
+            for options in [[], ["--quiet"]] {
+                let run = try larder.prefetch(manifest, options: options)
+                #expect(run.status == 0 && run.outcomes == ["skipped", "skipped"])
+                #expect(run.finished.standardError.hasPrefix(complaint), "\(run.finished)")
+            }
+            let plan = try larder.run("plan", manifest)
+            #expect(plan.status == 0 && plan.standardError.hasPrefix(complaint), "\(plan)")
+
+            let named = ["--icon-key", "art"]
+            #expect(try larder.prefetch(manifest, options: named).outcomes.count == 2)
+            for command in [
+                ["verify", "--manifest"], ["pin"], ["evict", "--max-size", "0", "--keep"],
+                ["evict", "--max-size", "0", "--only"],
+            ] {
+                let arguments = command + [manifest, "--cache", larder.cache]
+                let refused = try larder.binary.run(arguments)
+                #expect(refused.status == 65, "\(refused)")
+                #expect(refused.standardError.hasPrefix(complaint), "\(refused)")
+                #expect(try larder.cat(url) == Icons.icon(0))
+            }
+            let verified = try larder.binary.run(
+                ["verify", "--manifest", manifest, "--cache", larder.cache] + named)
+            #expect(verified.status == 0, "\(verified)")
+        }
+    }
+
+    @Test func aBaseURLIsExplained() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest("a b.png")
+            let base = ["--base-url", "http://me:secret@h.example/icons/?token=1"]
+            let plan = try larder.binary.run(["plan", manifest, "--explain"] + base)
+            let lines = plan.standardOutput.split(separator: "\n")
+            #expect(lines.contains("  base: http://***@h.example/icons/?token=***"), "\(plan)")
+            #expect(lines[0].contains("  http://***@h.example/icons/a%20b.png  "), "\(plan)")
+            #expect(lines[1].hasSuffix(", 1 entry"), "\(plan)")
+        }
+    }
+
     @Test func dataIsStoredWithoutTheNetwork() async throws {
         try await withFixture { larder in
             let base64 = Data(Icons.png).base64EncodedString()

@@ -12,6 +12,7 @@ import Testing
         ("http://h?b", "http://h/?b"),
         ("http://h/图标.png", "http://h/%E5%9B%BE%E6%A0%87.png"),
         ("http://h/a%2Fb", "http://h/a%2Fb"),
+        (" http://h/a b?c d ", "http://h/a%20b?c%20d"),
         ("http://2130706433/x", "http://127.0.0.1/x"),
         ("http://0x7f.1/", "http://127.0.0.1/"),
         ("http://[::1]:8080/a", "http://[::1]:8080/a"),

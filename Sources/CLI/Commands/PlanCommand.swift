@@ -53,6 +53,7 @@ struct PlanCommand: AsyncParsableCommand {
                         }
                     }
                 }
+            summary.complaints(of: sources).forEach(Console.complain)
             if explain {
                 for (source, read) in zip(sources, summary.manifests) {
                     print(json ? read.json(of: source) : read.text(of: source))

@@ -117,9 +117,8 @@ struct PrefetchCommand: AsyncParsableCommand {
             var firstFailure: String?
             var unsupported = UnsupportedSchemes()
             var schemes: [String] = []
-            for try await event in prefetcher.prefetch(
-                try manifest.sources(configuration))
-            {
+            let sources = try manifest.sources(configuration)
+            for try await event in prefetcher.prefetch(sources) {
                 switch event {
                 case .recovered(let recovery):
                     if quiet {
@@ -134,6 +133,8 @@ struct PrefetchCommand: AsyncParsableCommand {
                         prefetcher.cancel()
                     }
                     schemes = summary.unsupportedText
+                    let complaints = summary.complaints(of: sources)
+                    if quiet { notes += complaints } else { complaints.forEach(Console.complain) }
                     line.show("0/\(summary.missing + summary.stale)")
                 case .entry(let result):
                     file?.add(result)

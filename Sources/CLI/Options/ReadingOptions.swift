@@ -35,7 +35,7 @@ struct ReadingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The size in pixels that {size}, {width} and {height} in an icon's URL stand for.",
+            "The size in pixels that {size}, {width}, {height}, {w} and {h} in an icon's URL stand for.",
             valueName: "n"))
     var iconSize = 512
 

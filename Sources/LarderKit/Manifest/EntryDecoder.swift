@@ -25,7 +25,9 @@ struct EntryDecoder {
             // The element is the icon.
             members = []
         } else {
-            let reason = "\(element.kind) where a dictionary is due"
+            let reason =
+                "\(element.kind) where a dictionary is due"
+                + (element.kind == "a string" ? " (--icon-key @ takes it for an icon)" : "")
             return (nil, [.failed(EntryError(code: .notADictionary, message: reason))])
         }
         let name = name(of: element) ?? entry.key

@@ -47,8 +47,14 @@ struct IconURLs {
         if value.begins(with: "data:") {
             guard let bytes = DataURL.bytes(value) else {
                 throw EntryError(
-                    code: .unparsableURL, message: "icon \(value.quoted(limit: 40)) is no data: URL"
+                    code: .unparsableURL,
+                    message: "icon \(value.quoted(limit: 40)) cannot be decoded as a data: URL"
                 )
+            }
+            guard bytes.count <= InlineEntry.maximumSize else {
+                throw EntryError(
+                    code: .tooLarge,
+                    message: "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
             }
             return .inline(bytes)
         }

@@ -19,11 +19,12 @@ public struct ManifestKeys {
     /// name nothing: no prefetch has stored anything for them.
     ///
     /// - Throws: ``ManifestError``, also where an entry's URL is relative and there is nothing to resolve
-    ///   it against: a prefetch may have had a base URL. Where all must be usable, for the first that is not.
+    ///   it against: a prefetch may have had a base URL. Where there are entries and none has an icon, since
+    ///   the manifest may have been prefetched with the place of its icons named. Where all must be usable, for the first that is not.
     ///   And what `body` throws.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
-            _ = try ManifestReader(source: source, rules: rules).read { item in
+            let summary = try ManifestReader(source: source, rules: rules).read { item in
                 switch item.result {
                 case .entry(let entry): try body(entry.key ?? entry.icon.string)
                 case .inline(let entry): try body(entry.key)
@@ -39,6 +40,7 @@ public struct ManifestKeys {
                 case .skipped, .failed: return
                 }
             }
+            if let complaint = summary.complaint(of: source) { throw complaint }
         }
     }
 }

@@ -1,3 +1,5 @@
+import LarderTransfer
+
 /// Where a manifest's entries and their parts were looked for: what `plan --explain` shows.
 public struct ManifestPlaces: Equatable, Sendable {
     /// The shape's name, such as `F-Droid index v2`.
@@ -12,19 +14,19 @@ public struct ManifestPlaces: Equatable, Sendable {
     public let priority: ManifestPath?
     /// Where its digest is, if not beside the icon.
     public let integrity: ManifestPath?
-    /// What relative icon URLs were resolved against, as the manifest names it; text from outside.
-    public let base: String?
+    /// What relative icon URLs were resolved against; nil where there was nothing.
+    public let base: HTTPURL?
 }
 
 extension ShapeRecognition {
     /// Where the manifest's entries were found; nil where nothing has shown a shape.
-    var places: ManifestPlaces? {
+    func places(base: HTTPURL?) -> ManifestPlaces? {
         guard let settled else { return nil }
         let shape = shapes[settled]
         return ManifestPlaces(
             shape: shape.name,
             entries: used, names: shape.names, icons: shape.icons.map(\.path),
             priority: shape.priority, integrity: shape.integrity,
-            base: shape.base == nil ? nil : base)
+            base: base)
     }
 }

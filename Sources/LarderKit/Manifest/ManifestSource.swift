@@ -77,7 +77,9 @@ public enum ManifestSource: Sendable {
         case .bytes(let bytes, _):
             return ByteInput(bytes: bytes, name: name)
         case .remote(let manifest):
-            return try manifest.download()
+            let input = try manifest.download()
+            input.maximumUnpackedBytes = manifest.maximumBytes
+            return input
         }
     }
 }

@@ -7,7 +7,7 @@ extension ManifestSummary {
     public func text(of source: ManifestSource) -> String {
         var lines = [
             "\(source.name.sanitizedForTerminal): \(format.rawValue),"
-                + " \(places?.shape ?? "of no particular shape"), \(entries) entries"
+                + " \(places?.shape ?? "of no particular shape"), \(entries.of("entry", "entries"))"
         ]
         guard let places else { return lines[0] }
         func add(_ label: String, _ paths: [ManifestPath]) {
@@ -20,7 +20,7 @@ extension ManifestSummary {
         add("icons", places.icons)
         add("priority", places.priority.map { [$0] } ?? [])
         add("integrity", places.integrity.map { [$0] } ?? [])
-        if let base = places.base { lines.append("  base: \(base.shownAsURL)") }
+        if let base = places.base { lines.append("  base: \(base)") }
         return lines.joined(separator: "\n")
     }
 
@@ -41,7 +41,7 @@ extension ManifestSummary {
         object.set("icon_paths", texts(places?.icons))
         object.set("priority_path", places?.priority.map { "\($0)".sanitizedForTerminal })
         object.set("integrity_path", places?.integrity.map { "\($0)".sanitizedForTerminal })
-        object.set("base", places?.base?.shownAsURL)
+        object.set("base", places?.base?.description)
         return object.text
     }
 }

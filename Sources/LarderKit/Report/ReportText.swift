@@ -64,6 +64,11 @@ extension PlanSummary {
             + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
     }
 
+    /// A line for people for each of the manifests that has entries and no icon.
+    public func complaints(of sources: [ManifestSource]) -> [String] {
+        zip(sources, manifests).compactMap { $1.complaint(of: $0)?.description }
+    }
+
     /// A line for people for each scheme that is not fetched, with the number of its icons.
     public var unsupportedText: [String] {
         unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in

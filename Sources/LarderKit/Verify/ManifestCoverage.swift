@@ -8,7 +8,7 @@ final class ManifestCoverage: Sendable {
 
     /// Reads all manifests, those at URLs as the cache has them.
     ///
-    /// - Throws: `ManifestError` where one is no manifest, ``CacheError``.
+    /// - Throws: `ManifestError` where one is no manifest, or has entries and no icon; ``CacheError``.
     init(of manifests: [ManifestSource], cache: Cache?, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
@@ -16,6 +16,9 @@ final class ManifestCoverage: Sendable {
             cache: cache,
             acceptsAnyContent: true,
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
+        for (source, summary) in zip(manifests, plan.summary.manifests) {
+            if let complaint = summary.complaint(of: source) { throw complaint }
+        }
         // Objects look for their entries.
         try plan.database.writeWithoutTransaction { db in
             try db.execute(

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderTransfer
 import Testing
 
@@ -52,6 +53,24 @@ import Testing
     @Test(arguments: ["data:", "data:;base64", "data:;base64,Y!", "data:,%zz", "data:,%a"])
     func brokenDataFails(icon: String) throws {
         #expect(try read(icon).words == ["unparsable-url"])
+    }
+
+    /// One percent-encoded byte more would be longer in a lock than an entry may be.
+    @Test func largeDataThatALockCouldNotHoldFails() throws {
+        let largest = String(repeating: "x", count: InlineEntry.maximumSize)
+        #expect(try read("data:,\(largest)x").words == ["too-large"])
+        let items = try read("data:,\(largest)").items
+        guard case .inline(let entry)? = items.first?.result else {
+            Issue.record("\(items.count)")
+            return
+        }
+        let lock = LockedEntry(
+            name: "", icon: "data:image/svg+xml;base64," + Data(entry.bytes).base64EncodedString(),
+            key: nil, priority: 0,
+            digest: try #require(Digest(hex: String(repeating: "0", count: 64))),
+            size: Int64(entry.bytes.count))
+        let manifest = ManifestSource.bytes(Array("[\(lock.json)]".utf8), name: "lock")
+        #expect(try readManifest(manifest).words == [entry.key])
     }
 
     /// RFC 6920, section 8.1.

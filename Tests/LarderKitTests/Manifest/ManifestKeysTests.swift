@@ -22,6 +22,12 @@ import Testing
         #expect(try keys(text) == ["http://a.example/x", "z", "http://a.example/x"])
     }
 
+    @Test func entriesWithoutIconsNameNothing() throws {
+        #expect(throws: ManifestError.self) { _ = try keys(#"[{"name": "A"}, {"name": "B"}]"#) }
+        #expect(try keys("[]").isEmpty)
+        #expect(try keys(#"[{"name": "A"}, {"icon": "ftp://a.example/"}]"#).isEmpty)
+    }
+
     @Test func relativeURLsNeedABase() throws {
         let text = #"[{"icon": "http://a.example/x"}, {"icon": "y"}]"#
         let error = #expect(throws: ManifestError.self) { _ = try keys(text) }

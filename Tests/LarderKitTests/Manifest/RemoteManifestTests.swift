@@ -69,6 +69,20 @@ import Testing
         }
     }
 
+    /// A few bytes that unpack to 10,000.
+    @Test func aPackedManifestIsAsLongAsItUnpacks() throws {
+        let packed = try #require(
+            Data(
+                base64Encoded:
+                    "H4sIAAAAAAACA+3BAQkAAAwDoCrvNd6/xnIM1BwAAAAAAAAAAADM+wInJ9EVECcAAA=="))
+        let origin = try Origin(replies: ["/a.json.gz": .ok(Array(packed))])
+        var manifest = try remote(origin.url("/a.json.gz"))
+        manifest.maximumBytes = 9_999
+        #expect(error(manifest)?.code == .tooLarge)
+        manifest.maximumBytes = 10_000
+        #expect(try icons(manifest).isEmpty)
+    }
+
     @Test func aPrivateAddressIsRefusedWithoutAConnection() throws {
         let origin = try Origin(replies: ["/a": .ok("[]")])
         let manifest = RemoteManifest(try HTTPURL(origin.url("/a")))

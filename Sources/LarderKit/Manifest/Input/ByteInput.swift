@@ -15,6 +15,8 @@ final class ByteInput {
     let baseURL: HTTPURL?
     /// To be called when all of it was read as a manifest, and whether it has credentials in URLs.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
+    /// How much may be unpacked of what is packed; nil is as much as there is.
+    var maximumUnpackedBytes: Int64?
     private let source: Source
     private var position = 0
 
@@ -40,6 +42,7 @@ final class ByteInput {
     init(unpacking window: ByteWindow) throws {
         name = window.input.name
         baseURL = window.input.baseURL
+        maximumUnpackedBytes = window.input.maximumUnpackedBytes
         source = .packed(try Inflater(window))
     }
 
@@ -71,6 +74,12 @@ final class ByteInput {
             count = try retrying { systemRead(descriptor, buffer) }
         }
         position += count
+        if case .packed = source, let maximumUnpackedBytes, position > maximumUnpackedBytes {
+            throw ManifestError(
+                .tooLarge, source: name,
+                "longer than \(maximumUnpackedBytes) bytes unpacked; --max-manifest-size permits more"
+            )
+        }
         return count
     }
 

@@ -18,7 +18,7 @@ public struct RemoteManifest: Sendable {
     public var headers: [HeaderRule] = []
     /// Whether redirects from https to http are followed. Default: false.
     public var allowsDowngrade = false
-    /// A longer one is refused; counted after decoding. Default: 256 MiB.
+    /// A longer one is refused; counted after decoding, and of a gzip file unpacked. Default: 256 MiB.
     public var maximumBytes: Int64 = 256 << 20
 
     /// A manifest at `url`.

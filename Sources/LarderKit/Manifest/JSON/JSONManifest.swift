@@ -37,7 +37,14 @@ struct JSONManifest {
         let length = window.offset - offset
         let isAlone = try window.peekBehindBlanks() == nil
         if isDocument() || isAlone {
-            if isDocument(), !isAlone { throw cursor.unexpected("the end of the file") }
+            if isDocument(), !isAlone {
+                if isObject, recognition.isExplicit, window.line > cursor.lastLine {
+                    throw ManifestError(
+                        .notAManifest, source: window.input.name, at: .line(window.line),
+                        "of JSON Lines, each line is an entry: there is no place for --entries")
+                }
+                throw cursor.unexpected("the end of the file")
+            }
             if try walk.finish() { return .json }
         }
         guard !isDocument(), cursor.lastLine == line, !isAlone || walk.root.hasIcon else {

@@ -134,7 +134,7 @@ extension ManifestPath: ExpressibleByStringLiteral {
 
 extension String {
     fileprivate var isPlainWord: Bool {
-        !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" || $0 == "-" }
+        !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
     fileprivate var escapingQuotes: String {

@@ -8,6 +8,7 @@ import Testing
         ("@", "@"), ("$[*]", "[*]"), ("$.*", "*"), ("*", "*"), ("@.logo", "logo"),
         ("['im:name'].label", "['im:name'].label"), ("[\"im:image\"][*]", "['im:image'][*]"),
         ("im:name.label", "['im:name'].label"), ("localized.*.icon", "localized.*.icon"),
+        ("en-US.a_1", "['en-US'].a_1"),
         ("['it\\'s']", "['it\\'s']"), ("a['b c'].d", "a['b c'].d"), ("名.图标", "名.图标"),
         ("assets[?@.kind=='display-image'].url", "assets[?@.kind=='display-image'].url"),
     ])
