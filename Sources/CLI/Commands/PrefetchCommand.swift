@@ -127,6 +127,7 @@ struct PrefetchCommand: AsyncParsableCommand {
                         Console.complain(recovery.text)
                     }
                 case .planned(let summary):
+                    ProgramText.release()
                     file?.begin()
                     // While manifests are read nothing is in flight, and a pipe may stay silent.
                     run.interrupts.ask("giving what is in flight 2 s to finish") {
