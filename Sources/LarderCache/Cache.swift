@@ -232,9 +232,10 @@ public final class Cache: Sendable {
         }
     }
 
-    /// The same for no more than ``ObjectUse/stepLimit`` objects whose rows are known: in their order, a
-    /// million uses dirty each page of the index once, and not once for each object on it.
+    /// The same for objects whose rows are known: in their order, a million uses dirty each page of the
+    /// index once, and not once for each object on it.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
+        precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }

@@ -21,7 +21,7 @@ extension String {
             let end = rest.firstIndex { "&;".utf8.contains($0) } ?? rest.endIndex
             let parameter = rest[..<end]
             if let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
-                SecretParameter.isOne(parameter[..<equals])
+                SecretParameter.isOne(parameter[..<equals], parameter[equals...].dropFirst())
             {
                 masked += "\(Substring(parameter[...equals]))***"
             } else {
@@ -34,16 +34,16 @@ extension String {
     }
 }
 
-/// The names of the parameters by which URLs carry secrets.
+/// The parameters by which URLs carry secrets.
 private enum SecretParameter {
-    /// What such a name has somewhere, `-`, `_` and case disregarded.
+    /// What the name of one has somewhere, `-`, `_` and case disregarded.
     ///
     /// Those of AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`, `AWSAccessKeyId`,
     /// `Signature`), Google (`X-Goog-Signature`), and of what OpenTelemetry's semantic conventions
     /// (`url.full`) and error trackers scrub by default.
     private static let parts = [
-        "signature", "token", "secret", "password", "passwd", "credential", "accesskey", "apikey",
-        "session", "hmac", "authorization",
+        "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
+        "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
     ]
     /// What is one where it is a whole word of the name: Azure's `sig`, Google's `key`, CloudFront's
     /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
@@ -51,11 +51,46 @@ private enum SecretParameter {
         "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
     ]
 
-    static func isOne(_ name: Substring.UTF8View) -> Bool {
-        let name = Substring(name).lowercased()
-        let split = name.split { "-_.[]".contains($0) }
-        if split.contains(where: { words.contains(String($0)) }) { return true }
-        let joined = split.joined()
-        return parts.contains { joined.contains($0) }
+    static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
+        let words = words(of: decoded(name))
+        if words.contains(where: Self.words.contains) { return true }
+        let joined = words.joined()
+        if parts.contains(where: { joined.contains($0) }) { return true }
+        // Akamai's has any name, and another URL may have its own password.
+        let value = decoded(value)
+        return value.contains("hmac=") || value.contains("://") && value.contains("@")
+    }
+
+    /// In lower case: of `X-Amz-Signature` and `authKey` two and more.
+    private static func words(of name: String) -> [String] {
+        var words = [""]
+        var isLower = false
+        for character in name {
+            if "-_.[]".contains(character) {
+                words.append("")
+            } else {
+                if isLower, character.isUppercase { words.append("") }
+                words[words.count - 1] += character.lowercased()
+            }
+            isLower = character.isLowercase
+        }
+        return words
+    }
+
+    /// As a server reads it.
+    private static func decoded(_ text: Substring.UTF8View) -> String {
+        var bytes: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"),
+                let value = UInt8(Substring(rest.prefix(2)), radix: 16), rest.count >= 2
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

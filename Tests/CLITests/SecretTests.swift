@@ -132,6 +132,17 @@ import Testing
                 #expect(finished.status != 64, "\(finished)")
                 search.expectNothing(in: finished)
             }
+            // What cannot be fetched again is named.
+            for option in ["--json", "--quiet"] {
+                _ = try larder.prefetch(manifest, options: ["--attempts", "1", "--force"])
+                try larder.overwrite(try larder.objectPath(named), with: [0])
+                let finished = try larder.run("verify", "--repair", option)
+                #expect(finished.status == 2)
+                #expect(
+                    (finished.standardOutput + finished.standardError).contains(
+                        "/named?size=64&token=***"), "\(finished)")
+                search.expectNothing(in: finished)
+            }
         }
     }
 

@@ -62,7 +62,7 @@ import Testing
             #expect(report.findings.map(\.subject) == (2...5).map { "\(manifest): entry \($0)" })
             #expect(report.findings.map(\.urls) == [[absent], [absent], [urls[1]], []])
             #expect(report.findings[0].message == "is not cached")
-            #expect(report.findings[2].message.hasPrefix("expected 1 bytes"))
+            #expect(report.findings[2].message.hasPrefix("expected 1 byte,"))
             #expect(report.whole == 2)
         }
     }

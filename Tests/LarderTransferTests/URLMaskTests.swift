@@ -8,12 +8,24 @@ import Testing
         "Signature",
         "X-Goog-Signature", "Key-Pair-Id", "Policy", "sig", "token", "access_token", "accessToken",
         "api_key", "apikey", "key", "auth_key", "client_secret", "PASSWORD", "hdnts", "session[id]",
+        "passwd", "hmac", "authorization", "sign", "auth", "oauth", "pwd", "pass", "jwt", "hdnea",
+        "passphrase", "bearer", "authKey", "subscriptionKey", "apiSig", "userPass", "s%69g",
+        "jwt%5B%5D",
     ])
     func aValueThatIsNamedASecretIsMasked(_ name: String) throws {
         let url = "https://h/a.png?size=64&\(name)=sEcReT=1;v=2"
         #expect(url.maskingSecretsInQuery == "https://h/a.png?size=64&\(name)=***;v=2")
         let shown = try HTTPURL("https://me:pw@h/a?\(name)=sEcReT").description
         #expect(shown.hasPrefix("https://***@h/a?") && !shown.contains("sEcReT"), "\(shown)")
+    }
+
+    @Test(arguments: [
+        ("?__gda__=exp=1~hmac=sEcReT&a=1", "?__gda__=***&a=1"),
+        ("?u=https://me:sEcReT@h/&a=1", "?u=***&a=1"), ("?u=https%3A%2F%2Fme%40h", "?u=***"),
+        ("?u=https://h/", "?u=https://h/"), ("?a=%4", "?a=%4"), ("?%6", "?%6"),
+    ])
+    func aValueThatHoldsASecretIsMasked(_ query: String, _ shown: String) {
+        #expect(query.maskingSecretsInQuery == shown)
     }
 
     @Test(arguments: [

@@ -159,7 +159,7 @@ struct PrefetchCommand: AsyncParsableCommand {
                     if json {
                         print(report.json)
                     } else if !quiet {
-                        let text = ([report.text] + schemes).joined(separator: "\n")
+                        let text = report.text(unsupported: schemes)
                         if [self.report, writeLock].contains("-") {
                             Console.write(text + "\n")
                         } else {
@@ -191,16 +191,17 @@ struct PrefetchCommand: AsyncParsableCommand {
 
     /// What is wrong with a run, as far as the summary and the complaints about entries have not said it.
     private func complaint(_ report: Report, _ firstFailure: String?) -> String? {
+        let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
         if quiet, report.isInterrupted {
             return
-                "interrupted: \(report.count(.unfinished)) of \(report.entries) entries unfinished"
+                "interrupted: \(report.count(.unfinished)) of \(all) unfinished"
         }
         if quiet, let failure = report.failure { return "\(failure)" }
         let failed = report.count(.failed)
         guard !report.isInterrupted, report.failure == nil,
             !maxFailures.covers(failed, of: report.icons), quiet || maxFailures != .none
         else { return nil }
-        var text = "\(failed) of \(report.entries) entries failed"
+        var text = "\(failed) of \(all) failed"
         if maxFailures != .none { text += ", more than --max-failures \(maxFailures) allows" }
         if quiet, let firstFailure { text += "; the first: \(firstFailure)" }
         return text

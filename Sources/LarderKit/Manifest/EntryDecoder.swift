@@ -33,6 +33,10 @@ struct EntryDecoder {
         let name = name(of: element) ?? entry.key
         let found = icons(of: element)
         guard !found.isEmpty else { return (name, [.skipped("no icon")]) }
+        guard found.count <= ManifestLimits.maximumIcons else {
+            let reason = "has more than \(ManifestLimits.maximumIcons) icons"
+            return (name, [.failed(EntryError(code: .tooLarge, message: reason))])
+        }
         do throws(EntryError) {
             let common = Common(
                 name: name ?? "", members: members,
@@ -103,7 +107,8 @@ struct EntryDecoder {
     private func icons(of element: ManifestValue) -> [Icon] {
         var found: [Icon] = []
         for place in shape.icons {
-            for match in place.path.matches(in: element) where !match.value.isBlank {
+            let matches = place.path.matches(in: element, limit: ManifestLimits.maximumIcons + 1)
+            for match in matches where !match.value.isBlank {
                 found.append((match, place))
             }
         }

@@ -25,8 +25,9 @@ struct IconURLs {
             base == nil
             ? url
             : url.flatMap { url in
-                let folder = url.string.hasSuffix("/") ? url.string : url.string + "/"
-                return try? HTTPURL(folder).with(url.credentials)
+                let path = url.string.prefix { $0 != "?" }
+                let folder = path.hasSuffix("/") ? "" : "/"
+                return try? HTTPURL("\(path)\(folder)").with(url.credentials)
             }
     }
 
@@ -60,9 +61,10 @@ struct IconURLs {
         }
         var text = place.template.map { Self.fill($0, value, match, entry) } ?? value
         if text.hasBrace { text = sized(text) }
-        if text.begins(with: "ipfs://") { text = try gatewayURL(text) }
+        let isOfGateway = text.begins(with: "ipfs:")
+        if isOfGateway { text = try gatewayURL(text) }
         do {
-            return .remote(try HTTPURL(text, relativeTo: baseURL))
+            return .remote(try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL))
         } catch {
             var error = Self.error(error, text)
             error.hasCredentials = text.removingUserinfo != text
@@ -77,7 +79,7 @@ struct IconURLs {
         }
     }
 
-    /// The gateway's URL for `ipfs://CID/path`.
+    /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token, stays one.
     private func gatewayURL(_ text: String) throws(EntryError) -> String {
         guard let ipfsGateway else {
             throw EntryError(
@@ -85,12 +87,14 @@ struct IconURLs {
                 message: "icon has the scheme 'ipfs': only --ipfs-gateway can fetch it",
                 scheme: "ipfs")
         }
-        var path = text.dropFirst("ipfs://".count)
+        var path = text.dropFirst("ipfs:".count).drop { $0 == "/" }
         if path.hasPrefix("ipfs/") { path = path.dropFirst("ipfs/".count) }
-        var gateway = ipfsGateway.string[...]
+        var gateway = ipfsGateway.string.prefix { $0 != "?" }
+        let query = ipfsGateway.string.dropFirst(gateway.count)
         while gateway.hasSuffix("/") { gateway.removeLast() }
         if !gateway.hasSuffix("/ipfs") { gateway += "/ipfs" }
-        return "\(gateway)/\(path)"
+        guard !query.isEmpty else { return "\(gateway)/\(path)" }
+        return "\(gateway)/\(path.prefix { $0 != "?" && $0 != "#" })\(query)"
     }
 
     /// A template's text for a file's name; an absolute URL needs none.

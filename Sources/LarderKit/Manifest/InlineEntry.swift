@@ -5,6 +5,9 @@ import struct Crypto.SHA256
 
 /// One app of a manifest whose icon is in the manifest itself, as a `data:` URL.
 public struct InlineEntry: Equatable, Sendable {
+    /// More would not fit into an entry of a lock, which has them as Base64, in bytes.
+    static let maximumSize = 764 << 10
+
     /// The app's name; "" if it has none. Text from outside.
     public let name: String
     /// The icon's bytes.
@@ -16,9 +19,6 @@ public struct InlineEntry: Equatable, Sendable {
     /// The byte count that they must have, if the manifest names one.
     public let expectedSize: Int64?
     /// What the icon is looked up by: the manifest's key, else the bytes' own name,
-    /// More would not fit into an entry of a lock, which has them as Base64, in bytes.
-    static let maximumSize = 764 << 10
-
     /// `ni:///sha-256;<base64url>` (RFC 6920).
     public let key: String
 

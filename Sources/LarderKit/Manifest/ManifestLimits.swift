@@ -6,6 +6,8 @@ public struct ManifestLimits: Equatable, Sendable {
     /// How many bytes one entry may take: in JSON from brace to brace, in property lists its texts
     /// and 8 for each value. Default: 1 MiB. A larger entry fails.
     public var maximumEntrySize: Int
+    /// How many icons one entry may have: each names the entry once more. Default: 1,000. One with more fails.
+    public static let maximumIcons = 1_000
     /// How many bytes a binary plist may have that comes from a pipe, where it must be held whole.
     /// Default: 64 MiB. A file's size is not limited.
     public var maximumPipedSize: Int

@@ -31,7 +31,6 @@ public struct ManifestReader: Sendable {
             let recognition = ShapeRecognition(rules)
             var decoder: (shape: Int, decoder: EntryDecoder)?
             var entries = 0
-            var hasIcons = false
             var hasCredentials = false
             var window = ByteWindow(input)
             _ = try window.peek()
@@ -55,7 +54,6 @@ public struct ManifestReader: Sendable {
                 let (name, icons) = decoder.decode(entry)
                 for (index, result) in icons.enumerated() {
                     hasCredentials = hasCredentials || result.hasCredentials
-                    if case .skipped = result {} else { hasIcons = true }
                     try body(
                         ManifestItem(
                             position: entries, icon: index + 1, line: entry.line, name: name,
@@ -64,7 +62,7 @@ public struct ManifestReader: Sendable {
             }
             try input.whenRead?(hasCredentials)
             return ManifestSummary(
-                format: format, entries: entries, hasIcons: hasIcons,
+                format: format, entries: entries,
                 places: recognition.places(base: decoder?.decoder.urls.baseURL))
         }
     }

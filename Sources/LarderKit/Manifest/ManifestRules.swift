@@ -48,7 +48,10 @@ public struct ManifestRules: Equatable, Sendable {
                 shape.entries = isWhole ? [entries] : [elements, entries]
             }
             if !iconKeys.isEmpty {
-                shape.icons = iconKeys.map { .init(path: $0) }
+                // One that the shape has, too, is made a URL as there.
+                shape.icons = iconKeys.map { path in
+                    known.icons.first { $0.path == path } ?? .init(path: path)
+                }
                 shape.marks = iconKeys
                 // What is beside an icon that was named by hand is about anything.
                 shape.hasDigests = false

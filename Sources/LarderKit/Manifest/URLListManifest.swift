@@ -22,14 +22,20 @@ struct URLListManifest {
             }
             let url = Self.url(UnsafeBufferPointer(rebasing: window.unread.prefix(length)))
             window.consume(length)
-            if let url { try body(line, .success(.string(url))) }
+            guard let url else { continue }
+            let isSeveral = ["\r", " http://", " https://"].contains { url.contains($0) }
+            let error = EntryError(
+                code: .unparsableURL,
+                message: "more than a URL is on the line; several are parted by tabs")
+            try body(line, isSeveral ? .failure(error) : .success(.string(url)))
         }
     }
 
     private static func url(_ line: UnsafeBufferPointer<UInt8>) -> String? {
         let text = line.drop { $0.isJSONBlank }
         guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
-        let url = text.prefix { $0 != 0x09 && $0 != 0x0A && $0 != 0x0D }
+        var url = text.prefix { $0 != 0x09 && $0 != 0x0A }
+        if url.last == 0x0D { url = url.dropLast() }
         if text.startIndex > line.startIndex, isOption(url) { return nil }
         return String(decoding: url, as: UTF8.self)
     }

@@ -12,7 +12,7 @@ struct Expectation: Sendable {
                 .integrity, "expected \(digest), received \(actual) (\(actualSize) bytes)")
         }
         if let size, size != actualSize {
-            return FetchFailure(.size, "expected \(size) bytes, received \(actualSize)")
+            return FetchFailure(.size, "expected \(Int(size).of("byte")), received \(actualSize)")
         }
         return nil
     }

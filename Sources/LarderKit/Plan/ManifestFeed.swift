@@ -12,9 +12,9 @@ final class ManifestFeed: @unchecked Sendable {
         case end(ManifestSummary)
     }
 
-    /// Items are handed over so many at a time, or so many bytes where the manifest holds icons itself.
+    /// Items are handed over so many at a time, or so many bytes of what manifests say in them.
     private static let batchLimit = 256
-    private static let batchByteLimit = 1 << 20
+    private static let batchByteLimit = 256 << 10
     /// How many messages may wait.
     private static let capacity = 4
 
@@ -67,7 +67,7 @@ final class ManifestFeed: @unchecked Sendable {
         for (number, manifest) in manifests.enumerated() {
             let summary = try ManifestReader(source: manifest, rules: rules).read { item in
                 batch.append(item)
-                if case .inline(let entry) = item.result { batchBytes += entry.bytes.count }
+                batchBytes += item.weight
                 if batch.count >= Self.batchLimit || batchBytes >= Self.batchByteLimit {
                     try sendBatch(of: number)
                 }
@@ -98,6 +98,18 @@ final class ManifestFeed: @unchecked Sendable {
         condition.withLock {
             self.result = result
             condition.signal()
+        }
+    }
+}
+
+extension ManifestItem {
+    /// How many bytes it has from its manifest.
+    fileprivate var weight: Int {
+        switch result {
+        case .entry(let entry):
+            entry.name.utf8.count + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)
+        case .inline(let entry): entry.name.utf8.count + entry.bytes.count + entry.key.utf8.count
+        case .skipped, .failed: name?.utf8.count ?? 0
         }
     }
 }

@@ -3,7 +3,10 @@ import LarderCache
 
 extension Report {
     /// The summary for people, a few lines.
-    public var text: String {
+    public var text: String { text(unsupported: []) }
+
+    /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
+    public func text(unsupported: [String]) -> String {
         var counts = [
             "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
             "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
@@ -22,6 +25,7 @@ extension Report {
         for (reason, count) in failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             lines.append("  failed, \(reason): \(count)")
         }
+        lines += unsupported
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
@@ -83,7 +87,9 @@ extension PlannedEntry {
         let subject = "\(manifest.sanitizedForTerminal): entry \(position)"
         let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
         if let error {
-            return "\(statusWord)  \(subject)\(label)  \(error.message.sanitizedForTerminal)"
+            let place = url.map { "  \($0.shownAsURL)" } ?? ""
+            return
+                "\(statusWord)  \(subject)\(label)\(place)  \(error.message.sanitizedForTerminal)"
         }
         let mark = isDuplicate ? " (duplicate)" : ""
         let past = lastFailure.map { " (\($0.text))" } ?? ""

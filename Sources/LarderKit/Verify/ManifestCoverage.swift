@@ -97,7 +97,7 @@ final class ManifestCoverage: Sendable {
         if let wanted = expected.digest, wanted != digest {
             return "expected \(wanted), the cache has \(digest) (\(row[6] as Int64) bytes)"
         }
-        return "expected \(expected.size ?? 0) bytes, the cache has \(row[6] as Int64)"
+        return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(row[6] as Int64)"
     }
 
     /// What entries demand of those objects, by the key of the resource that resolves to one.

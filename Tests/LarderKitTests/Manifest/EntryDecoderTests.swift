@@ -62,6 +62,20 @@ import Testing
         #expect(error.message.contains("'\(url.prefix { $0 != ":" })'"))
     }
 
+    /// A million bytes can name an entry's icons half a million times.
+    @Test func anEntryHasSoManyIcons() throws {
+        func read(_ count: Int) throws -> ManifestReading {
+            var rules = ManifestRules()
+            rules.iconKeys = ["art[*]"]
+            let urls = (0..<count).map { "\"https://a.example/\($0)\"" }.joined(separator: ",")
+            let text = "[{\"art\":[\(urls)]},{\"art\":[\"https://a.example/a\"]}]"
+            return try readManifest(.bytes(Array(text.utf8), name: "test"), rules: rules)
+        }
+        let most = ManifestLimits.maximumIcons
+        #expect(try read(most).entries.count == most + 1)
+        #expect(try read(most + 1).words == ["too-large", "https://a.example/a"])
+    }
+
     @Test func resolvesAgainstTheBase() throws {
         let base = "https://cdn.example/feed/apps.json"
         #expect(

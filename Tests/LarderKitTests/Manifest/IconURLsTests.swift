@@ -35,6 +35,29 @@ import Testing
         #expect(try read(icon).errors.map(\.scheme) == ["ipfs"])
     }
 
+    /// A gateway's token stays a query, and its password goes with each request.
+    @Test func aGatewayMayNeedASecret() throws {
+        var rules = ManifestRules()
+        rules.ipfsGateway = try HTTPURL("https://me:pw@g.example/x?token=1")
+        for icon in ["ipfs://Qm1/a.png", "ipfs:Qm1/a.png", "ipfs:/ipfs/Qm1/a.png?y#z"] {
+            let entry = try #require(try read(icon, rules).entries.first)
+            #expect(entry.icon.string == "https://g.example/x/ipfs/Qm1/a.png?token=1")
+            #expect(entry.icon.credentials == Credentials(user: "me", password: "pw"))
+        }
+    }
+
+    /// Where an index is, what its icons are appended to is a directory.
+    @Test(arguments: ["repo", "repo/", "repo?token=1", "repo/?token=1"])
+    func theBaseOfAnIndexIsADirectory(path: String) throws {
+        let index =
+            #"{"repo":{"address":"https://a.example"},"apps":[{"packageName":"p","icon":"a.png"}]}"#
+        let rules = ManifestRules(baseURL: try HTTPURL("https://me:pw@b.example/\(path)"))
+        let entry = try #require(
+            try readManifest(.bytes(Array(index.utf8), name: "i"), rules: rules).entries.first)
+        #expect(entry.icon.string == "https://b.example/repo/icons/a.png")
+        #expect(entry.icon.credentials == Credentials(user: "me", password: "pw"))
+    }
+
     @Test(arguments: [
         ("data:image/svg+xml,%3Csvg/%3E", "<svg/>"), ("data:,a%20b", "a b"), ("DATA:,x", "x"),
         ("data:image/png;base64,YWJj", "abc"), ("data:;charset=utf-8;base64,YQ==", "a"),

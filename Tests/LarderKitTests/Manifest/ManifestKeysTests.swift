@@ -25,6 +25,8 @@ import Testing
     @Test func entriesWithoutIconsNameNothing() throws {
         #expect(throws: ManifestError.self) { _ = try keys(#"[{"name": "A"}, {"name": "B"}]"#) }
         #expect(try keys("[]").isEmpty)
+        // Of a shape that is told by more than its icons, one without them is no mistake.
+        #expect(try keys(#"{"items": [{"assets": [{"kind": "software-package"}]}]}"#).isEmpty)
         #expect(try keys(#"[{"name": "A"}, {"icon": "ftp://a.example/"}]"#).isEmpty)
     }
 

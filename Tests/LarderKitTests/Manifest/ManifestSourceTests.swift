@@ -1,4 +1,5 @@
 import Foundation
+import LarderTestSupport
 import Testing
 
 @testable import LarderKit
@@ -53,6 +54,21 @@ import Testing
             let source = ManifestSource.descriptor(
                 pipe.fileHandleForReading.fileDescriptor, name: "pipe")
             #expect(try readManifest(source).words == [icon])
+        }
+    }
+
+    /// A file's beginning is not the manifest's where somebody has read from it.
+    @Test func aDescriptorIsReadFromWhereItStands() throws {
+        try withTemporaryDirectory { directory in
+            let binary = try PropertyListSerialization.data(
+                fromPropertyList: [["icon": "https://a.example/1.png"]], format: .binary, options: 0
+            )
+            let path = directory.path("file")
+            try (Data("bplist00 no more".utf8) + binary).write(to: URL(fileURLWithPath: path))
+            let file = try #require(FileHandle(forReadingAtPath: path))
+            try file.seek(toOffset: 16)
+            let source = ManifestSource.descriptor(file.fileDescriptor, name: "file")
+            #expect(try readManifest(source).words == ["https://a.example/1.png"])
         }
     }
 

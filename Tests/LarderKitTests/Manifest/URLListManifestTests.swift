@@ -30,6 +30,14 @@ import Testing
         #expect(try manifestError(text)?.code == .notAManifest)
     }
 
+    @Test func severalURLsOnALineAreNoURL() throws {
+        let reading = try readManifest(
+            "https://a.example/1 https://a.example/2\nhttps://a.example/a b\n"
+                + "https://a.example/3\rhttps://a.example/4\r")
+        #expect(
+            reading.words == ["unparsable-url", "https://a.example/a%20b", "unparsable-url"])
+    }
+
     @Test func anOverlongLineSpoilsNoOther() throws {
         let long = "https://a.example/" + String(repeating: "x", count: 2000)
         let reading = try readManifest(

@@ -33,6 +33,19 @@ import Testing
         if try feed.next() != nil { Issue.record("something came after the end") }
     }
 
+    /// What may wait is counted in bytes, whatever part of an entry they are in.
+    @Test(arguments: ["name", "icon", "key"])
+    func longEntriesMakeShortBatches(member: String) throws {
+        let long = "http://a.example/" + String(repeating: "x", count: 300_000)
+        let line = member == "icon" ? "" : #""icon":"http://a.example/","#
+        let feed = feed([String(repeating: "{\(line)\"\(member)\":\"\(long)\"}\n", count: 20)])
+        var batches: [Int] = []
+        while let message = try feed.next() {
+            if case .items(let items, _) = message { batches.append(items.count) }
+        }
+        #expect(batches == Array(repeating: 1, count: 20))
+    }
+
     @Test func anErrorComesAfterWhatWasReadBefore() throws {
         let feed = feed([lines(7), "not a manifest", lines(7)])
         var items = 0

@@ -1,8 +1,9 @@
 import Foundation
 import LarderCache
-import LarderKit
 import LarderTestSupport
 import Testing
+
+@testable import LarderKit
 
 /// What is found fresh is used, without a request.
 @Suite struct UseTests {
@@ -41,6 +42,7 @@ import Testing
             var keys: [String] = []
             try Cache.open(at: path).forEachResource { keys.append($0.key) }
             try age(keys, in: path, to: Date(timeIntervalSinceNow: -7_200))
+            try expectUses(of: urls.shuffled(), in: path)
             let (report, _) = try await prefetch(manifest(urls), into: path) {
                 $0.acceptsAnyContent = true
             }
@@ -48,6 +50,24 @@ import Testing
             let status = try Cache.open(at: path).status()
             #expect(try #require(status.totals.oldestUse).timeIntervalSinceNow > -600)
         }
+    }
+
+    /// In the index's order, whatever the manifest's and the keys' are, and no more at a time than others
+    /// are to wait for.
+    private func expectUses(of urls: [String], in path: String) throws {
+        let plan = try Plan(
+            of: [.bytes(Array(manifest(urls).utf8), name: "apps.json")], rules: .init(),
+            cache: try Cache.open(at: path), acceptsAnyContent: true, policy: PlanPolicy(),
+            headers: .init(), at: nil)
+        var pages: [Int] = []
+        var rows: [Int64] = []
+        try plan.forEachUse { objects in
+            pages.append(objects.count)
+            rows += objects.map(\.row)
+        }
+        #expect(pages == [ObjectUse.stepLimit, ObjectUse.stepLimit, 1])
+        #expect(rows == rows.sorted())
+        try plan.detachIndex()
     }
 
     /// Confirms resources as an origin would have at `instant`, for a day.

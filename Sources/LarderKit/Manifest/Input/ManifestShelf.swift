@@ -45,7 +45,7 @@ struct ManifestShelf: Sendable {
         guard let kept = try kept(url) else {
             throw ManifestError(
                 .missing, source: "\(url)",
-                "is not in the cache, or not whole, and nobody else is asked; larder prefetch gets it"
+                "is not in the cache, or not whole: a prefetch that may ask its server gets it"
             )
         }
         if notesUse { cache?.noteUse(of: kept.resource.object) }

@@ -70,7 +70,7 @@ struct JSONManifest {
         guard !recognition.isStrange else {
             throw ManifestError(
                 .notAManifest, source: window.input.name, at: .line(line),
-                "lines of no known shape: \(ShapeRecognition.advice)")
+                recognition.complaint)
         }
     }
 

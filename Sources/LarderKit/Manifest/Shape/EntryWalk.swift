@@ -85,14 +85,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
 
     /// Why there are no entries.
     var complaint: String {
-        let reason =
-            if let kindOfApps {
-                "'apps' is \(kindOfApps), not an array"
-            } else {
-                recognition.isExplicit
-                    ? "nothing is where --entries says" : "a manifest of no known shape"
-            }
-        return "\(reason): \(ShapeRecognition.advice)"
+        kindOfApps.map { "'apps' is \($0), not an array: \(ShapeRecognition.advice)" }
+            ?? recognition.complaint
     }
 
     // MARK: - On the way down

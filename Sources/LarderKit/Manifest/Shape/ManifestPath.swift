@@ -74,7 +74,8 @@ public struct ManifestPath: Equatable, Sendable {
             segment = .member(name)
         } else {
             throw SyntaxError(
-                description: "[*], ['name'] or [?@.name=='value'] is due: \(String(whole).quoted())"
+                description:
+                    "[*], ['name'] or [?@.name=='value'] is due, and no index: \(String(whole).quoted())"
             )
         }
         guard rest.hasPrefix("]") else {

@@ -11,10 +11,12 @@ struct PathMatch {
 
 extension ManifestPath {
     /// Every value that the path leads to from `value`, in order.
-    func matches(in value: ManifestValue) -> [PathMatch] {
+    ///
+    /// - Parameter limit: no more are looked for.
+    func matches(in value: ManifestValue, limit: Int) -> [PathMatch] {
         var found: [PathMatch] = []
         Self.collect(
-            segments[...], PathMatch(value: value, container: [], key: "", wildcard: nil),
+            segments[...], PathMatch(value: value, container: [], key: "", wildcard: nil), limit,
             &found)
         return found
     }
@@ -27,12 +29,14 @@ extension ManifestPath {
             let found = members[key]
             return found == .null ? nil : found
         }
-        return matches(in: value).first { $0.value != .null }?.value
+        return matches(in: value, limit: ManifestLimits.maximumIcons).first { $0.value != .null }?
+            .value
     }
 
     private static func collect(
-        _ rest: ArraySlice<Segment>, _ match: PathMatch, _ found: inout [PathMatch]
+        _ rest: ArraySlice<Segment>, _ match: PathMatch, _ limit: Int, _ found: inout [PathMatch]
     ) {
+        guard found.count < limit else { return }
         guard let segment = rest.first else { return found.append(match) }
         let next = rest.dropFirst()
         switch (segment, match.value) {
@@ -40,19 +44,19 @@ extension ManifestPath {
             guard let value = members[key] else { return }
             let match = PathMatch(
                 value: value, container: members, key: key, wildcard: match.wildcard)
-            collect(next, match, &found)
+            collect(next, match, limit, &found)
         case (.members, .dictionary(let members)):
             for member in members {
                 let match = PathMatch(
                     value: member.value, container: members, key: member.key,
                     wildcard: member.key)
-                collect(next, match, &found)
+                collect(next, match, limit, &found)
             }
         case (.elements, .array(let elements)):
-            for element in elements { collect(next, match.element(element), &found) }
+            for element in elements { collect(next, match.element(element), limit, &found) }
         case (.elementsWhere(let key, let value), .array(let elements)):
             for case .dictionary(let members) in elements where members[key] == .string(value) {
-                collect(next, match.element(.dictionary(members)), &found)
+                collect(next, match.element(.dictionary(members)), limit, &found)
             }
         default: return
         }

@@ -34,7 +34,7 @@ struct RootMembers {
     var hasIcon: Bool {
         let value = value
         // As in a list, null is an icon that is missing.
-        return marks.contains { !$0.matches(in: value).isEmpty }
+        return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
     }
 
     mutating func take(_ key: String, _ value: Result<ManifestValue, EntryError>, size: Int) {

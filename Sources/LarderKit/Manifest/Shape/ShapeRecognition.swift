@@ -3,6 +3,7 @@ final class ShapeRecognition {
     let shapes: [ManifestShape]
     /// Whether the places of entries were named by hand.
     let isExplicit: Bool
+    private let namesIcons: Bool
     /// The shape that was decided on, by its place among all.
     private(set) var settled: Int?
     /// The places that entries were found at, of those that the shape has.
@@ -22,9 +23,23 @@ final class ShapeRecognition {
     /// What to do about a manifest of no known shape.
     static let advice = "name the places of its entries (--entries) and icons (--icon-key)"
 
+    /// Why a manifest has no entries.
+    var complaint: String {
+        switch (isExplicit, namesIcons) {
+        case (false, false): "a manifest of no known shape: \(Self.advice)"
+        case (false, true):
+            "no entry has an icon where --icon-key says; --entries names the place of entries"
+        case (true, false):
+            "no entry with an icon at a known place is where --entries says;"
+                + " --icon-key names the place of icons"
+        case (true, true): "no entry with an icon where --icon-key says is where --entries says"
+        }
+    }
+
     init(_ rules: ManifestRules) {
         shapes = rules.shapes + [.urls]
         isExplicit = rules.entries != nil
+        namesIcons = !rules.iconKeys.isEmpty
         plain = shapes.firstIndex { $0.name == ManifestShape.plain.name }
         lineShapes = shapes.indices.filter { [shapes] index in
             rules.entries != nil || shapes[index].entries.contains { $0.segments == [.elements] }

@@ -41,6 +41,7 @@ import Testing
             return try parser.value()
         }
         #expect(
-            try ManifestPath(path).matches(in: root).map(\.value) == values.map { .integer($0) })
+            try ManifestPath(path).matches(in: root, limit: 9).map(\.value)
+                == values.map { .integer($0) })
     }
 }
