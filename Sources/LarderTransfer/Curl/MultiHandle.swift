@@ -66,11 +66,15 @@ final class MultiHandle {
     }
 
     /// Waits for a socket, one of libcurl's timeouts or a ``Waker``; no longer than that.
-    func wait(atMost limit: Duration?) throws(Failure) {
+    ///
+    /// - Returns: whether there was anything to be read or written.
+    func wait(atMost limit: Duration?) throws(Failure) -> Bool {
         // The waker ends it early, so the minute is only a bound on how long one wait may be.
         let limit = min(limit ?? .seconds(60), .seconds(60))
         let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
-        try check(curl_multi_poll(pointer, nil, 0, milliseconds, nil))
+        var events: CInt = 0
+        try check(curl_multi_poll(pointer, nil, 0, milliseconds, &events))
+        return events > 0
     }
 
     /// Ends ``wait(atMost:)``, now or the next one, from any thread.

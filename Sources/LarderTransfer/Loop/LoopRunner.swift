@@ -27,11 +27,18 @@ final class LoopRunner {
             limitPerOrigin: configuration.maximumConnectionsPerHost)
     }
 
+    /// The first wait after anything has happened is no longer than this. With HTTP/2, libcurl may hold bytes
+    /// that it has read for one stream while it worked for another, and let them lie until a timer of its
+    /// own goes off, after a second (curl/curl#17636); each time it is asked to work, it looks at all of them.
+    private static let nap = Duration.milliseconds(10)
+
     /// Runs until ``LoopInbox/stop()``.
     func run() {
         do {
             var commands: [LoopInbox.Command] = []
+            var isQuiet = false
             while inbox.take(&commands) {
+                if !commands.isEmpty { isQuiet = false }
                 for command in commands { carryOut(command) }
                 commands.removeAll(keepingCapacity: true)
                 beginNext()
@@ -39,8 +46,10 @@ final class LoopRunner {
                 resumeThrottled()
                 try multi.perform()
                 let isBusy = endFinished()
+                if isBusy { isQuiet = false }
                 if !isBusy, inbox.fallAsleep(multi.waker) {
-                    try multi.wait(atMost: rateLimit?.delay())
+                    let limit = [rateLimit?.delay(), isQuiet ? nil : Self.nap].compactMap(\.self)
+                    isQuiet = try !multi.wait(atMost: limit.min())
                     inbox.wakeUp()
                 }
             }
