@@ -7,7 +7,9 @@ struct DepositRows {
     private let insert: PreparedStatement
     private let touch: PreparedStatement
     private let describe: PreparedStatement
-    private let upsert: PreparedStatement
+    private let add: PreparedStatement
+    private let renew: PreparedStatement
+    private let move: PreparedStatement
     private let db: Database
 
     init(_ db: Database) throws {
@@ -26,20 +28,25 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        upsert = try PreparedStatement(
+        // Not one statement with DO UPDATE: as that may change a foreign key, SQLite keeps copies of all
+        // pages that each touches, in 64 KB of memory taken for it.
+        add = try PreparedStatement(
             db,
             """
             INSERT INTO resources (key, url, object, etag, last_modified, date, age,
                 cache_control, expires, vary, variant, response_url, received_at, fresh_until)
             VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-            ON CONFLICT (key) DO UPDATE SET
-                url = excluded.url, object = excluded.object, etag = excluded.etag,
-                last_modified = excluded.last_modified, date = excluded.date,
-                age = excluded.age, cache_control = excluded.cache_control,
-                expires = excluded.expires, vary = excluded.vary, variant = excluded.variant,
-                response_url = excluded.response_url, received_at = excluded.received_at,
-                fresh_until = excluded.fresh_until
+            ON CONFLICT (key) DO NOTHING
             """)
+        renew = try PreparedStatement(
+            db,
+            """
+            UPDATE resources SET url = ?2, etag = ?4, last_modified = ?5, date = ?6, age = ?7,
+                cache_control = ?8, expires = ?9, vary = ?10, variant = ?11, response_url = ?12,
+                received_at = ?13, fresh_until = ?14
+            WHERE key = ?1 AND object = ?3
+            """)
+        move = try PreparedStatement(db, "UPDATE resources SET object = ? WHERE key = ?")
     }
 
     /// The row of an object that is there already, used at `instant`; nil if it was evicted meanwhile.
@@ -73,10 +80,17 @@ struct DepositRows {
         let expiry = Freshness.expiry(
             of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)
         let freshUntil = min(expiry, deposit.redirectsFreshUntil ?? expiry)
-        try upsert.run(
-            deposit.key, deposit.url == deposit.key ? nil : deposit.url, object, validators.etag,
-            validators.lastModified, validators.date, validators.age, validators.cacheControl,
-            validators.expires, validators.vary, deposit.variant, deposit.responseURL,
-            deposit.receivedAt.timeIntervalSince1970, freshUntil.timeIntervalSince1970)
+        func ran(_ statement: PreparedStatement) throws -> Bool {
+            try statement.run(
+                deposit.key, deposit.url == deposit.key ? nil : deposit.url, object,
+                validators.etag, validators.lastModified, validators.date, validators.age,
+                validators.cacheControl, validators.expires, validators.vary, deposit.variant,
+                deposit.responseURL, deposit.receivedAt.timeIntervalSince1970,
+                freshUntil.timeIntervalSince1970)
+            return db.changesCount > 0
+        }
+        if try ran(add) || ran(renew) { return }
+        try move.run(object, deposit.key)
+        _ = try ran(renew)
     }
 }
