@@ -1,19 +1,24 @@
 import Crypto
 import Foundation
+import Synchronization
 
 /// One response body on its way into the cache.
 ///
 /// Small bodies stay in memory; beyond ``memoryLimit`` they are digested and written to the run's
-/// directory while they arrive, on a queue of their own, so that the thread that receives never
-/// waits for the disk.
+/// directory while they arrive, on another queue, so that the thread that receives never waits for the
+/// disk.
 public final class StagedBody: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`, but for `hasher` and
-    // `file`, which belong to `writer`'s serial queue until `finish` has waited for it.
+    // `file`, which belong to the serial queue `writer` until `finish` has waited for it.
 
     /// Bodies up to this many bytes are held in memory.
     public static let memoryLimit = 64 * 1024
     /// Received bytes that may wait for the disk before the transfer is paused.
     static let backlogLimit = 512 * 1024
+
+    /// The buffer's capacity: with one more piece as the network brings them, it is full. Left to itself
+    /// it would be doubled on the way, and hold up to twice of what comes.
+    private static let capacity = memoryLimit + 16 * 1024
 
     /// The answer to received bytes.
     public enum Acceptance: Sendable {
@@ -22,6 +27,10 @@ public final class StagedBody: @unchecked Sendable {
         /// None were taken: offer them again after `onDrained` was called.
         case full
     }
+
+    /// Bodies share them in turn: a serial queue takes a thread, and many large bodies may come at once.
+    private static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
+    private static let begun = Atomic<Int>(0)
 
     private let run: RunDirectory
     private let onDrained: @Sendable () -> Void
@@ -36,9 +45,12 @@ public final class StagedBody: @unchecked Sendable {
     private var hasher = SHA256()
     private var file: (name: String, descriptor: FileDescriptor)?
 
-    init(run: RunDirectory, onDrained: @escaping @Sendable () -> Void) {
+    init(
+        run: RunDirectory, expecting expected: Int?, onDrained: @escaping @Sendable () -> Void
+    ) {
         self.run = run
         self.onDrained = onDrained
+        if let expected { buffer.reserveCapacity(max(0, min(expected, Self.capacity))) }
     }
 
     /// Goes on where an interrupted body ended; `partial` must not be used any more.
@@ -50,7 +62,7 @@ public final class StagedBody: @unchecked Sendable {
         self.onDrained = onDrained
         (file, hasher) = try partial.handOver()
         received = partial.count
-        writer = DispatchQueue(label: "larder.staged-body")
+        writer = Self.nextWriter()
     }
 
     deinit { discard() }
@@ -69,6 +81,7 @@ public final class StagedBody: @unchecked Sendable {
             isStalled = true
             return .full
         }
+        if buffer.isEmpty, writer != nil { buffer.reserveCapacity(Self.capacity) }
         buffer.append(contentsOf: bytes)
         received += Int64(bytes.count)
         if buffer.count > Self.memoryLimit { spill() }
@@ -80,9 +93,14 @@ public final class StagedBody: @unchecked Sendable {
         let chunk = buffer
         buffer = []
         backlog += chunk.count
-        let writer = self.writer ?? DispatchQueue(label: "larder.staged-body")
+        let writer = self.writer ?? Self.nextWriter()
         self.writer = writer
         writer.async { [self] in write(chunk) }
+    }
+
+    private static func nextWriter() -> DispatchQueue {
+        let number = begun.wrappingAdd(1, ordering: .relaxed).oldValue
+        return writers[number % writers.count]
     }
 
     private func write(_ chunk: [UInt8]) {

@@ -70,8 +70,12 @@ public final class Store: @unchecked Sendable {
     }
 
     /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.
-    public func newBody(onDrained: @escaping @Sendable () -> Void) -> StagedBody {
-        StagedBody(run: run, onDrained: onDrained)
+    ///
+    /// - Parameter expected: so many bytes it will probably have; default: nobody knows.
+    public func newBody(
+        expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
+    ) -> StagedBody {
+        StagedBody(run: run, expecting: expected, onDrained: onDrained)
     }
 
     /// A body that goes on where an interrupted one ended.

@@ -135,7 +135,7 @@ extension FetchOperation: TransferReceiver {
         if verdict == nil, head.status != 304 {
             do throws(CacheError) {
                 body = try stage.newBody(
-                    for: id, continuing: head.status == 206 ? partial : nil)
+                    for: id, head: head, continuing: head.status == 206 ? partial : nil)
             } catch {
                 verdict = .broken(error)
             }

@@ -18,8 +18,16 @@ final class FetchStage: Sendable {
     private let storesUnstorable: Bool
     let remembersFailures: Bool
     /// What was handed to the store and is not yet reported, by the fetch's id.
-    private let deposited = Mutex<[Int64: (Fetch, FetchResult)]>([:])
+    private let deposited = Mutex<[Int64: Deposited]>([:])
     private let received = Atomic<Int64>(0)
+
+    /// An object, since a table's free places are as large as what it holds.
+    private final class Deposited: Sendable {
+        let fetch: Fetch
+        let result: FetchResult
+
+        init(_ fetch: Fetch, _ result: FetchResult) { (self.fetch, self.result) = (fetch, result) }
+    }
 
     init(
         loop: TransferLoop, store: Store, plan: Plan, headers: RequestHeaders,
@@ -76,9 +84,12 @@ final class FetchStage: Sendable {
 
     /// Where a response's body goes, after a partial one's bytes if it is the rest of that.
     func newBody(
-        for transfer: TransferID, continuing partial: PartialBody?
+        for transfer: TransferID, head: ResponseHead, continuing partial: PartialBody?
     ) throws(CacheError) -> StagedBody {
-        guard let partial else { return store.newBody { [loop] in loop.resume(transfer) } }
+        guard let partial else {
+            let expected = head.headers[first: "Content-Length"].flatMap { Int($0) }
+            return store.newBody(expecting: expected) { [loop] in loop.resume(transfer) }
+        }
         return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
     }
 
@@ -170,7 +181,7 @@ final class FetchStage: Sendable {
             let result = FetchResult(
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
-            deposited.withLock { $0[fetch.planned.id] = (fetch, result) }
+            deposited.withLock { $0[fetch.planned.id] = Deposited(fetch, result) }
             if success.isRevalidation, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
@@ -203,7 +214,7 @@ final class FetchStage: Sendable {
 
     /// Has a failure remembered, and reported in turn with what is stored.
     func remember(_ failure: FetchFailure, of fetch: Fetch, _ result: FetchResult) {
-        deposited.withLock { $0[fetch.planned.id] = (fetch, result) }
+        deposited.withLock { $0[fetch.planned.id] = Deposited(fetch, result) }
         store.add(
             Deposit(
                 token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
@@ -213,7 +224,7 @@ final class FetchStage: Sendable {
 
     /// What is known of a fetch whose batch was committed.
     func takeDeposited(_ id: Int64) -> (Fetch, FetchResult)? {
-        deposited.withLock { $0.removeValue(forKey: id) }
+        deposited.withLock { $0.removeValue(forKey: id) }.map { ($0.fetch, $0.result) }
     }
 
     /// Commits and reports what was deposited; returns when it is done.
