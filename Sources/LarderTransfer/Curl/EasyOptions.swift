@@ -60,7 +60,7 @@ struct EasyOptions {
         // Where the rate is limited, in pieces that come some times a second; libcurl takes no less
         // than 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
-        try set(CURLOPT_BUFFERSIZE, min(64 << 10, eighth ?? .max))
+        try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }
 
     /// Who we are, and whom we trust.
