@@ -32,7 +32,7 @@ extension Plan {
     }
 
     /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
-    /// of the manifests, a page of rows at a time; before ``detachIndex()``.
+    /// of the manifests, a page of rows at a time; before ``endSettling()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(
             hasIndex ? Self.selectEntryWithObject : Self.selectEntry, where: "p.fetch IS NULL", body

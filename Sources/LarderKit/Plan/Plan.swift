@@ -61,11 +61,14 @@ final class Plan: Sendable {
         }
     }
 
-    /// Lets go of the cache's index, once the settled entries are reported: the last connection to
-    /// leave an index folds its log into it, and this one cannot.
-    func detachIndex() throws {
-        guard hasIndex else { return }
-        try database.writeWithoutTransaction { try $0.execute(sql: "DETACH DATABASE cache") }
+    /// Lets go of what is not needed once the settled entries are reported: most of the pages in memory,
+    /// as fetches are read in order; and the cache's index, since the last connection to leave an
+    /// index folds its log into it, and this one cannot.
+    func endSettling() throws {
+        try database.writeWithoutTransaction { db in
+            try PlanSchema.shrink(db)
+            if hasIndex { try db.execute(sql: "DETACH DATABASE cache") }
+        }
     }
 
     /// The next URLs of an origin that are to be fetched, by rank, after `rank`.

@@ -6,6 +6,8 @@ import LarderCache
 enum PlanSchema {
     /// For pages, and as much again for what is being sorted.
     private static let cacheKibibytes = 3_072
+    /// For pages, once nothing is sorted any more.
+    private static let fetchingKibibytes = 1_024
 
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
         var configuration = Configuration()
@@ -27,6 +29,12 @@ enum PlanSchema {
             try db.execute(sql: tables)
         }
         return queue
+    }
+
+    /// Gives back the memory that making the plan took and going through it does not need.
+    static func shrink(_ db: Database) throws {
+        try db.execute(
+            sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
     }
 
     /// Tables that are written in their own order are written once: an index that every entry had to be put

@@ -2,7 +2,9 @@ import LarderCache
 import LarderTransfer
 
 /// One URL that the plan wants from its origin.
-struct PlannedFetch: Sendable {
+///
+/// An object, as what it says goes with every attempt until that is committed.
+final class PlannedFetch: Sendable {
     /// The plan's name for it, unique within the run.
     let id: Int64
     /// What the resource is looked up by: the URL, or the manifest's `key`.
@@ -18,10 +20,35 @@ struct PlannedFetch: Sendable {
     let hasExpectation: Bool
     let status: PlanStatus
     /// What the cache has, where that is stale and its origin is to be asked whether it changed.
-    var known: Resource?
+    let known: Resource?
     /// How many entries' first icons wait for it, and how many icons.
     let entries: Int
     let icons: Int
+
+    init(
+        id: Int64, key: String, url: String, credentials: Credentials?, priority: Int, rank: Int64,
+        hasExpectation: Bool, status: PlanStatus, known: Resource? = nil, entries: Int, icons: Int
+    ) {
+        self.id = id
+        self.key = key
+        self.url = url
+        self.credentials = credentials
+        self.priority = priority
+        self.rank = rank
+        self.hasExpectation = hasExpectation
+        self.status = status
+        self.known = known
+        self.entries = entries
+        self.icons = icons
+    }
+
+    /// The same, of what the cache has.
+    func about(_ known: Resource) -> PlannedFetch {
+        PlannedFetch(
+            id: id, key: key, url: url, credentials: credentials, priority: priority, rank: rank,
+            hasExpectation: hasExpectation, status: status, known: known, entries: entries,
+            icons: icons)
+    }
 
     /// What is asked for first: ``url`` with the credentials.
     var target: HTTPURL {

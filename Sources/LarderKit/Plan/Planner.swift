@@ -42,7 +42,7 @@ public struct Planner: Sendable {
                 try plan.forEachEntryByRank { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }
             }
-            try plan.detachIndex()
+            try plan.endSettling()
             return plan.summary
         }
     }

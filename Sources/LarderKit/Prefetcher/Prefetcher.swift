@@ -126,7 +126,7 @@ public final class Prefetcher: Sendable {
             isLocking: configuration.onLocked != nil)
         try reporter.reportSettled()
         try recordUse(of: plan, in: cache)
-        try plan.detachIndex()
+        try plan.endSettling()
 
         // What the manifests themselves hold goes straight to the store.
         let inline = InlineStage(

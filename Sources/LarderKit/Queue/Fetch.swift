@@ -20,8 +20,9 @@ struct Fetch: Sendable {
     var attemptsBegun: Int { redirects == 0 ? attempt - 1 : attempt }
     /// Scheme, host and port of the URL that the manifest names.
     private let ownOrigin: String
+    private var isUnconditional = false
     /// What the cache has, if its origin is to be asked whether it changed.
-    private(set) var known: Resource?
+    private var known: Resource? { isUnconditional ? nil : planned.known }
     /// The same where the next request goes to the URL that its validators came from: another's 304
     /// would not vouch for it.
     var askedAbout: Resource? { known?.responseURL == url.string ? known : nil }
@@ -30,9 +31,8 @@ struct Fetch: Sendable {
     init(_ planned: PlannedFetch, url: HTTPURL) {
         self.planned = planned
         self.url = url
-        known = planned.known
         ownOrigin = url.origin
-        self.start = .now
+        start = .now
     }
 
     /// Whether the next request goes to the origin that the manifest names, so that what is meant for
@@ -66,7 +66,7 @@ struct Fetch: Sendable {
         next.redirectsFreshUntil = nil
         next.attempt += 1
         next.lastFailure = failure
-        if failure.asksUnconditionally { next.known = nil }
+        if failure.asksUnconditionally { next.isUnconditional = true }
         return next
     }
 

@@ -111,9 +111,10 @@ struct HostCursor {
         var page = try plan.fetches(ofOrigin: origin, after: lastRank, limit: pageSize)
         let stale = page.indices.filter { page[$0].status == .stale }
         guard !stale.isEmpty else { return page }
-        for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key }))
-        // A key's URL may have changed, and the validators are the old one's.
-        where known?.url == page[place].url { page[place].known = known }
+        for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key })) {
+            // A key's URL may have changed, and the validators are the old one's.
+            if let known, known.url == page[place].url { page[place] = page[place].about(known) }
+        }
         return page
     }
 

@@ -67,7 +67,7 @@ import Testing
         }
         #expect(pages == [ObjectUse.stepLimit, ObjectUse.stepLimit, 1])
         #expect(rows == rows.sorted())
-        try plan.detachIndex()
+        try plan.endSettling()
     }
 
     /// Confirms resources as an origin would have at `instant`, for a day.
