@@ -51,7 +51,7 @@ final class Plan: Sendable {
                 return .commit
             }
             try db.inTransaction {
-                let classification = try PlanClassification(
+                var classification = try PlanClassification(
                     of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
                     headers: headers)
                 try classification.apply(to: &builder.summary)

@@ -6,8 +6,8 @@ import LarderTransfer
 /// Folds the entries that name the same resource, and compares it with a cache's index: what is cached,
 /// stale, missing or failed before.
 ///
-/// One pass over all entries in the order of their keys, which is the index's own, too: what is next to one
-/// another there is looked up one after another, and costs a tenth of looking it up at random.
+/// One pass over all entries in the order of their keys, which is the index's own, too: both are gone through
+/// side by side, which costs a fraction of looking up keys at random.
 struct PlanClassification {
     private let cache: Cache?
     private let acceptsAnyContent: Bool
@@ -15,8 +15,8 @@ struct PlanClassification {
     private let headers: RequestHeaders
     private let now = Date()
     private let db: Database
-    /// What the index has for a key; nil without an index.
-    private let recall: PreparedStatement?
+    /// Nil without an index.
+    private var recall: ResourceRecall?
     /// How it failed; nil where the index remembers no failure, as it mostly does.
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
@@ -52,17 +52,8 @@ struct PlanClassification {
         insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
         insertFailure = try PreparedStatement(
             db, "INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
-        recall = try self.cache.map { [now] _ in
-            try PreparedStatement(
-                db,
-                """
-                SELECT o.digest, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
-                    r.cache_control, \(ObjectUse.isDue(at: now)), r.response_url, r.vary, r.variant,
-                    o.id
-                FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object
-                WHERE r.key = ?
-                """)
-        }
+        recall =
+            self.cache == nil ? nil : try ResourceRecall(db, at: now, policy: policy)
         let hasFailures =
             try self.cache != nil
             && PreparedStatement(db, "SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
@@ -75,14 +66,17 @@ struct PlanClassification {
     }
 
     /// Decides the status of every URL, and queues those that are to be fetched.
-    func apply(to summary: inout PlanSummary) throws {
+    mutating func apply(to summary: inout PlanSummary) throws {
         let rows = try PreparedStatement(
             db,
             """
             SELECT id, key, url, credentials IS NOT NULL, origin, priority, digest, size, icon = 1
             FROM main.entries WHERE key IS NOT NULL ORDER BY key, id
             """)
-        defer { rows.reset() }
+        defer {
+            rows.reset()
+            recall?.close()
+        }
         // While the objects of one page are looked for in the tree, the next one is read.
         var lookup: PresenceLookup?
         var page: [PlannedResource] = []
@@ -106,7 +100,7 @@ struct PlanClassification {
                     page = []
                     page.reserveCapacity(Self.pageLimit)
                 }
-                current = try resource(rows)
+                current = try resource(rows, key: key)
             } else {
                 try follow(&current, rows)
             }
@@ -117,6 +111,8 @@ struct PlanClassification {
         if let current { page.append(current) }
         try lookup.map { try settle($0, &summary) }
         try settle(look(for: page), &summary)
+        // No table is dropped while rows are read.
+        recall?.close()
         try db.execute(
             sql: """
                 INSERT INTO pending (fetch, origin, status, is_strict, entries, icons)
@@ -126,15 +122,13 @@ struct PlanClassification {
                 """)
     }
 
-    private func resource(_ row: PreparedStatement) throws -> PlannedResource {
+    private mutating func resource(
+        _ row: PreparedStatement, key: [UInt8]
+    ) throws -> PlannedResource {
         var resource = PlannedResource(
             id: row.integer(0), url: row.text(2), origin: row.integer(4),
             priority: row.integer(5), hasCredentials: row.bool(3))
-        if let recall {
-            try recall.bind(row.value(1))
-            defer { recall.reset() }
-            if try recall.step() { resource.known = .init(recall) }
-        }
+        resource.known = try recall?.known(for: key, row.value(1))
         if let recallFailure {
             try recallFailure.bind(row.value(1))
             defer { recallFailure.reset() }
