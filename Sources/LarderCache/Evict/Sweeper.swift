@@ -22,6 +22,11 @@ struct Sweeper {
     }
 
     func run() throws -> [Leftover: Tally] {
+        // Where larder has never been, `tmp/` is somebody else's.
+        let marks = [CacheLayout.tag, CacheLayout.index]
+        guard try marks.contains(where: { try directory.root.status(of: $0) != nil }) else {
+            return [:]
+        }
         var swept: [Leftover: Tally] = [:]
         swept[.runs] = try sweepRuns()
         // Anything in `tmp/` may be deleted.

@@ -48,6 +48,21 @@ import Testing
         }
     }
 
+    /// A directory may be named by mistake, and have a `tmp/` that somebody needs.
+    @Test func whereLarderHasNeverBeenNothingIsSwept() throws {
+        try withTemporaryDirectory { directory in
+            let theirs = ["tmp/thesis.txt", "tmp/partial/photo", "tmp/run-dead/1", "quarantine/1"]
+            for path in theirs { try Tree.put([1], at: directory.path(path)) }
+            var policy = EvictionPolicy()
+            policy.grace = 0
+            let report = try Cache.open(at: directory.path).evict(policy)
+            #expect(report.swept.values.allSatisfy { $0.count == 0 })
+            for path in theirs {
+                #expect(FileManager.default.fileExists(atPath: directory.path(path)))
+            }
+        }
+    }
+
     /// A rename or a copy that keeps the times of its bytes leaves them old; but it is just there.
     @Test func whatCameOfLateIsYoungWhateverItsBytesAre() throws {
         try withScene { scene in
