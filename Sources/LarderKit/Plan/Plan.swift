@@ -99,19 +99,22 @@ final class Plan: Sendable {
     {
         var last: Int64 = 0
         while true {
-            let row = try database.unsafeRead { db in
-                try Row.fetchOne(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT p.rank, f.id, f.key, i.bytes
-                            FROM pending p JOIN inline i ON i.fetch = p.fetch
-                                JOIN entries f ON f.id = p.fetch
-                            WHERE p.rank > ? ORDER BY p.rank LIMIT 1
-                            """), arguments: [last])
+            let page = try database.unsafeRead { db in
+                try PreparedStatement(
+                    db,
+                    """
+                    SELECT p.rank, f.id, f.key, i.bytes
+                    FROM pending p JOIN inline i ON i.fetch = p.fetch
+                        JOIN entries f ON f.id = p.fetch
+                    WHERE p.rank > ? ORDER BY p.rank LIMIT 1
+                    """
+                ).rows(last) { row in
+                    (row.integer(0), row.integer(1), row.text(2) ?? "", row.data(3) ?? Data())
+                }
             }
-            guard let row else { return }
-            last = row[0]
-            try body(row[1], row[2], row[3])
+            guard let (rank, fetch, key, bytes) = page.first else { return }
+            last = rank
+            try body(fetch, key, bytes)
         }
     }
 
