@@ -11,9 +11,7 @@ struct ResourceRecall {
     private static let mostPassed = 2
 
     private let rows: PreparedStatement
-    private var position = Position.nowhere
-
-    private enum Position { case nowhere, row, end }
+    private var isAtRow = false
 
     /// - Parameter now: when what is recalled is to be fresh.
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
@@ -39,23 +37,21 @@ struct ResourceRecall {
         for key: [UInt8], _ column: PreparedStatement.Column
     ) throws -> PlannedResource.Known? {
         var passed = 0
-        while position == .row {
+        while isAtRow {
             let order = order(of: key)
-            if order >= 0 { return order == 0 ? .init(rows) : nil }
-            guard passed < Self.mostPassed else { break }
+            if order == 0 { return .init(rows) }
+            // A damaged row may seem to come after all that is wanted: it is not waited at.
+            guard order < 0, passed < Self.mostPassed else { break }
             passed += 1
-            try advance()
+            isAtRow = try rows.step()
         }
-        guard position != .end else { return nil }
         try rows.bind(column)
-        try advance()
-        return position == .row && order(of: key) == 0 ? .init(rows) : nil
+        isAtRow = try rows.step()
+        return isAtRow && order(of: key) == 0 ? .init(rows) : nil
     }
 
     /// Lets go of the index.
     func close() { rows.reset() }
-
-    private mutating func advance() throws { position = try rows.step() ? .row : .end }
 
     /// Below 0 where the row's key comes before `key`, above where it comes after.
     private func order(of key: [UInt8]) -> Int {

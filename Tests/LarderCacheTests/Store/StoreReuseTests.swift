@@ -27,6 +27,44 @@ import Testing
         }
     }
 
+    /// Of the same object, of another, and of the first again.
+    @Test func whatIsStoredAgainIsDescribedAnew() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path)
+            let store = try cache.store()
+            for (round, seed) in [1, 1, 2, 1].enumerated() {
+                let object = try store.stage(noise(500, seed: seed))
+                var validators = Validators()
+                validators.etag = "\"\(round)\""
+                validators.lastModified = "modified \(round)"
+                validators.date = "date \(round)"
+                validators.age = Double(round)
+                validators.cacheControl = "max-age=\(round)"
+                validators.expires = "expires \(round)"
+                validators.vary = "field-\(round)"
+                let instant = Date(timeIntervalSince1970: 1_000_000 + Double(round))
+                let variant = try Digest.reference(of: [UInt8(round)])
+                store.add(
+                    Deposit(
+                        token: 0, key: "key", url: "url-\(round)",
+                        responseURL: "response-\(round)", validators: validators,
+                        variant: variant, receivedAt: instant,
+                        content: .staged(object))
+                ) {}
+                store.flush()
+                let resource = try #require(try cache.resource("key"))
+                #expect(resource.object.digest == object.digest)
+                #expect(resource.url == "url-\(round)")
+                #expect(resource.responseURL == "response-\(round)")
+                #expect(resource.validators == validators)
+                #expect(resource.variant == variant)
+                #expect(resource.receivedAt == instant)
+                let expiry = Freshness.expiry(of: validators, receivedAt: instant, delay: 0)
+                #expect(resource.freshUntil == expiry)
+            }
+        }
+    }
+
     @Test func oneStagedObjectServesTwoKeysOfABatch() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)
