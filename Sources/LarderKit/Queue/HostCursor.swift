@@ -112,8 +112,7 @@ struct HostCursor {
         let stale = page.indices.filter { page[$0].status == .stale }
         guard !stale.isEmpty else { return page }
         for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key })) {
-            // A key's URL may have changed, and the validators are the old one's.
-            if let known, known.url == page[place].url { page[place] = page[place].about(known) }
+            if let known { page[place] = page[place].about(known) }
         }
         return page
     }

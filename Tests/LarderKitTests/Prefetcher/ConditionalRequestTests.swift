@@ -58,6 +58,24 @@ import Testing
         }
     }
 
+    /// A key's validators are those of the URL that it had.
+    @Test func aKeysNewURLIsAskedUnconditionally() async throws {
+        let origin = try Origin()
+        for path in ["/a", "/b"] {
+            origin.on(
+                path,
+                .ok(Self.icon).header("Cache-Control", "no-cache").header("ETag", "\"1\""))
+        }
+        try await withTemporaryDirectory { directory in
+            for path in ["/a", "/a", "/b", "/b"] {
+                let entry = #"[{"key": "k", "icon": "\#(origin.url(path))"}]"#
+                _ = try await prefetch(entry, into: directory.path("cache"))
+            }
+            let asked = origin.requests.map { $0.header("If-None-Match") }
+            #expect(asked == [nil, "\"1\"", nil, "\"1\""])
+        }
+    }
+
     // MARK: The 304
 
     /// What a 304 says replaces what is stored, and the rest stays (RFC 9111, section 3.2).
