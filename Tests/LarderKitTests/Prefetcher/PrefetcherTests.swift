@@ -294,6 +294,29 @@ import Testing
         }
     }
 
+    /// What was turned away while the queue had not heard of the cancellation counted as failed.
+    @Test func whatACancellationMeetsAtItsBeginningIsUnfinished() async throws {
+        let origin = try Origin()
+        let icon = IconPainter.png(seed: 1)
+        let text = manifest((0..<400).map { origin.url("/\($0)") })
+        for round in 1...40 {
+            try await withTemporaryDirectory { directory in
+                var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+                configuration.transfer.addressPolicy = .allowAll
+                configuration.maximumConcurrent = 32
+                configuration.maximumPerHost = 32
+                let prefetcher = Prefetcher(configuration)
+                // Called in the midst of everything, by the thread that answers.
+                origin.onAny { request in
+                    if request.path == "/\(round * 5)" { prefetcher.cancel() }
+                    return .ok(icon)
+                }
+                let (report, _) = try await collect(prefetcher, text)
+                #expect(report.isInterrupted && report.count(.failed) == 0, "\(report.failures)")
+            }
+        }
+    }
+
     @Test func lettingGoOfTheEventsEndsTheRun() async throws {
         let origin = try Origin()
         let gate = try Gate()
