@@ -189,6 +189,6 @@ struct PrefetchKills {
         let start = ContinuousClock.now
         let run = try binary.run(arguments(prefetch: manifest, into: cache))
         guard run.status == 0 else { throw BrokenPromise("\(run)") }
-        return KillPace(from: start, to: start + run.duration, of: job.origin)
+        return KillPace(from: start, to: .now, of: job.origin)
     }
 }
