@@ -45,7 +45,8 @@ final class CacheDirectory: Sendable {
             guard faccessat(root.raw, ".", W_OK, 0) == 0 else {
                 throw CacheError("write", subject: path, errno: errno)
             }
-            try Self.lay(out: root)
+            try refuseForeign()
+            try layOut()
         }
         switch lock {
         case .none: break
@@ -209,44 +210,5 @@ final class CacheDirectory: Sendable {
             return error
         } catch {}
         return damage
-    }
-
-    /// Makes the root and what leads to it. By hand, because Foundation hides the error number that
-    /// tells a full disk from a missing permission.
-    private static func makeDirectories(_ path: String) throws(CacheError) {
-        guard var number = FileDescriptor.makeDirectory(path) else { return }
-        if number == ENOENT {
-            try makeDirectories((path as NSString).deletingLastPathComponent)
-            guard let second = FileDescriptor.makeDirectory(path) else { return }
-            number = second
-        }
-        // What is there and is no directory is refused when it is opened.
-        guard number == EEXIST else { throw CacheError("mkdir", subject: path, errno: number) }
-    }
-
-    private static func lay(out root: FileDescriptor) throws(CacheError) {
-        for name in [CacheLayout.objects, CacheLayout.temporary] {
-            _ = try FileDescriptor.directory(name, beneath: root, create: true)
-        }
-        let objects = try FileDescriptor.directory(
-            CacheLayout.objects, beneath: root, create: false)
-        _ = try FileDescriptor.directory(CacheLayout.algorithm, beneath: objects, create: true)
-        try Durability.add(objects)
-        try Durability.add(root)
-        // Empty is what a killed process left; anybody else's tag stays.
-        if let tag = try root.status(of: CacheLayout.tag),
-            !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1
-        {
-            return
-        }
-        let tag = try FileDescriptor.open(
-            CacheLayout.tag, beneath: root, flags: O_WRONLY | O_CREAT, mode: 0o664)
-        var contents = CacheLayout.tagContents
-        let result: Result<Void, CacheError> = contents.withUTF8 { bytes in
-            Result { () throws(CacheError) in
-                try tag.write(UnsafeRawBufferPointer(bytes), subject: CacheLayout.tag)
-            }
-        }
-        try result.get()
     }
 }

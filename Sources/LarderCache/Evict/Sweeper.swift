@@ -23,10 +23,7 @@ struct Sweeper {
 
     func run() throws -> [Leftover: Tally] {
         // Where larder has never been, `tmp/` is somebody else's.
-        let marks = [CacheLayout.tag, CacheLayout.index]
-        guard try marks.contains(where: { try directory.root.status(of: $0) != nil }) else {
-            return [:]
-        }
+        guard try directory.isMarked() else { return [:] }
         var swept: [Leftover: Tally] = [:]
         swept[.runs] = try sweepRuns()
         // Anything in `tmp/` may be deleted.

@@ -1,0 +1,78 @@
+import Foundation
+
+extension CacheDirectory {
+    /// Makes the root and what leads to it. By hand, because Foundation hides the error number that
+    /// tells a full disk from a missing permission.
+    static func makeDirectories(_ path: String) throws(CacheError) {
+        guard var number = FileDescriptor.makeDirectory(path) else { return }
+        if number == ENOENT {
+            try makeDirectories((path as NSString).deletingLastPathComponent)
+            guard let second = FileDescriptor.makeDirectory(path) else { return }
+            number = second
+        }
+        // What is there and is no directory is refused when it is opened.
+        guard number == EEXIST else { throw CacheError("mkdir", subject: path, errno: number) }
+    }
+
+    /// Whether larder has been here, or whoever tagged the directory says that anything in it can be done without.
+    func isMarked() throws(CacheError) -> Bool {
+        for name in [CacheLayout.tag, CacheLayout.snapshot] {
+            if try root.status(of: name) != nil { return true }
+        }
+        do throws(CacheError) {
+            return try FileDescriptor.directory(CacheLayout.objects, beneath: root, create: false)
+                .status(of: CacheLayout.algorithm) != nil
+        } catch  where error.isAbsence {
+            return false
+        }
+    }
+
+    /// Refuses a directory that larder would have to take over.
+    ///
+    /// What is in `tmp/` is swept some day, and what is in the index is migrated or set aside: neither is to
+    /// happen to somebody else's.
+    func refuseForeign() throws(CacheError) {
+        guard try !isMarked() else { return }
+        for name in [CacheLayout.index, CacheLayout.temporary] {
+            guard let status = try root.status(of: name) else { continue }
+            if status.isDirectory {
+                let directory = try FileDescriptor.directory(name, beneath: root, create: false)
+                // As a process leaves it that is killed while it makes a cache.
+                if try directory.names(subject: name).isEmpty { continue }
+            }
+            // Another process may have made a cache here meanwhile.
+            if try isMarked() { return }
+            throw CacheError(
+                .unusable, subject: path,
+                message: "is no cache, and has something of its own called \(name); choose another"
+                    + " directory")
+        }
+    }
+
+    /// Makes what every cache has.
+    func layOut() throws(CacheError) {
+        for name in [CacheLayout.objects, CacheLayout.temporary] {
+            _ = try FileDescriptor.directory(name, beneath: root, create: true)
+        }
+        let objects = try FileDescriptor.directory(
+            CacheLayout.objects, beneath: root, create: false)
+        _ = try FileDescriptor.directory(CacheLayout.algorithm, beneath: objects, create: true)
+        try Durability.add(objects)
+        try Durability.add(root)
+        // Empty is what a killed process left; anybody else's tag stays.
+        if let tag = try root.status(of: CacheLayout.tag),
+            !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1
+        {
+            return
+        }
+        let tag = try FileDescriptor.open(
+            CacheLayout.tag, beneath: root, flags: O_WRONLY | O_CREAT, mode: 0o664)
+        var contents = CacheLayout.tagContents
+        let result: Result<Void, CacheError> = contents.withUTF8 { bytes in
+            Result { () throws(CacheError) in
+                try tag.write(UnsafeRawBufferPointer(bytes), subject: CacheLayout.tag)
+            }
+        }
+        try result.get()
+    }
+}
