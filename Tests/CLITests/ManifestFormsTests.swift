@@ -45,6 +45,25 @@ import Testing
         }
     }
 
+    /// A mistyped `--integrity-key` switched the check of digests off without a word.
+    @Test(arguments: ["--name-key", "--priority-key", "--integrity-key"])
+    func aPlaceWhereNoEntryHasAnythingIsTold(_ option: String) async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            let manifest = try larder.write(
+                #"[{"icon":"\#(url)"},{"icon":"\#(url)","x":"7"}]"#.utf8, to: "apps.json")
+            let told = "larder: \(manifest): no entry has anything at 'y'\n"
+            for command in [["plan", manifest], larder.prefetchArguments([manifest], report: "-")] {
+                let vain = try larder.binary.run(
+                    command + ["--cache", larder.cache, option, "y", "--icon-key", "icon"])
+                #expect(vain.standardError.contains(told), "\(vain)")
+                let found = try larder.binary.run(
+                    command + ["--cache", larder.cache, option, "x", "--icon-key", "icon"])
+                #expect(!found.standardError.contains("no entry"), "\(found)")
+            }
+        }
+    }
+
     /// Whoever fetches nothing is told so; what would prove, pin or keep nothing does not begin.
     @Test func entriesOfWhichNoneHasAnIconAreNoManifest() async throws {
         try await withFixture { larder in

@@ -212,7 +212,8 @@ import Testing
             let quiet = try larder.binary.run(arguments + ["--quiet"])
             #expect(
                 quiet.standardError.hasSuffix(
-                    "entry 1: is not cached; larder prefetch \(lock) fetches them\n"), "\(quiet)")
+                    "entry 1: is not cached; larder prefetch \(lock) fetches what is missing\n"),
+                "\(quiet)")
         }
     }
 

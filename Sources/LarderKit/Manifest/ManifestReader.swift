@@ -32,6 +32,7 @@ public struct ManifestReader: Sendable {
             var decoder: (shape: Int, decoder: EntryDecoder)?
             var entries = 0
             var hasCredentials = false
+            var unmet = [rules.nameKey, rules.priorityKey, rules.integrityKey].compactMap(\.self)
             var window = ByteWindow(input)
             _ = try window.peek()
             if Inflater.isGzip(window.unread) {
@@ -51,6 +52,9 @@ public struct ManifestReader: Sendable {
                 }
                 guard let (_, decoder) = decoder else { return }
                 entries += 1
+                if !unmet.isEmpty, case .success(let element) = entry.content {
+                    unmet.removeAll { $0.first(in: element) != nil }
+                }
                 let (name, icons) = decoder.decode(entry)
                 for (index, result) in icons.enumerated() {
                     hasCredentials = hasCredentials || result.hasCredentials
@@ -63,7 +67,7 @@ public struct ManifestReader: Sendable {
             try input.whenRead?(hasCredentials)
             return ManifestSummary(
                 format: format, entries: entries,
-                places: recognition.places(base: decoder?.decoder.urls.baseURL))
+                places: recognition.places(base: decoder?.decoder.urls.baseURL), unmet: unmet)
         }
     }
 

@@ -68,9 +68,12 @@ extension PlanSummary {
             + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
     }
 
-    /// A line for people for each of the manifests that has entries and no icon.
+    /// Lines for people: each of the manifests that has entries and no icon, and each place that was named in
+    /// vain.
     public func complaints(of sources: [ManifestSource]) -> [String] {
-        zip(sources, manifests).compactMap { $1.complaint(of: $0)?.description }
+        zip(sources, manifests).flatMap { source, manifest in
+            manifest.complaint(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
+        }
     }
 
     /// A line for people for each scheme that is not fetched, with the number of its icons.

@@ -7,10 +7,10 @@ extension VerifyReport {
         lines += refetches.map(\.text)
         let found = Finding.Kind.allCases.filter { count($0) > 0 }
             .map { ", \(count($0)) \($0.rawValue)" }
-        let named = entries > 0 ? "\(entries) entries, " : ""
+        let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? "sizes only" : ByteText.describe(bytes)
         lines.append(
-            "\(named)\(objects) objects, \(read), \(resources) resources: "
+            "\(named)\(objects.of("object")), \(read), \(resources.of("resource")): "
                 + "\(whole) whole" + found.joined() + (repaired > 0 ? ", \(repaired) repaired" : "")
                 + " (\(DurationText.describe(seconds)))")
         if leftovers > 0 {
@@ -52,7 +52,7 @@ extension VerifyReport {
 
     private var remedy: String? {
         if !uncached.isEmpty {
-            return "\(uncached.count) entries are not cached as they should be: \(prefetch)"
+            return "\(uncached.count.of("entry is", "entries are")) not cached: \(prefetch)"
         }
         let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
         return isMendable && findings.allSatisfy { $0.repair == nil }
@@ -60,13 +60,13 @@ extension VerifyReport {
     }
 
     private var prefetch: String {
-        "larder prefetch \(manifests.joined(separator: " ")) fetches them"
+        "larder prefetch \(manifests.joined(separator: " ")) fetches what is missing"
     }
 
     /// What is wrong, one line for people; nil where nothing is. What was repaired was wrong, too.
     public var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
-        let interruption = isInterrupted ? "interrupted after \(objects) objects" : nil
+        let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
         guard !bad.isEmpty else { return interruption }
         let kinds = Finding.Kind.allCases.filter { $0.isCorruption && count($0) > 0 }
             .map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
