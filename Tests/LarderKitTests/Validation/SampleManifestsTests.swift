@@ -1,6 +1,7 @@
 import Foundation
 import LarderKit
 import LarderTestSupport
+import LarderTransfer
 import Testing
 
 struct SampleManifestsTests: ImageTests {
@@ -48,6 +49,20 @@ struct SampleManifestsTests: ImageTests {
         let decoder = JSONDecoder()
         #expect(
             try lines.map { try decoder.decode([String: String].self, from: Data($0)) } == classic)
+    }
+
+    @Test(arguments: ["source.json": 2, "site.webmanifest": 3, "urls.txt": 3])
+    func otherShapesAreRead(_ path: String, _ count: Int) throws {
+        let content = try #require(SampleManifests.files[path])
+        let base = try HTTPURL("http://127.0.0.1:\(SampleManifests.port)/")
+        var icons: [String] = []
+        _ = try ManifestReader(
+            source: .bytes(content, name: path), rules: ManifestRules(baseURL: base)
+        ).read { item in
+            if case .entry(let entry) = item.result { icons.append(entry.icon.string) }
+        }
+        #expect(icons.count == count)
+        for icon in icons { #expect(bytes(of: icon) != nil, "\(icon)") }
     }
 
     @Test func everyEntryNamesASampleIconAndItsDigest() throws {

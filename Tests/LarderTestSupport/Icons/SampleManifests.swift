@@ -27,6 +27,7 @@ public enum SampleManifests {
             "apps.json": SampleFormats.json(detailed),
             "broken-entries.json": SampleFormats.json(broken),
         ]
+        files.merge(SampleShapes.files) { $1 }
         for (path, bytes) in SampleIcons.whole { files["icons/\(path)"] = bytes }
         for (path, bytes) in SampleIcons.broken { files["icons/\(path)"] = bytes }
         return files
