@@ -89,6 +89,8 @@ struct DepositRows {
                 freshUntil.timeIntervalSince1970)
             return db.changesCount > 0
         }
+        // What has not changed has most likely a row of this object.
+        if case .unchanged = deposit.content, try ran(renew) { return }
         if try ran(add) || ran(renew) { return }
         try move.run(object, deposit.key)
         _ = try ran(renew)
