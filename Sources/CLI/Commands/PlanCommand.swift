@@ -8,7 +8,7 @@ struct PlanCommand: AsyncParsableCommand {
         discussion: """
             A manifest at a URL is read as the last prefetch of it left it in the cache.
 
-            One line for each entry in the order of the fetch: status (missing, stale, cached, \
+            One line for each icon in the order of the fetch: status (missing, stale, cached, \
             skipped or failed), how it failed before, priority, URL and name.
             """)
 
@@ -18,7 +18,7 @@ struct PlanCommand: AsyncParsableCommand {
     @OptionGroup(title: "Asking again") var failures: FailureOptions
     @OptionGroup var network: NetworkOptions
 
-    @Flag(help: "Print one JSON line for each entry, and the counts as the last.")
+    @Flag(help: "Print one JSON line for each icon, and the counts as the last.")
     var json = false
 
     @Flag(

@@ -28,7 +28,7 @@ struct PrefetchCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Exit with status 0 although so many entries failed: a count, or a percentage of all, \
+            Exit with status 0 although so many icons failed: a count, or a percentage of all, \
             such as 2.5%. (default: 0)
             """, valueName: "n|p%"),
         transform: FailureAllowance.parse)
@@ -40,7 +40,7 @@ struct PrefetchCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Write one JSON line for each entry to this file; - is standard output, and a summary that is \
+            Write one JSON line for each icon to this file; - is standard output, and a summary that is \
             no JSON then goes to standard error.
             """, valueName: "file"))
     var report: String?
@@ -49,7 +49,7 @@ struct PrefetchCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Write a lock: a manifest of the same icons with the digest and the size of each, which gives the same \
-            bytes or an error. Nothing is written where an entry failed. - is standard output, as for --report.
+            bytes or an error. Nothing is written where an icon failed. - is standard output, as for --report.
             """, valueName: "file"))
     var writeLock: String?
 
