@@ -52,7 +52,7 @@ import Testing
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(
                 #"[{"icon":"\#(url)"},{"icon":"\#(url)","x":"7"}]"#.utf8, to: "apps.json")
-            let told = "larder: \(manifest): no entry has anything at 'y'\n"
+            let told = "larder: \(manifest): no entry has anything where \(option) says\n"
             for command in [["plan", manifest], larder.prefetchArguments([manifest], report: "-")] {
                 let vain = try larder.binary.run(
                     command + ["--cache", larder.cache, option, "y", "--icon-key", "icon"])
@@ -61,6 +61,9 @@ import Testing
                     command + ["--cache", larder.cache, option, "x", "--icon-key", "icon"])
                 #expect(!found.standardError.contains("no entry"), "\(found)")
             }
+            // What would be called proven was never compared.
+            let proof = try larder.run("verify", "--manifest", manifest, option, "y")
+            #expect((proof.status == 65) == (option == "--integrity-key"), "\(proof)")
         }
     }
 
@@ -148,7 +151,7 @@ import Testing
             #expect(plan.standardOutput.split(separator: "\n").count == 5, "\(plan)")
             #expect(
                 plan.standardOutput.hasSuffix(
-                    "  failed, unsupported-scheme 'ftp': 2\n  failed, unsupported-scheme 'ipfs': 1\n"
+                    "    unsupported-scheme 'ftp': 2\n    unsupported-scheme 'ipfs': 1\n"
                 ),
                 "\(plan)")
             // Where lines are named, too.

@@ -47,7 +47,7 @@ import Testing
             #expect(
                 lines.dropFirst().dropLast() == [
                     "  failed, http-404: 2", "  failed, unsupported-scheme: 1",
-                    "  failed, unsupported-scheme 'ftp': 1",
+                    "    unsupported-scheme 'ftp': 1",
                 ])
             #expect(lines.last?.contains(" received in ") == true)
             #expect(finished.standardError.split(separator: "\n").count == 3)

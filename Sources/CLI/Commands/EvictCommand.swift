@@ -121,8 +121,8 @@ struct EvictCommand: AsyncParsableCommand {
 
     private func opened(_ wait: LockWait) throws -> Cache? {
         try dryRun
-            ? cache.open(wait: wait, isQuiet: quiet)
-            : cache.openMakingRoom(wait: wait, isQuiet: quiet)
+            ? cache.open(wait: wait)
+            : cache.openMakingRoom(wait: wait)
     }
 
     private func policy(for cache: Cache?) throws -> EvictionPolicy {

@@ -9,7 +9,8 @@ struct PlanCommand: AsyncParsableCommand {
             A manifest at a URL is read as the last prefetch of it left it in the cache.
 
             One line for each icon in the order of the fetch: status (missing, stale, cached, \
-            skipped or failed), how it failed before, priority, URL and name.
+            skipped or failed), how it failed before, priority, URL and name. \
+            Whether an address would be refused is not looked at.
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -38,7 +39,7 @@ struct PlanCommand: AsyncParsableCommand {
             try network.apply(to: &configuration)
             let planner = Planner(
                 // Where there is none, the plan itself says that all is missing.
-                cache: try cache.open(isQuiet: true), rules: configuration.manifestRules,
+                cache: try cache.openIfThere(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders)
             let sources = try manifest.sources(configuration)

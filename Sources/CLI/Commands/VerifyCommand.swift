@@ -47,10 +47,6 @@ struct VerifyCommand: AsyncParsableCommand {
             try network.apply(to: &configuration)
             let verification = CacheVerification(configuration)
             let cache = try cache.openDamaged(wait: run.wait)
-            if cache == nil, !quiet {
-                Console.complain(
-                    "\(self.cache.path): there is no cache here; it reads as an empty one")
-            }
             var options = part.options
             options.isCancelled = { run.interrupts.isAsked }
             let line = ProgressLine(isQuiet: quiet)

@@ -36,17 +36,17 @@ struct CacheOptions: ParsableArguments {
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
     /// The cache for reading; nil where there is none, which reads as an empty one, and is said.
-    func open(wait: LockWait = .none, isQuiet: Bool = false) throws -> Cache? {
-        try said(try open(wait, Cache.open), isQuiet)
+    func open(wait: LockWait = .none) throws -> Cache? {
+        try said(try open(wait, Cache.open))
     }
 
     /// The same, where the disk may be too full for anything else: to be evicted from.
-    func openMakingRoom(wait: LockWait, isQuiet: Bool) throws -> Cache? {
-        try said(try open(wait, Cache.openMakingRoom), isQuiet)
+    func openMakingRoom(wait: LockWait) throws -> Cache? {
+        try said(try open(wait, Cache.openMakingRoom))
     }
 
-    private func said(_ cache: Cache?, _ isQuiet: Bool) throws -> Cache? {
-        if cache == nil, !isQuiet {
+    private func said(_ cache: Cache?) throws -> Cache? {
+        if cache == nil {
             Console.complain(
                 "\(absolutePath): there is no cache here; it reads as an empty one")
         }
@@ -54,7 +54,12 @@ struct CacheOptions: ParsableArguments {
     }
 
     /// The same, though its index may be damaged: to be verified.
-    func openDamaged(wait: LockWait) throws -> Cache? { try open(wait, Cache.openDamaged) }
+    func openDamaged(wait: LockWait) throws -> Cache? {
+        try said(try open(wait, Cache.openDamaged))
+    }
+
+    /// The same, where it makes no difference that there is none.
+    func openIfThere() throws -> Cache? { try open(.none, Cache.open) }
 
     private func open(
         _ wait: LockWait, _ way: (String, LockWait) throws(CacheError) -> Cache

@@ -14,23 +14,8 @@ extension CacheDirectory {
         guard number == EEXIST else { throw CacheError("mkdir", subject: path, errno: number) }
     }
 
-    /// Whether larder has been here, or whoever tagged the directory says that anything in it can be done without.
-    func isMarked() throws(CacheError) -> Bool {
-        for name in [CacheLayout.tag, CacheLayout.snapshot] {
-            if try root.status(of: name) != nil { return true }
-        }
-        do throws(CacheError) {
-            return try FileDescriptor.directory(CacheLayout.objects, beneath: root, create: false)
-                .status(of: CacheLayout.algorithm) != nil
-        } catch  where error.isAbsence {
-            return false
-        }
-    }
-
-    /// Refuses a directory that larder would have to take over.
-    ///
-    /// What is in `tmp/` is swept some day, and what is in the index is migrated or set aside: neither is to
-    /// happen to somebody else's.
+    /// Refuses a directory that is no cache and that something else uses as larder would: what is in `tmp/` is
+    /// swept some day, and what is in the index is migrated or set aside.
     func refuseForeign() throws(CacheError) {
         guard try !isMarked() else { return }
         for name in [CacheLayout.index, CacheLayout.temporary] {
@@ -46,6 +31,35 @@ extension CacheDirectory {
                 .unusable, subject: path,
                 message: "is no cache, and has something of its own called \(name); choose another"
                     + " directory")
+        }
+    }
+
+    /// Whether there is something that only larder leaves. Objects' directory comes before all else, and is
+    /// the last that anybody deletes.
+    private func isMarked() throws(CacheError) -> Bool {
+        do throws(CacheError) {
+            let objects = try FileDescriptor.directory(
+                CacheLayout.objects, beneath: root, create: false)
+            if try objects.status(of: CacheLayout.algorithm) != nil { return true }
+        } catch  where error.isOutOfReach {}
+        if try root.status(of: CacheLayout.snapshot) != nil { return true }
+        return try hasOwnTag()
+    }
+
+    private func hasOwnTag() throws(CacheError) -> Bool {
+        let own = Array(CacheLayout.tagContents.utf8)
+        var bytes = [UInt8](repeating: 0, count: own.count)
+        do throws(CacheError) {
+            let tag = try FileDescriptor.open(
+                CacheLayout.tag, beneath: root, flags: O_RDONLY | O_NONBLOCK)
+            let result: Result<Int, CacheError> = bytes.withUnsafeMutableBytes { buffer in
+                Result { () throws(CacheError) in
+                    try tag.read(into: buffer, subject: CacheLayout.tag)
+                }
+            }
+            return try result.get() == own.count && bytes == own
+        } catch  where error.isOutOfReach {
+            return false
         }
     }
 

@@ -23,8 +23,8 @@ final class CacheDirectory: Sendable {
     /// Opens the cache at `path`, and makes it first if `create` is set.
     ///
     /// - Throws: ``CacheError`` `.missing` where there is none and `create` is not set, `.unusable`
-    ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, or lies on a
-    ///   network file system, `.locked` where another process holds its lock for longer than `wait`.
+    ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, is something else's, or lies on
+    ///   a network file system, `.locked` where another process holds its lock for longer than `wait`.
     init(
         path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none
     ) throws(CacheError) {
@@ -41,11 +41,11 @@ final class CacheDirectory: Sendable {
                 message: "lies on a network file system (\(name)), which cannot keep the cache's"
                     + " promises; choose a local directory")
         }
+        try refuseForeign()
         if create {
             guard faccessat(root.raw, ".", W_OK, 0) == 0 else {
                 throw CacheError("write", subject: path, errno: errno)
             }
-            try refuseForeign()
             try layOut()
         }
         switch lock {

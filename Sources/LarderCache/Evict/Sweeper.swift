@@ -22,8 +22,6 @@ struct Sweeper {
     }
 
     func run() throws -> [Leftover: Tally] {
-        // Where larder has never been, `tmp/` is somebody else's.
-        guard try directory.isMarked() else { return [:] }
         var swept: [Leftover: Tally] = [:]
         swept[.runs] = try sweepRuns()
         // Anything in `tmp/` may be deleted.

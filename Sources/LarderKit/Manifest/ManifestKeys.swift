@@ -19,7 +19,7 @@ public struct ManifestKeys {
     /// name nothing: no prefetch has stored anything for them.
     ///
     /// - Throws: ``ManifestError``, also where an entry's URL is relative and there is nothing to resolve
-    ///   it against: a prefetch may have had a base URL. Where no entry has shown a shape, since a prefetch
+    ///   it against, or of ipfs without a gateway: a prefetch may have had either. Where no entry has shown a shape, since a prefetch
     ///   may have had the place of its icons named. Where all must be usable, for the first that is not. And
     ///   what `body` throws.
     public func forEach(_ body: (String) throws -> Void) throws {
@@ -32,6 +32,11 @@ public struct ManifestKeys {
                     throw ManifestError(
                         .malformed, source: source.name, at: .entry(item.position),
                         "the URL is relative: say which base URL (--base-url) it was prefetched with"
+                    )
+                case .failed(let error) where error.scheme == "ipfs":
+                    throw ManifestError(
+                        .malformed, source: source.name, at: .entry(item.position),
+                        "the URL is of ipfs: say which gateway (--ipfs-gateway) it was prefetched through"
                     )
                 case .failed(let error) where mustBeUsable:
                     throw ManifestError(

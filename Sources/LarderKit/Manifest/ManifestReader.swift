@@ -32,7 +32,7 @@ public struct ManifestReader: Sendable {
             var decoder: (shape: Int, decoder: EntryDecoder)?
             var entries = 0
             var hasCredentials = false
-            var unmet = [rules.nameKey, rules.priorityKey, rules.integrityKey].compactMap(\.self)
+            var unmet = rules.namedParts
             var window = ByteWindow(input)
             _ = try window.peek()
             if Inflater.isGzip(window.unread) {
@@ -53,7 +53,7 @@ public struct ManifestReader: Sendable {
                 guard let (_, decoder) = decoder else { return }
                 entries += 1
                 if !unmet.isEmpty, case .success(let element) = entry.content {
-                    unmet.removeAll { $0.first(in: element) != nil }
+                    unmet.removeAll { $0.path.first(in: element) != nil }
                 }
                 let (name, icons) = decoder.decode(entry)
                 for (index, result) in icons.enumerated() {
@@ -67,7 +67,8 @@ public struct ManifestReader: Sendable {
             try input.whenRead?(hasCredentials)
             return ManifestSummary(
                 format: format, entries: entries,
-                places: recognition.places(base: decoder?.decoder.urls.baseURL), unmet: unmet)
+                places: recognition.places(base: decoder?.decoder.urls.baseURL),
+                unmet: unmet.map(\.part))
         }
     }
 

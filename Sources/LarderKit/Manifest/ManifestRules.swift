@@ -30,6 +30,13 @@ public struct ManifestRules: Equatable, Sendable {
     /// - Parameter baseURL: what relative icon URLs are resolved against.
     public init(baseURL: HTTPURL? = nil) { self.baseURL = baseURL }
 
+    /// The places of what is beside an icon.
+    var namedParts: [(part: ManifestSummary.NamedPart, path: ManifestPath)] {
+        let parts: [(ManifestSummary.NamedPart, ManifestPath?)] =
+            [(.name, nameKey), (.priority, priorityKey), (.integrity, integrityKey)]
+        return parts.compactMap { part, path in path.map { (part, $0) } }
+    }
+
     /// The shapes that a manifest may have by these rules, in the order in which they are tried.
     var shapes: [ManifestShape] {
         // Where the place tells nothing, several shapes may have the icon; the plain one has most to say.

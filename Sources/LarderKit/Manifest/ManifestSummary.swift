@@ -6,12 +6,19 @@ public struct ManifestSummary: Equatable, Sendable {
     public let entries: Int
     /// Where its entries and their parts were; nil where no entry has shown it.
     public let places: ManifestPlaces?
-    /// The places that the rules name for something beside icons and where no entry has anything.
-    public let unmet: [ManifestPath]
+    /// What the rules name a place for where no entry has anything.
+    public let unmet: [NamedPart]
+
+    /// A part of an entry whose place may be named, by the option that names it.
+    public enum NamedPart: String, Sendable {
+        case name = "--name-key"
+        case priority = "--priority-key"
+        case integrity = "--integrity-key"
+    }
 
     init(
         format: ManifestFormat, entries: Int, places: ManifestPlaces? = nil,
-        unmet: [ManifestPath] = []
+        unmet: [NamedPart] = []
     ) {
         self.format = format
         self.entries = entries
@@ -26,7 +33,9 @@ public struct ManifestSummary: Equatable, Sendable {
         guard entries > 0, places == nil else { return nil }
         return ManifestError(
             .notAManifest, source: source.name,
-            "none of its \(entries.of("entry", "entries")) has an icon: \(ShapeRecognition.advice)")
+            (entries == 1
+                ? "its only entry has no icon" : "none of its \(entries) entries has an icon")
+                + ": \(ShapeRecognition.advice)")
     }
 
     /// What to say of places that were named in vain: a digest that is not found is not checked.
@@ -34,9 +43,8 @@ public struct ManifestSummary: Equatable, Sendable {
     /// - Parameter source: the manifest that was read.
     public func warnings(of source: ManifestSource) -> [String] {
         guard places != nil else { return [] }
-        return unmet.map { path in
-            "\(source.name.sanitizedForTerminal): no entry has anything at"
-                + " \(path.description.quoted())"
+        return unmet.map {
+            "\(source.name.sanitizedForTerminal): no entry has anything where \($0.rawValue) says"
         }
     }
 }

@@ -24,8 +24,8 @@ extension Report {
         ]
         for (reason, count) in failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
             lines.append("  failed, \(reason): \(count)")
+            if reason == EntryError.Code.unsupportedScheme.rawValue { lines += unsupported }
         }
-        lines += unsupported
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
@@ -79,7 +79,7 @@ extension PlanSummary {
     /// A line for people for each scheme that is not fetched, with the number of its icons.
     public var unsupportedText: [String] {
         unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
-            "  failed, unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
+            "    unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
         }
     }
 }
@@ -179,7 +179,9 @@ extension EvictionReport {
                 "\(isDryRun ? "would sweep" : "swept") \(tally.count.of(leftover.text.one, leftover.text.several)), "
                     + ByteText.describe(tally.bytes))
         }
-        lines.append("\(describe(left)) left (\(DurationText.describe(seconds)))")
+        lines.append(
+            "\(describe(left)) \(isDryRun ? "would be left" : "left") (\(DurationText.describe(seconds)))"
+        )
         if isInterrupted { lines.append("interrupted: what went is gone, and the rest stays") }
         if let shortfall { lines.append(shortfall) }
         return lines.joined(separator: "\n")
@@ -195,7 +197,7 @@ extension EvictionReport {
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }
-        return "limit not reached: \(missed.map(\.text).joined(separator: ", "))"
+        return "limit out of reach: \(missed.map(\.text).joined(separator: ", "))"
             + (kept > 0
                 ? "; \(kept.of("object is", "objects are")) kept that would have to go" : "")
     }

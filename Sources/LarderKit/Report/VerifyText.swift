@@ -56,7 +56,8 @@ extension VerifyReport {
         }
         let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
         return isMendable && findings.allSatisfy { $0.repair == nil }
-            ? "larder verify --repair fetches again what is not whole" : nil
+            ? "larder verify --repair, with the prefetch's network options, fetches again what is not whole"
+            : nil
     }
 
     private var prefetch: String {

@@ -18,6 +18,10 @@ final class ManifestCoverage: Sendable {
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let complaint = summary.complaint(of: source) { throw complaint }
+            // Nothing would be compared with a digest, and be called proven.
+            if summary.unmet.contains(.integrity), let warning = summary.warnings(of: source).last {
+                throw ManifestError(.malformed, source: source.name, warning)
+            }
         }
         // Objects look for their entries.
         try plan.database.writeWithoutTransaction { db in

@@ -27,33 +27,40 @@ import Testing
         }
     }
 
-    /// What is in `tmp/` would be swept one day, and the index migrated.
-    @Test(arguments: ["tmp/thesis.txt", "index.sqlite"])
-    func somebodyElsesDirectoryIsNotTakenOver(_ path: String) throws {
+    /// What is in `tmp/` would be swept one day, and the index migrated: nobody opens it, for whatever.
+    @Test(arguments: [["tmp/thesis.txt"], ["index.sqlite"], ["index.sqlite", "CACHEDIR.TAG"]])
+    func somebodyElsesDirectoryIsNotTakenOver(_ paths: [String]) throws {
         try withTemporaryDirectory { directory in
-            try Tree.put([1], at: directory.path(path))
-            let error = #expect(throws: CacheError.self) {
-                _ = try Cache.create(at: directory.path)
+            for path in paths { try Tree.put([1], at: directory.path(path)) }
+            let names = Tree.names(directory.path)
+            for open in Cache.openings {
+                let error = #expect(throws: CacheError.self) { _ = try open(directory.path) }
+                #expect(error?.code == .unusable && error?.subject == directory.path)
             }
-            #expect(error?.code == .unusable && error?.subject == directory.path)
-            #expect(Tree.names(directory.path) == [path.split(separator: "/").map(String.init)[0]])
-            #expect(try Tree.bytes(directory.path(path)) == [1])
+            let error = #expect(throws: CacheError.self) {
+                _ = try Cache.reindex(at: directory.path)
+            }
+            #expect(error?.code == .unusable)
+            #expect(Tree.names(directory.path) == names)
+            for path in paths { #expect(try Tree.bytes(directory.path(path)) == [1]) }
         }
     }
 
     /// Beside files that are in nobody's way; after a kill, or where the user has deleted some of it.
     @Test(arguments: [
-        ["README.md"], ["objects"], ["objects", "tmp"], ["tmp/run-1/1", "CACHEDIR.TAG"],
-        ["tmp/run-1/1", "objects/sha256/x"], ["index.sqlite", "index.snapshot.sqlite"],
+        ["README.md"], ["objects/"], ["objects/", "tmp/"], ["tmp/run-1/1", "CACHEDIR.TAG"],
+        ["tmp/run-1/1", "objects/sha256/"], ["index.sqlite", "index.snapshot.sqlite"],
     ])
     func whatLarderHasLeftIsGoneOnWith(_ paths: [String]) throws {
         try withTemporaryDirectory { directory in
             for path in paths {
-                if ["objects", "tmp"].contains(path) {
+                if path.hasSuffix("/") {
                     try FileManager.default.createDirectory(
                         atPath: directory.path(path), withIntermediateDirectories: true)
                 } else {
-                    try Tree.put([], at: directory.path(path))
+                    let isTag = path == CacheLayout.tag
+                    let bytes = isTag ? Array(CacheLayout.tagContents.utf8) : []
+                    try Tree.put(bytes, at: directory.path(path))
                 }
             }
             _ = try Cache.create(at: directory.path)

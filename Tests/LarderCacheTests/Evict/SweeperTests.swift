@@ -55,11 +55,16 @@ import Testing
             for path in theirs { try Tree.put([1], at: directory.path(path)) }
             var policy = EvictionPolicy()
             policy.grace = 0
-            let report = try Cache.open(at: directory.path).evict(policy)
-            #expect(report.swept.values.allSatisfy { $0.count == 0 })
+            for _ in 1...2 {
+                let error = #expect(throws: CacheError.self) {
+                    try Cache.open(at: directory.path).evict(policy)
+                }
+                #expect(error?.code == .unusable)
+            }
             for path in theirs {
                 #expect(FileManager.default.fileExists(atPath: directory.path(path)))
             }
+            #expect(Tree.names(directory.path) == ["quarantine", "tmp"])
         }
     }
 

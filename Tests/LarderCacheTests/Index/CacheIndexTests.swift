@@ -69,6 +69,7 @@ import Testing
     @Test func whatIsNoIndexIsRefusedAndLeft() throws {
         try withTemporaryDirectory { directory in
             let text = Array(String(repeating: "not a database. ", count: 400).utf8)
+            _ = try CacheDirectory(path: directory.path, create: true)
             try Tree.put(text, at: directory.path("index.sqlite"))
             let error = #expect(throws: CacheError.self) {
                 _ = try Cache.open(at: directory.path)
@@ -214,8 +215,8 @@ import Testing
     /// A process that was killed early leaves a file without tables.
     @Test func unfinishedIndexReadsAsNone() throws {
         try withTemporaryDirectory { directory in
+            let cache = try CacheDirectory(path: directory.path, create: true)
             try Tree.put([], at: directory.path("index.sqlite"))
-            let cache = try CacheDirectory(path: directory.path, create: false)
             let index = try CacheIndex(readOnly: cache)
             #expect(index == nil)
             #expect(try Cache.open(at: directory.path).status().totals.objects == 0)

@@ -38,4 +38,12 @@ import Testing
             try keys(text, baseURL: "http://b.example/")
                 == ["http://a.example/x", "http://b.example/y"])
     }
+
+    /// Prefetched through a gateway, they would be evicted as if no manifest kept them.
+    @Test func ipfsURLsNeedAGateway() throws {
+        let error = #expect(throws: ManifestError.self) {
+            _ = try keys(#"[{"icon": "ipfs://c/x"}]"#)
+        }
+        #expect(error?.place == .entry(1))
+    }
 }
