@@ -18,7 +18,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
         /// Another request is to be made.
         case redirect(String, freshUntil: Date)
         case failed(FetchFailure)
-        /// Nothing was asked: the origin wants to be left alone for now.
+        /// Nothing was asked: the origin wants to be left alone for now, or the run ends.
         case held
         /// The cache itself failed: the run cannot go on.
         case broken(CacheError)
@@ -121,10 +121,8 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
 extension FetchOperation: TransferReceiver {
     func transferMayBegin(_ id: TransferID) -> Bool {
-        guard let reason = holds.reason(against: cursor) else { return true }
-        state.withLock {
-            $0.verdict = reason == .stopping ? .failed(Self.cancellation) : .held
-        }
+        if holds.allows(cursor) { return true }
+        state.withLock { $0.verdict = .held }
         return false
     }
 

@@ -108,6 +108,8 @@ final class FetchQueue: @unchecked Sendable {
 
     /// Feeds nothing more, and gives what is in flight a moment to finish.
     func stop() {
+        // At once: the feeder's queue has bodies to stage, too.
+        holds.stop()
         feeder.async { [self] in
             stopFeeding()
             for operation in operations.operations where !operation.isExecuting {
@@ -310,7 +312,6 @@ final class FetchQueue: @unchecked Sendable {
     }
 
     private func stopFeeding() {
-        // First: whatever is turned away is then unfinished, not failed.
         isStopping = true
         holds.stop()
         if isIdle { idle.signal() }

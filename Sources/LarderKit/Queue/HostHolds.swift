@@ -12,14 +12,6 @@ final class HostHolds: Sendable {
         var isStopping = false
     }
 
-    /// Why a request may not be made.
-    enum Reason {
-        /// Its origin is held.
-        case held
-        /// The run ends.
-        case stopping
-    }
-
     /// Lets nothing of an origin (the place of its cursor) begin before `instant`.
     func hold(_ cursor: Int, until instant: ContinuousClock.Instant) {
         state.withLock { $0.instants[cursor] = max(instant, $0.instants[cursor] ?? instant) }
@@ -28,14 +20,14 @@ final class HostHolds: Sendable {
     /// Lets nothing begin any more.
     func stop() { state.withLock { $0.isStopping = true } }
 
-    /// What speaks against asking an origin now; nil where nothing does.
-    func reason(against cursor: Int) -> Reason? {
+    /// Whether an origin may be asked now.
+    func allows(_ cursor: Int) -> Bool {
         state.withLock { state in
-            if state.isStopping { return .stopping }
-            guard let instant = state.instants[cursor] else { return nil }
-            if instant > .now { return .held }
+            if state.isStopping { return false }
+            guard let instant = state.instants[cursor] else { return true }
+            if instant > .now { return false }
             state.instants[cursor] = nil
-            return nil
+            return true
         }
     }
 }
