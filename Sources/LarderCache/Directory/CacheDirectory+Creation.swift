@@ -18,7 +18,7 @@ extension CacheDirectory {
     /// swept some day, and what is in the index is migrated or set aside.
     func refuseForeign() throws(CacheError) {
         guard try !isMarked() else { return }
-        for name in [CacheLayout.index, CacheLayout.temporary] {
+        for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
             if status.isDirectory {
                 let directory = try FileDescriptor.directory(name, beneath: root, create: false)
@@ -43,7 +43,8 @@ extension CacheDirectory {
             if try objects.status(of: CacheLayout.algorithm) != nil { return true }
         } catch  where error.isOutOfReach {}
         if try root.status(of: CacheLayout.snapshot) != nil { return true }
-        return try hasOwnTag()
+        if try hasOwnTag() { return true }
+        return CacheIndex.isOwn(indexPath)
     }
 
     private func hasOwnTag() throws(CacheError) -> Bool {

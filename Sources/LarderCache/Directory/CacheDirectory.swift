@@ -58,7 +58,7 @@ final class CacheDirectory: Sendable {
             // Not by way of a shared one: two that want this would wait for each other.
             try wait.take(LOCK_EX, on: root, subject: path) { "another process uses the cache" }
         }
-        for name in CacheLayout.indexFiles + [CacheLayout.index + "-journal"] {
+        for name in CacheLayout.databaseFiles {
             // SQLite opens by path and would follow a link out of the root; and what is written to a
             // file of two names is written to the other, too, which may be a backup's.
             guard let status = try root.status(of: name) else { continue }

@@ -50,6 +50,8 @@ enum CacheLayout {
 
     /// The files that SQLite keeps beside each other.
     static let indexFiles = [index, index + "-wal", index + "-shm"]
+    /// The same, and what it has where it keeps no log.
+    static let databaseFiles = indexFiles + [index + "-journal"]
 
     /// Everything that belongs directly beneath a root.
     static let ownNames: Set<String> = [

@@ -90,6 +90,17 @@ final class CacheIndex: Sendable {
         }
     }
 
+    /// Whether there is a database with larder's tables; false where it cannot be read. Leaves no trace.
+    static func isOwn(_ path: String) -> Bool {
+        var configuration = Configuration()
+        configuration.readonly = true
+        let uri = uri(path, mode: "immutable=1")
+        let tables = try? DatabaseQueue(path: uri, configuration: configuration).read {
+            try $0.tableExists("objects") && $0.tableExists("resources")
+        }
+        return tables ?? false
+    }
+
     private static func refuseNewerVersion(_ database: any DatabaseReader, _ path: String) throws {
         guard try database.read(IndexSchema.migrator.hasBeenSuperseded) else { return }
         throw CacheError(

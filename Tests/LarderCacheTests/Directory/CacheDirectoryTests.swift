@@ -28,7 +28,10 @@ import Testing
     }
 
     /// What is in `tmp/` would be swept one day, and the index migrated: nobody opens it, for whatever.
-    @Test(arguments: [["tmp/thesis.txt"], ["index.sqlite"], ["index.sqlite", "CACHEDIR.TAG"]])
+    @Test(arguments: [
+        ["tmp/thesis.txt"], ["index.sqlite"], ["index.sqlite", "CACHEDIR.TAG"],
+        ["index.sqlite-wal"],
+    ])
     func somebodyElsesDirectoryIsNotTakenOver(_ paths: [String]) throws {
         try withTemporaryDirectory { directory in
             for path in paths { try Tree.put([1], at: directory.path(path)) }
@@ -64,6 +67,19 @@ import Testing
                 }
             }
             _ = try Cache.create(at: directory.path)
+        }
+    }
+
+    /// Deleting any of a cache costs downloads, and no more.
+    @Test func anIndexThatIsLeftAloneIsLarders() throws {
+        try withTemporaryDirectory { directory in
+            let path = directory.path("cache")
+            _ = try Cache.filled(at: path, with: ["key": noise(100, seed: 1)])
+            for name in Tree.names(path) where name != CacheLayout.index {
+                try FileManager.default.removeTree(atPath: "\(path)/\(name)")
+            }
+            let cache = try Cache.create(at: path)
+            #expect(try cache.resource("key") != nil)
         }
     }
 
