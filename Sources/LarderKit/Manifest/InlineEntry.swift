@@ -14,7 +14,8 @@ public struct InlineEntry: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Higher is stored first. Default: 0.
     public let priority: Int
-    /// The digest that the bytes must have, if the manifest names one.
+    /// The digest that the bytes must have: what the manifest names; else their own, where there is a key,
+    /// which may have been another icon's before.
     public let expectedDigest: Digest?
     /// The byte count that they must have, if the manifest names one.
     public let expectedSize: Int64?
@@ -29,8 +30,9 @@ public struct InlineEntry: Equatable, Sendable {
         self.name = name
         self.bytes = bytes
         self.priority = priority
-        self.expectedDigest = expectedDigest
         self.expectedSize = expectedSize
+        let own = key == nil ? nil : Digest(bytes: Data(SHA256.hash(data: bytes)))
+        self.expectedDigest = expectedDigest ?? own
         self.key = key ?? Self.name(of: Data(bytes))
     }
 

@@ -27,6 +27,14 @@ struct InlineStage {
                 else { continue }
                 switch outcome.result {
                 case .success: reporter.report([result])
+                case .failure(let error) where error.code == .obstructed:
+                    reporter.report([
+                        Self.result(FetchFailure(.obstructed, error.description), outcome.token)
+                    ])
+                case .failure(let error) where error.code == .missing:
+                    reporter.report([
+                        Self.result(FetchFailure(.evicted, error.description), outcome.token)
+                    ])
                 case .failure(let error): deposits.failure.withLock { $0 = $0 ?? error }
                 }
             }
@@ -98,11 +106,10 @@ struct InlineStage {
 
     /// After the batches before it, beside none of which the reporter may be called.
     private func report(_ failure: FetchFailure, of fetch: Int64) {
-        store.afterCommits { [reporter] in
-            reporter.report([
-                FetchResult(
-                    id: fetch, result: .failure(failure), waiting: nil, attempts: 0, seconds: 0)
-            ])
-        }
+        store.afterCommits { [reporter] in reporter.report([Self.result(failure, fetch)]) }
+    }
+
+    private static func result(_ failure: FetchFailure, _ fetch: Int64) -> FetchResult {
+        FetchResult(id: fetch, result: .failure(failure), waiting: nil, attempts: 0, seconds: 0)
     }
 }
