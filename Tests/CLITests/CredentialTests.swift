@@ -36,6 +36,29 @@ import Testing
         }
     }
 
+    /// Of two entries with one key, the first is asked for; the second's are for its own URL.
+    @Test func anEntryOfTheSameKeyLendsThemToItsOwnURLOnly() async throws {
+        try await withFixture { larder in
+            larder.origin.onAny { _ in Icons.reply(1) }
+            for (host, isLent) in [("localhost", false), ("127.0.0.1", true)] {
+                larder.origin.resetLog()
+                let urls = [
+                    larder.origin.url("/\(host)"),
+                    larder.origin.url("/\(host)", host: host)
+                        .replacing("//", with: "//user:sEcReT@"),
+                ]
+                let entries = urls.map { #"{"icon":"\#($0)","key":"\#(host)"}"# }
+                let run = try larder.prefetch(
+                    try larder.write("[\(entries.joined(separator: ","))]".utf8, to: "\(host).json")
+                )
+                #expect(run.status == 0, "\(run.finished)")
+                #expect(
+                    larder.origin.requests.map { $0.header("Authorization") }
+                        == [isLent ? Self.basic : nil])
+            }
+        }
+    }
+
     @Test func anotherAttemptHasThem() async throws {
         try await withFixture { larder in
             larder.origin.on("/a") { $0.attempt < 3 ? .status(503) : Icons.reply(1) }

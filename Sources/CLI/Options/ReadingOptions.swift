@@ -54,6 +54,11 @@ struct ReadingOptions: ParsableArguments {
         get throws {
             var rules = ManifestRules(baseURL: try HTTPURL.base(baseURL))
             rules.entries = try entries.map { try Self.path($0, of: "--entries") }
+            if rules.entries?.isFilter == true {
+                throw ValidationError(
+                    "--entries takes no filter ([?…]): a manifest is read from front to back, once."
+                )
+            }
             rules.nameKey = try nameKey.map { try Self.path($0, of: "--name-key") }
             rules.iconKeys = try iconKey.map { try Self.path($0, of: "--icon-key") }
             rules.priorityKey = try priorityKey.map { try Self.path($0, of: "--priority-key") }

@@ -30,14 +30,10 @@ struct EntryDecoder {
                 + (element.kind == "a string" ? " (--icon-key @ takes it for an icon)" : "")
             return (nil, [.failed(EntryError(code: .notADictionary, message: reason))])
         }
-        let name = name(of: element) ?? entry.key
-        let found = icons(of: element)
-        guard !found.isEmpty else { return (name, [.skipped("no icon")]) }
-        guard found.count <= ManifestLimits.maximumIcons else {
-            let reason = "has more than \(ManifestLimits.maximumIcons) icons"
-            return (name, [.failed(EntryError(code: .tooLarge, message: reason))])
-        }
+        let name = (name(of: element) ?? entry.key)?.shortenedName
         do throws(EntryError) {
+            let found = try icons(of: element)
+            guard !found.isEmpty else { return (name, [.skipped("no icon")]) }
             let common = Common(
                 name: name ?? "", members: members,
                 priority: try priority(value(at: shape.priority, in: element)),
@@ -104,13 +100,17 @@ struct EntryDecoder {
     private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
 
     /// The icons that are wanted; null and blank strings are none.
-    private func icons(of element: ManifestValue) -> [Icon] {
+    private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
         var found: [Icon] = []
+        var count = 0
         for place in shape.icons {
             let matches = place.path.matches(in: element, limit: ManifestLimits.maximumIcons + 1)
-            for match in matches where !match.value.isBlank {
-                found.append((match, place))
+            count += matches.count
+            guard count <= ManifestLimits.maximumIcons else {
+                throw EntryError(
+                    code: .tooLarge, message: "has more than \(ManifestLimits.maximumIcons) icons")
             }
+            for match in matches where !match.value.isBlank { found.append((match, place)) }
         }
         guard found.count > 1 else { return found }
         func pixels(_ icon: Icon) -> Int { IconSize.pixels(of: icon.match) }
@@ -118,8 +118,7 @@ struct EntryDecoder {
             switch selection {
             case .all: nil
             case .first: found.first
-            // The first of the largest, which `max` would not give.
-            case .largest: found.reversed().max { pixels($0) < pixels($1) }
+            case .largest: found.max { pixels($0) < pixels($1) }
             case .smallest: found.min { pixels($0) < pixels($1) }
             }
         return wanted.map { [$0] } ?? found
@@ -210,26 +209,37 @@ struct EntryDecoder {
     private func key(_ value: ManifestValue) throws(EntryError) -> String? {
         switch value {
         case .null, .string(""): return nil
-        case .string(let key): return key.removingUserinfo
+        case .string(let key):
+            guard key.utf8.count <= ManifestLimits.maximumURLSize else {
+                let reason = "key is of more than \(ManifestLimits.maximumURLSize) bytes"
+                throw EntryError(code: .tooLarge, message: reason)
+            }
+            // SQLite and C end a text there.
+            guard !key.utf8.contains(0) else {
+                throw EntryError(code: .badKey, message: "key has a null character")
+            }
+            return key.removingUserinfo
         default:
             throw EntryError(code: .badKey, message: "key is \(value.kind), not a string")
         }
     }
 }
 
-extension ManifestValue {
-    /// Whether it is nothing, or a string of white space.
-    fileprivate var isBlank: Bool {
-        switch self {
-        case .null: true
-        case .string(let text):
-            // Of nearly all, the first byte tells.
-            !(text.utf8.first.map { 0x21...0x7E ~= $0 } ?? false)
-                && !text.unicodeScalars.contains { !$0.properties.isWhitespace }
-        default: false
+extension String {
+    /// A name as it is shown: the beginning of one that is beyond all measure, and without null characters.
+    fileprivate var shortenedName: String {
+        let isPlain = utf8.count <= ManifestLimits.maximumNameSize && !utf8.contains(0)
+        guard !isPlain else { return self }
+        var size = 0
+        let beginning = unicodeScalars.prefix { scalar in
+            size += UTF8.width(scalar)
+            return size <= ManifestLimits.maximumNameSize
         }
+        return String(beginning).replacing("\0", with: "\u{FFFD}")
     }
+}
 
+extension ManifestValue {
     /// The value as an integer, also where a format has no integers of its own, as in `4.0`.
     fileprivate var exactInteger: Int? {
         switch self {

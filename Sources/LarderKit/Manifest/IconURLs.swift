@@ -63,13 +63,18 @@ struct IconURLs {
         if text.hasBrace { text = sized(text) }
         let isOfGateway = text.begins(with: "ipfs:")
         if isOfGateway { text = try gatewayURL(text) }
+        var problem: EntryError
         do {
-            return .remote(try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL))
+            let url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
+            if url.string.utf8.count <= ManifestLimits.maximumURLSize { return .remote(url) }
+            problem = EntryError(
+                code: .tooLarge,
+                message: "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
         } catch {
-            var error = Self.error(error, text)
-            error.hasCredentials = text.removingUserinfo != text
-            throw error
+            problem = Self.error(error, text)
         }
+        problem.hasCredentials = text.removingUserinfo != text
+        throw problem
     }
 
     /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are Apple's.

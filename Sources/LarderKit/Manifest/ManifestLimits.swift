@@ -8,6 +8,11 @@ public struct ManifestLimits: Equatable, Sendable {
     public var maximumEntrySize: Int
     /// How many icons one entry may have: each names the entry once more. Default: 1,000. One with more fails.
     public static let maximumIcons = 1_000
+    /// How many bytes an icon's URL, or a `key`, may have: more than most servers take. Default: 8 KiB. An icon
+    /// whose URL is longer fails. Those of `data:` are no addresses, and have a limit of their own.
+    public static let maximumURLSize = 8 << 10
+    /// How many bytes of an entry's name are kept, of one that no screen could show. Default: 1 KiB.
+    public static let maximumNameSize = 1 << 10
     /// How many bytes a binary plist may have that comes from a pipe, where it must be held whole.
     /// Default: 64 MiB. A file's size is not limited.
     public var maximumPipedSize: Int

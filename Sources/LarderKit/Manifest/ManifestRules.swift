@@ -7,7 +7,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// names, else the URL that the manifest itself came from; without that they fail.
     public var baseURL: HTTPURL?
     /// Where the entries are. Default: nil, where the manifest's shape has them. A path that ends at an
-    /// array stands for its elements.
+    /// array stands for its elements; one that is a filter (``ManifestPath/isFilter``) finds none.
     public var entries: ManifestPath?
     /// Where an entry's name is. Default: nil, as the shape has it.
     public var nameKey: ManifestPath?

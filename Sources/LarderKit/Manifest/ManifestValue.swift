@@ -16,6 +16,18 @@ enum ManifestValue: Equatable, Sendable {
         let value: ManifestValue
     }
 
+    /// Whether it is nothing, or a string of white space.
+    var isBlank: Bool {
+        switch self {
+        case .null: true
+        case .string(let text):
+            // Of nearly all, the first byte tells.
+            !(text.utf8.first.map { 0x21...0x7E ~= $0 } ?? false)
+                && !text.unicodeScalars.contains { !$0.properties.isWhitespace }
+        default: false
+        }
+    }
+
     /// The value's kind with its article, for messages.
     var kind: String {
         switch self {

@@ -76,6 +76,41 @@ import Testing
         #expect(try read(most + 1).words == ["too-large", "https://a.example/a"])
     }
 
+    /// Blank ones hid what came after the thousandth.
+    @Test func blankIconsCountToo() throws {
+        let blanks = Array(repeating: #"{"src":""}"#, count: ManifestLimits.maximumIcons)
+        let icons = blanks + [#"{"src":"https://a.example/a"}"#]
+        let good = #"{"icons":[{"src":"https://a.example/b"}]}"#
+        let reading = try readManifest(#"[\#(good),{"icons":[\#(icons.joined(separator: ","))]}]"#)
+        #expect(reading.words == ["https://a.example/b", "too-large"])
+    }
+
+    /// Two of a million bytes each, repeated for each icon, took 2 GB.
+    @Test func whatIsReadOfAnEntryIsBounded() throws {
+        let url = "https://a.example/"
+        let limit = ManifestLimits.maximumURLSize
+        let longest = url + String(repeating: "x", count: limit - url.utf8.count)
+        #expect(try entry(#""icon":"\#(longest)""#).icon.string == longest)
+        let tooLong = try error(#""icon":"\#(longest)x""#)
+        #expect(tooLong.code == .tooLarge && !tooLong.hasCredentials)
+        let secret = longest.replacing("https://", with: "https://me:secret@")
+        #expect(try error(#""icon":"\#(secret)x""#).hasCredentials)
+
+        let key = String(repeating: "k", count: limit)
+        #expect(try entry(#"\#(Self.icon),"key":"\#(key)""#).key == key)
+        #expect(try error(#"\#(Self.icon),"key":"\#(key)k""#).code == .tooLarge)
+
+        let name = String(repeating: "é", count: ManifestLimits.maximumNameSize / 2)
+        #expect(try entry(#"\#(Self.icon),"name":"\#(name)""#).name == name)
+        #expect(try entry(#"\#(Self.icon),"name":"a\#(name)""#).name == "a" + name.dropLast())
+    }
+
+    /// Where SQLite ends a text.
+    @Test func nullCharactersAreInNoKey() throws {
+        #expect(try error(#"\#(Self.icon),"key":"a\u0000b""#).code == .badKey)
+        #expect(try entry(#"\#(Self.icon),"name":"a\u0000b""#).name == "a\u{FFFD}b")
+    }
+
     @Test func resolvesAgainstTheBase() throws {
         let base = "https://cdn.example/feed/apps.json"
         #expect(

@@ -24,6 +24,7 @@ import Testing
 
     @Test func entriesWithoutIconsNameNothing() throws {
         #expect(throws: ManifestError.self) { _ = try keys(#"[{"name": "A"}, {"name": "B"}]"#) }
+        #expect(throws: ManifestError.self) { _ = try keys(#"[{"icon": ""}, {"icon": " "}]"#) }
         #expect(try keys("[]").isEmpty)
         // Of a shape that is told by more than its icons, one without them is no mistake.
         #expect(try keys(#"{"items": [{"assets": [{"kind": "software-package"}]}]}"#).isEmpty)

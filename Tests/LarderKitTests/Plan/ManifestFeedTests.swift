@@ -34,16 +34,23 @@ import Testing
     }
 
     /// What may wait is counted in bytes, whatever part of an entry they are in.
-    @Test(arguments: ["name", "icon", "key"])
-    func longEntriesMakeShortBatches(member: String) throws {
-        let long = "http://a.example/" + String(repeating: "x", count: 300_000)
+    @Test(arguments: [
+        ("icon", "http://a.example/", 8_000, 33), ("key", "", 8_000, 33),
+        ("icon", "data:,", 300_000, 1),
+    ])
+    func longEntriesMakeShortBatches(
+        _ member: String, _ beginning: String, _ size: Int, _ batch: Int
+    ) throws {
+        let long = beginning + String(repeating: "x", count: size - beginning.utf8.count)
         let line = member == "icon" ? "" : #""icon":"http://a.example/","#
-        let feed = feed([String(repeating: "{\(line)\"\(member)\":\"\(long)\"}\n", count: 20)])
+        let feed = feed([
+            String(repeating: "{\(line)\"\(member)\":\"\(long)\"}\n", count: 3 * batch)
+        ])
         var batches: [Int] = []
         while let message = try feed.next() {
             if case .items(let items, _) = message { batches.append(items.count) }
         }
-        #expect(batches == Array(repeating: 1, count: 20))
+        #expect(batches == [batch, batch, batch])
     }
 
     @Test func anErrorComesAfterWhatWasReadBefore() throws {

@@ -27,6 +27,12 @@ public struct ManifestPath: Equatable, Sendable {
 
     init(segments: [Segment]) { self.segments = segments }
 
+    /// Whether it selects elements by what they have: entries cannot be found by such a path, since an element
+    /// is not held to be looked at.
+    public var isFilter: Bool {
+        segments.contains { if case .elementsWhere = $0 { true } else { false } }
+    }
+
     /// Parses `text`.
     public init(_ text: String) throws(SyntaxError) {
         var rest = text[...]

@@ -21,15 +21,15 @@ extension ManifestPath {
         return found
     }
 
-    /// The first value that the path leads to and that is not null.
+    /// The first value that the path leads to and that is something: neither null nor a blank string.
     func first(in value: ManifestValue) -> ManifestValue? {
         if segments.count == 1, case .member(let key) = segments[0],
             case .dictionary(let members) = value
         {
-            let found = members[key]
-            return found == .null ? nil : found
+            guard let found = members[key], !found.isBlank else { return nil }
+            return found
         }
-        return matches(in: value, limit: ManifestLimits.maximumIcons).first { $0.value != .null }?
+        return matches(in: value, limit: ManifestLimits.maximumIcons).first { !$0.value.isBlank }?
             .value
     }
 

@@ -206,6 +206,24 @@ import Testing
         #expect(try readManifest(text, base: "https://b.example/", rules: rules).icons == wanted)
     }
 
+    @Test(arguments: [(IconSelection.largest, "a"), (.smallest, "c")])
+    func ofEqualIconsTheFirstIsTaken(icons: IconSelection, wanted: String) throws {
+        var rules = ManifestRules()
+        rules.icons = icons
+        let sizes = [("a", 10), ("b", 10), ("c", 5), ("d", 5)]
+        let list = sizes.map { #"{"src":"\#($0)","sizes":"\#($1)x\#($1)"}"# }.joined(separator: ",")
+        let reading = try readManifest(
+            #"{"name":"A","icons":[\#(list)]}"#, base: "https://b.example/", rules: rules)
+        #expect(reading.icons == ["1.1 A https://b.example/\(wanted)"])
+    }
+
+    /// It decided that icons are there, and all others were skipped.
+    @Test func aBlankIconTellsNoShape() throws {
+        let reading = try readManifest(
+            #"[{"icon":"","logoURI":"https://b.example/1"},{"logoURI":"https://b.example/2"}]"#)
+        #expect(reading.words == ["https://b.example/1", "https://b.example/2"])
+    }
+
     @Test func namesOfPlacesAreTaken() throws {
         var rules = ManifestRules()
         rules.entries = "data.list"
