@@ -64,6 +64,7 @@ import Testing
             // What would be called proven was never compared.
             let proof = try larder.run("verify", "--manifest", manifest, option, "y")
             #expect((proof.status == 65) == (option == "--integrity-key"), "\(proof)")
+            #expect((proof.standardError == told) == (option == "--integrity-key"), "\(proof)")
         }
     }
 

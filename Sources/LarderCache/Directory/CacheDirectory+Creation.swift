@@ -44,6 +44,8 @@ extension CacheDirectory {
         } catch  where error.isOutOfReach {}
         if try root.status(of: CacheLayout.snapshot) != nil { return true }
         if try hasOwnTag() { return true }
+        // SQLite would wait for ever to read a pipe.
+        guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
         return CacheIndex.isOwn(indexPath)
     }
 

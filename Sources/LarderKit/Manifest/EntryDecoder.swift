@@ -208,7 +208,7 @@ struct EntryDecoder {
     /// the key is the URL without them.
     private func key(_ value: ManifestValue) throws(EntryError) -> String? {
         switch value {
-        case .null, .string(""): return nil
+        case .null: return nil
         case .string(let key):
             guard key.utf8.count <= ManifestLimits.maximumURLSize else {
                 let reason = "key is of more than \(ManifestLimits.maximumURLSize) bytes"

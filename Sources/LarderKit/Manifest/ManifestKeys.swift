@@ -19,9 +19,9 @@ public struct ManifestKeys {
     /// name nothing: no prefetch has stored anything for them.
     ///
     /// - Throws: ``ManifestError``, also where an entry's URL is relative and there is nothing to resolve
-    ///   it against, or of ipfs without a gateway: a prefetch may have had either. Where no entry has shown a shape, since a prefetch
-    ///   may have had the place of its icons named. Where all must be usable, for the first that is not. And
-    ///   what `body` throws.
+    ///   it against, or of ipfs without a gateway: a prefetch may have had either. Where no entry has shown a
+    ///   shape, since a prefetch may have had the place of its icons named. Where all must be usable, for the
+    ///   first that is not. And what `body` throws.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in

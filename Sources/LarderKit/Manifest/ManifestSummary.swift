@@ -14,6 +14,8 @@ public struct ManifestSummary: Equatable, Sendable {
         case name = "--name-key"
         case priority = "--priority-key"
         case integrity = "--integrity-key"
+
+        var warning: String { "no entry has anything where \(rawValue) says" }
     }
 
     init(
@@ -43,8 +45,6 @@ public struct ManifestSummary: Equatable, Sendable {
     /// - Parameter source: the manifest that was read.
     public func warnings(of source: ManifestSource) -> [String] {
         guard places != nil else { return [] }
-        return unmet.map {
-            "\(source.name.sanitizedForTerminal): no entry has anything where \($0.rawValue) says"
-        }
+        return unmet.map { "\(source.name.sanitizedForTerminal): \($0.warning)" }
     }
 }

@@ -19,8 +19,9 @@ final class ManifestCoverage: Sendable {
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let complaint = summary.complaint(of: source) { throw complaint }
             // Nothing would be compared with a digest, and be called proven.
-            if summary.unmet.contains(.integrity), let warning = summary.warnings(of: source).last {
-                throw ManifestError(.malformed, source: source.name, warning)
+            let digest = ManifestSummary.NamedPart.integrity
+            if summary.entries > 0, summary.unmet.contains(digest) {
+                throw ManifestError(.malformed, source: source.name, digest.warning)
             }
         }
         // Objects look for their entries.

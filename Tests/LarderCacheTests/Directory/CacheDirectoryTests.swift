@@ -49,6 +49,17 @@ import Testing
         }
     }
 
+    /// To read it would wait for whoever writes into it.
+    @Test func aPipeInTheIndexesPlaceIsNotOpened() throws {
+        try withTemporaryDirectory { directory in
+            #expect(mkfifo(directory.path("index.sqlite"), 0o600) == 0)
+            let error = #expect(throws: CacheError.self) {
+                _ = try Cache.create(at: directory.path)
+            }
+            #expect(error?.code == .unusable)
+        }
+    }
+
     /// Beside files that are in nobody's way; after a kill, or where the user has deleted some of it.
     @Test(arguments: [
         ["README.md"], ["objects/"], ["objects/", "tmp/"], ["tmp/run-1/1", "CACHEDIR.TAG"],
