@@ -1,14 +1,16 @@
-// Makes a system call beneath a directory fail as a bad disk would. Preloaded into the program under
-// test (LD_PRELOAD, Linux alone), which need not know.
+// Makes a system call beneath a directory fail as a bad disk would, or be the program's last. Preloaded
+// into the program under test (LD_PRELOAD, Linux alone), which need not know.
 //
 //   LARDER_FAULT_ROOT   the directory: absolute, without links
 //   LARDER_FAULT_CALL   which kind of call: write, pwrite, fsync, syncfs, rename, open, unlink,
-//                       mkdir, link or truncate
-//   LARDER_FAULT_NTH    which of them fails; the first beneath the directory is 1
+//                       mkdir, link or truncate; change: any of them that changes what a reader finds,
+//                       which are all but opens and SQLite's shared memory
+//   LARDER_FAULT_NTH    which of them fails; the first beneath the directory is 1; 0: none
 //   LARDER_FAULT_TIMES  how many fail from there on; 0: all
-//   LARDER_FAULT_ERRNO  with which error number
-//   LARDER_FAULT_LOG    a file that gets a line with the path of the first that failed; not made if
-//                       none did
+//   LARDER_FAULT_ERRNO  with which error number; 0: the program is killed (SIGKILL) instead of making
+//                       the call
+//   LARDER_FAULT_LOG    a file that gets a line with the path of the first that failed, or of every call
+//                       if none is to fail; not made if there is none
 //
 // Calls go to the kernel by syscall(2), not to the next library: nothing is looked up, so that it works
 // from the very first call of the process, and in any thread.
@@ -17,6 +19,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -75,7 +78,9 @@ static void report(const char *path) {
 
 // Whether this call of a kind is to fail: of `name` beneath `fd`, or of `fd` itself.
 static bool fails(const char *call, int fd, const char *name) {
-    if (!root || strcmp(call, kind) != 0) return false;
+    if (!root) return false;
+    bool isAnyChange = strcmp(kind, "change") == 0;
+    if (isAnyChange ? strcmp(call, "open") == 0 : strcmp(call, kind) != 0) return false;
     int saved = errno;
     char path[2 * PATH_MAX];
     bool isOurs = false;
@@ -88,10 +93,19 @@ static bool fails(const char *call, int fd, const char *name) {
         isOurs = isBeneath(path);
     }
     errno = saved;
-    if (!isOurs) return false;
+    if (!isOurs || (isAnyChange && strstr(path, "-shm"))) return false;
     long number = atomic_fetch_add(&seen, 1) + 1;
+    if (first == 0) {
+        report(path);
+        errno = saved;
+        return false;
+    }
     if (number < first || (times > 0 && number >= first + times)) return false;
     if (number == first) report(path);
+    if (failure == 0) {
+        syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
+        for (;;) pause();  // The signal may reach another thread first.
+    }
     errno = failure;
     return true;
 }

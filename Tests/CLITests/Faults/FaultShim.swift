@@ -1,7 +1,7 @@
 import Foundation
 import LarderTestSupport
 
-/// The library that makes system calls fail (`Tests/FaultInjection`), compiled for one test by the
+/// The library that makes system calls fail or kill (`Tests/FaultInjection`), compiled for one test by the
 /// compiler that comes with Swift.
 struct FaultShim {
     let path: String
@@ -14,6 +14,25 @@ struct FaultShim {
             "/usr/bin/env", ["clang", "-shared", "-fPIC", "-O1", "-o", path, source]
         ).wait()
         guard compiled.status == 0 else { throw BrokenPromise("\(compiled)") }
+    }
+
+    // MARK: - Settings
+
+    /// Has every call that changes something beneath `root` logged, a line each.
+    func counting(beneath root: String, log: String) -> [String: String] {
+        settings(beneath: root, call: "change", number: 0).merging(["LARDER_FAULT_LOG": log]) { $1 }
+    }
+
+    /// Kills the program instead of such a call; the first is 1.
+    func killing(at number: Int, beneath root: String) -> [String: String] {
+        settings(beneath: root, call: "change", number: number)
+    }
+
+    private func settings(beneath root: String, call: String, number: Int) -> [String: String] {
+        [
+            "LD_PRELOAD": path, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_CALL": call,
+            "LARDER_FAULT_NTH": "\(number)", "LARDER_FAULT_ERRNO": "0",
+        ]
     }
 
     /// Preloading is another matter on other systems.

@@ -7,7 +7,7 @@ struct EvictKills: KillScene {
     private static let entries = 120
 
     private let stage: KillStage
-    private var span: KillSpan
+    private var aim: KillAim
     /// The manifest of `--only`, and the URLs that it names.
     private let only: (path: String, urls: Set<String>)
     /// What the base lacks, for the prefetch beside.
@@ -23,8 +23,7 @@ struct EvictKills: KillScene {
         let only = directory.path("only.json")
         self.only = (only, try stage.job.writeManifest(to: only) { $0 * 7 % 10 < 6 })
         try stage.restore("whole")
-        let measured = try stage.run(["evict", "--max-count", "30"])
-        span = KillSpan(life: measured.duration / .seconds(1))
+        aim = KillAim(try stage.measure(["evict", "--max-count", "30"]))
     }
 
     // MARK: - What is asked for
@@ -70,25 +69,25 @@ struct EvictKills: KillScene {
 
     mutating func round(using random: inout Pseudorandom) throws -> KillOutcome {
         let order = draw(using: &random)
-        let moment = span.draw(using: &random)
+        let moment = aim.draw(using: &random)
         let isBeside = random.next(below: 4) == 0
         do {
             let outcome =
                 isBeside
                 ? try killBesidePrefetch(order, at: moment) : try killAlone(order, at: moment)
-            span.learn(moment, outcome)
+            aim.learn(moment, outcome)
             return outcome
         } catch {
-            throw BrokenPromise("\(order), killed after \(moment) s: \(error)")
+            throw BrokenPromise("\(order), killed \(moment): \(error)")
         }
     }
 
-    private func killAlone(_ order: Order, at moment: Double) throws -> KillOutcome {
+    private func killAlone(_ order: Order, at moment: KillMoment) throws -> KillOutcome {
         try stage.restore("whole")
         let leftovers = try plantLeftovers()
         let (victims, missed, all) = try foretell(order)
         let status: Int32 = missed ? 2 : 0
-        let isLate = try stage.kill(order.arguments, after: moment, statuses: [status])
+        let isLate = try stage.kill(order.arguments, at: moment, statuses: [status])
 
         // Whoever is gone is so in the order of the victims, with all its rows and none else.
         let gone = try examine(order, all)
@@ -168,13 +167,13 @@ struct EvictKills: KillScene {
     }
 
     /// A prefetch of what is absent notices nothing of an eviction that is killed beside it.
-    private func killBesidePrefetch(_ order: Order, at moment: Double) throws -> KillOutcome {
+    private func killBesidePrefetch(_ order: Order, at moment: KillMoment) throws -> KillOutcome {
         try stage.restore("part")
         let report = stage.directory.path("report")
         try? FileManager.default.removeItem(atPath: report)
         let (_, _, all) = try foretell(order)
         let prefetch = try stage.start(stage.prefetch(stage.manifest) + ["--report", report])
-        let isLate = try stage.kill(order.arguments, after: moment, statuses: [0, 2])
+        let isLate = try stage.kill(order.arguments, at: moment, statuses: [0, 2])
         let finished = try prefetch.wait()
         guard finished.status == 0 else { throw BrokenPromise("prefetch: \(finished)") }
         let cache = try Cache.open(at: stage.cache)

@@ -1,13 +1,15 @@
 import LarderTestSupport
 
-/// When a round's prefetch is killed.
+/// When a round's command is killed.
 enum KillMoment: CustomStringConvertible {
+    /// Instead of that call which changes the cache; the first is 1. It needs no clock.
+    case call(Int)
     /// So long after its start.
     case elapsed(seconds: Double)
     /// So long after the origin has seen so many of its requests.
     case requests(Int, thenSeconds: Double)
 
-    /// Draws a moment for a run that makes `requests` requests in about `seconds`, and begins to
+    /// Draws a moment for a prefetch that makes `requests` requests in about `seconds`, and begins to
     /// commit at each of `commits`, which takes about `spread` seconds.
     ///
     /// Half of them fall anywhere; the other half close behind what leads to a commit, where bytes
@@ -31,6 +33,7 @@ enum KillMoment: CustomStringConvertible {
 
     private func later(by delay: Double) -> KillMoment {
         switch self {
+        case .call: self
         case .elapsed(let seconds): .elapsed(seconds: seconds + delay)
         case .requests(let count, let seconds): .requests(count, thenSeconds: seconds + delay)
         }
@@ -38,6 +41,7 @@ enum KillMoment: CustomStringConvertible {
 
     var description: String {
         switch self {
+        case .call(let number): "instead of change \(number)"
         case .elapsed(let seconds): "\(seconds) s after its start"
         case .requests(let count, let seconds): "\(seconds) s after request \(count)"
         }

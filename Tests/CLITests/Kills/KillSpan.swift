@@ -1,20 +1,21 @@
 import LarderTestSupport
 
-/// The part of a command's life in which it changes something, in seconds from its start: found by where
-/// the kills fell, because it depends on the machine's load.
+/// The part of a command's life in which it changes something, found by where the kills fell: in seconds
+/// from its start, which depend on the machine's load, or in calls.
 struct KillSpan {
-    /// The least that it is taken to last: a kill comes some milliseconds early or late.
-    private static let least = 0.004
-
     private var begin: Double
     private var end: Double
     private let life: Double
+    private let least: Double
     /// The last moments that fell inside.
     private var hits: [Double] = []
 
-    /// - Parameter life: how long the command lives that nobody kills.
-    init(life: Double) {
+    /// - Parameters:
+    ///   - life: how long the command lives that nobody kills.
+    ///   - least: the least that the span is taken to last: a kill comes a little early or late.
+    init(life: Double, least: Double) {
         self.life = life
+        self.least = least
         begin = life / 4
         end = life
     }
@@ -25,9 +26,9 @@ struct KillSpan {
         let way = random.next(below: 5)
         if way == 0 { return .random(in: 0...life, using: &random) }
         if way < 3, let hit = hits.randomElement(using: &random) {
-            return max(0, hit + .random(in: -Self.least...Self.least, using: &random))
+            return max(0, hit + .random(in: -least...least, using: &random))
         }
-        let margin = max((end - begin) / 8, Self.least / 2)
+        let margin = max((end - begin) / 8, least / 2)
         return .random(in: max(0, begin - margin)...(end + margin), using: &random)
     }
 
@@ -41,9 +42,9 @@ struct KillSpan {
             hits = hits.suffix(7) + [moment]
         case .after, .late: end = min(end, (end + moment) / 2)
         }
-        if end < begin + Self.least {
+        if end < begin + least {
             let middle = (begin + end) / 2
-            (begin, end) = (middle - Self.least / 2, middle + Self.least / 2)
+            (begin, end) = (middle - least / 2, middle + least / 2)
         }
     }
 }

@@ -7,11 +7,14 @@ struct KillStage {
     let directory: TemporaryDirectory
     let binary: LarderBinary
     let job: KillJob
+    /// Kills at a call; nil where that is not possible.
+    private let shim: FaultShim?
 
     init(in directory: TemporaryDirectory, entries: Int) throws {
         self.directory = directory
         binary = try LarderBinary()
         job = try KillJob(entries: entries)
+        shim = FaultShim.isPossible ? try FaultShim(in: directory) : nil
         try job.writeManifest(to: manifest)
     }
 
@@ -22,10 +25,16 @@ struct KillStage {
     var manifest: String { directory.path("all.json") }
 
     /// Begins a round with a copy of `base`.
-    func restore(_ base: String) throws {
+    ///
+    /// - Parameters:
+    ///   - base: nil: with none.
+    ///   - wave: see ``KillJob/begin(wave:)``.
+    func restore(_ base: String?, wave: Int? = nil) throws {
         try FileManager.default.removeTree(atPath: cache)
-        try FileManager.default.copyItem(atPath: directory.path(base), toPath: cache)
-        job.begin()
+        if let base {
+            try FileManager.default.copyItem(atPath: directory.path(base), toPath: cache)
+        }
+        job.begin(wave: wave)
     }
 
     /// Makes the cache `base` of the whole job, or of the manifest `manifest`.
@@ -39,26 +48,54 @@ struct KillStage {
 
     // MARK: Running and killing
 
-    func start(_ arguments: [String]) throws -> RunningProcess {
-        try binary.start(arguments + ["--cache", cache])
+    func start(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) throws -> RunningProcess {
+        try binary.start(arguments + ["--cache", cache], environment: environment)
     }
 
     /// Runs a command to its end, which has to be this status.
     @discardableResult
-    func run(_ arguments: [String], in cache: String? = nil, status: Int32 = 0) throws -> Finished {
-        let finished = try binary.run(arguments + ["--cache", cache ?? self.cache])
+    func run(
+        _ arguments: [String], in cache: String? = nil, status: Int32 = 0,
+        environment: [String: String] = [:]
+    ) throws -> Finished {
+        let finished = try binary.run(
+            arguments + ["--cache", cache ?? self.cache], environment: environment)
         guard finished.status == status else {
             throw BrokenPromise("\(arguments.joined(separator: " ")): \(finished)")
         }
         return finished
     }
 
+    /// Runs a command to its end, to learn how long it lives, in seconds, and how many calls it makes that
+    /// change the cache; nil: nobody can count them here.
+    func measure(_ arguments: [String]) throws -> (life: Double, calls: Int?) {
+        guard let shim else { return (try run(arguments).duration / .seconds(1), nil) }
+        let log = directory.path("calls")
+        defer { try? FileManager.default.removeItem(atPath: log) }
+        let finished = try run(arguments, environment: shim.counting(beneath: cache, log: log))
+        let lines = try String(contentsOfFile: log, encoding: .utf8)
+        return (finished.duration / .seconds(1), lines.count { $0 == "\n" })
+    }
+
     /// Starts a command and kills it; returns whether it had ended by then, with one of `statuses`.
     func kill(
-        _ arguments: [String], after seconds: Double, statuses: Set<Int32> = [0]
+        _ arguments: [String], at moment: KillMoment, statuses: Set<Int32> = [0]
     ) throws -> Bool {
-        let process = try start(arguments)
-        DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { process.kill(SIGKILL) }
+        var environment: [String: String] = [:]
+        if case .call(let number) = moment, let shim {
+            environment = shim.killing(at: number, beneath: cache)
+        }
+        let process = try start(arguments, environment: environment)
+        @Sendable func kill(after seconds: Double) {
+            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { process.kill(SIGKILL) }
+        }
+        switch moment {
+        case .call: break
+        case .elapsed(let seconds): kill(after: seconds)
+        case .requests(let count, let seconds): job.script.at(count) { kill(after: seconds) }
+        }
         let finished = try process.wait()
         guard finished.status == -SIGKILL || statuses.contains(finished.status) else {
             throw BrokenPromise("\(arguments.joined(separator: " ")): \(finished)")

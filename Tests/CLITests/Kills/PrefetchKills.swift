@@ -15,31 +15,32 @@ struct PrefetchKills {
         let moment: KillMoment
     }
 
-    private let directory: TemporaryDirectory
-    private let binary: LarderBinary
-    private let job: KillJob
+    private let stage: KillStage
     private let entries: Int
     /// URLs cached before, by how many tenths of the job that is.
     private var cached: [Int: Set<String>] = [0: []]
+    /// How many calls change the cache, by the same.
+    private var calls: [Int: Int] = [:]
     private var pace: KillPace
 
     /// Fills the caches to begin with, and measures the job.
     init(in directory: TemporaryDirectory, entries: Int) throws {
-        self.directory = directory
         self.entries = entries
-        binary = try LarderBinary()
-        job = try KillJob(entries: entries)
-        try job.writeManifest(to: directory.path("all.json"))
-        pace = try #require(
-            try Self.run(
-                binary, job, manifest: directory.path("all.json"), into: directory.path("measured"))
-        )
+        stage = try KillStage(in: directory, entries: entries)
+        pace = try #require(try Self.run(stage))
         for tenths in [3, 7] {
             let manifest = directory.path("\(tenths).json")
-            cached[tenths] = try job.writeManifest(to: manifest) { $0 * 7 % 10 < tenths }
-            try Self.run(binary, job, manifest: manifest, into: directory.path("\(tenths)"))
+            cached[tenths] = try stage.job.writeManifest(to: manifest) { $0 * 7 % 10 < tenths }
+            try stage.fill("\(tenths)", from: manifest)
+        }
+        for tenths in cached.keys {
+            try stage.restore(Self.base(tenths))
+            calls[tenths] = try stage.measure(stage.prefetch(stage.manifest)).calls
         }
     }
+
+    /// The cache that has so many tenths of the job; nil: none.
+    private static func base(_ tenths: Int) -> String? { tenths > 0 ? "\(tenths)" : nil }
 
     /// One kill, an examination of what it left, and a run that finishes the job.
     mutating func round(using random: inout Pseudorandom) throws -> KillTally {
@@ -77,43 +78,32 @@ struct PrefetchKills {
             // The first body starts the batch's clock. Its report follows within 0.2 s.
             commits = [0, 0.2].map { .requests(1, thenSeconds: Store.batchInterval + $0) }
         }
-        let moment = KillMoment.random(
-            requests: requests, seconds: seconds, commits: commits, spread: pace.end, using: &random
-        )
+        let moment: KillMoment =
+            if let calls = calls[tenths], random.next(below: 3) == 0 {
+                .call(.random(in: 1...calls, using: &random))
+            } else {
+                .random(
+                    requests: requests, seconds: seconds, commits: commits, spread: pace.end,
+                    using: &random)
+            }
         return Round(tenths: tenths, cached: cached, wave: wave, moment: moment)
     }
 
     // MARK: - Steps
 
-    private var cache: String { directory.path("cache") }
+    private var report: String { stage.directory.path("report") }
 
     private func prepare(_ round: Round) throws {
-        try FileManager.default.removeTree(atPath: cache)
-        try? FileManager.default.removeItem(atPath: directory.path("report"))
-        if round.tenths > 0 {
-            try FileManager.default.copyItem(
-                atPath: directory.path("\(round.tenths)"), toPath: cache)
-        }
-        job.begin(wave: round.wave)
+        try? FileManager.default.removeItem(atPath: report)
+        try stage.restore(Self.base(round.tenths), wave: round.wave)
     }
 
     /// Returns the URLs that the run's report had called stored, and whether the kill came after
     /// its end.
     private func kill(at moment: KillMoment) throws -> (stored: Set<String>, isLate: Bool) {
-        let process = try binary.start(
-            Self.arguments(prefetch: directory.path("all.json"), into: cache)
-                + ["--report", directory.path("report")])
-        @Sendable func kill(after seconds: Double) {
-            DispatchQueue.global().asyncAfter(deadline: .now() + seconds) { process.kill(SIGKILL) }
-        }
-        switch moment {
-        case .elapsed(let seconds): kill(after: seconds)
-        case .requests(let count, let seconds): job.script.at(count) { kill(after: seconds) }
-        }
-        let finished = try process.wait()
-        guard [0, -SIGKILL].contains(finished.status) else { throw BrokenPromise("\(finished)") }
-        let report = try KillReport(path: directory.path("report"))
-        return (report.stored, isLate: finished.status == 0)
+        let arguments = stage.prefetch(stage.manifest) + ["--report", report]
+        let isLate = try stage.kill(arguments, at: moment)
+        return (try KillReport(path: report).stored, isLate)
     }
 
     private struct Remains {
@@ -126,12 +116,12 @@ struct PrefetchKills {
     private func examine() throws -> Remains {
         var remains = Remains()
         do {
-            let cache = try Cache.open(at: cache)
+            let cache = try Cache.open(at: stage.cache)
             let report = try cache.verify()
             guard report.isClean else { throw BrokenPromise("verify: \(report.findings)") }
             remains.orphans = report.count(.orphaned)
             remains.isCache = true
-            remains.rows = try job.rightRows(of: cache)
+            remains.rows = try stage.job.rightRows(of: cache)
         } catch let error as CacheError where error.code == .missing {
             // Killed before it had made the directory.
         }
@@ -140,24 +130,22 @@ struct PrefetchKills {
 
     /// The next run asks for what is missing, once, and for nothing else.
     private mutating func finish(beside rows: Set<String>) throws {
-        let latest = try Self.run(
-            binary, job, manifest: directory.path("all.json"), into: cache)
-        if let latest { pace.follow(latest) }
-        let missing = Set(job.bytes.keys).subtracting(rows)
-        let requests = job.requests
+        if let latest = try Self.run(stage) { pace.follow(latest) }
+        let missing = Set(stage.job.bytes.keys).subtracting(rows)
+        let requests = stage.job.requests
         guard requests == Dictionary(uniqueKeysWithValues: missing.map { ($0, 1) }) else {
             let wrong = requests.filter { !missing.contains($0.key) || $0.value != 1 }
             throw BrokenPromise(
                 "the next run asked for \(wrong), and not for "
                     + "\(missing.subtracting(requests.keys))")
         }
-        let cache = try Cache.open(at: cache)
-        guard try job.rightRows(of: cache).count == entries else {
+        let cache = try Cache.open(at: stage.cache)
+        guard try stage.job.rightRows(of: cache).count == entries else {
             throw BrokenPromise("the next run did not finish the job")
         }
         let report = try cache.verify()
         // Every object that the killed run had left without a row is taken over.
-        guard report.whole == job.objects, report.findings.isEmpty, report.temporaries == 0
+        guard report.whole == stage.job.objects, report.findings.isEmpty, report.temporaries == 0
         else { throw BrokenPromise("after the next run: \(report)") }
     }
 
@@ -176,19 +164,11 @@ struct PrefetchKills {
         return tally
     }
 
-    private static func arguments(prefetch manifest: String, into cache: String) -> [String] {
-        ["prefetch", manifest, "--cache", cache, "--allow-private-network", "--quiet"]
-    }
-
     /// Runs to the end; returns how fast that went.
-    @discardableResult
-    private static func run(
-        _ binary: LarderBinary, _ job: KillJob, manifest: String, into cache: String
-    ) throws -> KillPace? {
-        job.begin()
+    private static func run(_ stage: KillStage) throws -> KillPace? {
+        stage.job.begin()
         let start = ContinuousClock.now
-        let run = try binary.run(arguments(prefetch: manifest, into: cache))
-        guard run.status == 0 else { throw BrokenPromise("\(run)") }
-        return KillPace(from: start, to: .now, of: job.origin)
+        try stage.run(stage.prefetch(stage.manifest))
+        return KillPace(from: start, to: .now, of: stage.job.origin)
     }
 }

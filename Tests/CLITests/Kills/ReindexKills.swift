@@ -16,19 +16,19 @@ struct ReindexKills: KillScene {
         /// One whose bytes are others; nil: none is.
         let corrupt: Digest?
         let arguments: [String]
-        let moment: Double
+        let moment: KillMoment
 
         var description: String {
             """
             index \(state), \(hasSnapshot ? "a" : "no") snapshot\(corrupt == nil ? "" : ", damage"), \
-            \(arguments[0]) killed after \(moment) s
+            \(arguments[0]) killed \(moment)
             """
         }
     }
 
     private let stage: KillStage
-    private var span: KillSpan
-    private var prefetchSpan: KillSpan
+    private var aim: KillAim
+    private var prefetchAim: KillAim
     /// Every URL's object, of those that the base has.
     private let stored: [String: Digest]
     private let pins: Set<String>
@@ -45,11 +45,10 @@ struct ReindexKills: KillScene {
         try stage.run(["pin"] + pins, in: directory.path("base"))
         try stage.fill("base", from: part)
         try stage.restore("base")
-        span = KillSpan(life: try stage.run(["reindex"]).duration / .seconds(1))
+        aim = KillAim(try stage.measure(["reindex"]))
         try stage.restore("base")
         unlink(stage.path("index.sqlite"))
-        let measured = try stage.run(stage.prefetch(stage.manifest))
-        prefetchSpan = KillSpan(life: measured.duration / .seconds(1))
+        prefetchAim = KillAim(try stage.measure(stage.prefetch(stage.manifest)))
     }
 
     mutating func round(using random: inout Pseudorandom) throws -> KillOutcome {
@@ -60,13 +59,13 @@ struct ReindexKills: KillScene {
             corrupt: isPrefetch || random.next(below: 3) > 0
                 ? nil : Set(stored.values).sorted().randomElement(using: &random),
             arguments: isPrefetch ? stage.prefetch(stage.manifest) : ["reindex", "--quiet"],
-            moment: isPrefetch ? prefetchSpan.draw(using: &random) : span.draw(using: &random))
+            moment: isPrefetch ? prefetchAim.draw(using: &random) : aim.draw(using: &random))
         do {
             let outcome = try play(round, finishing: Bool.random(using: &random))
             if isPrefetch {
-                prefetchSpan.learn(round.moment, outcome)
+                prefetchAim.learn(round.moment, outcome)
             } else {
-                span.learn(round.moment, outcome)
+                aim.learn(round.moment, outcome)
             }
             return outcome
         } catch {
@@ -77,7 +76,7 @@ struct ReindexKills: KillScene {
     private func play(_ round: Round, finishing: Bool) throws -> KillOutcome {
         let old = try prepare(round)
         let status: Int32 = round.corrupt == nil ? 0 : 2
-        let isLate = try stage.kill(round.arguments, after: round.moment, statuses: [status])
+        let isLate = try stage.kill(round.arguments, at: round.moment, statuses: [status])
         let outcome = try examine(round, old)
         let wasFetched = Set(stage.job.requests.keys)
         stage.job.begin()

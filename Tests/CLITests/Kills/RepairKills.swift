@@ -8,7 +8,7 @@ struct RepairKills: KillScene {
     private static let arguments = ["verify", "--repair", "--allow-private-network", "--quiet"]
 
     private let stage: KillStage
-    private var span: KillSpan
+    private var aim: KillAim
     /// Every URL's object, of those that the base has.
     private let stored: [String: Digest]
     private let pins: Set<String>
@@ -27,8 +27,7 @@ struct RepairKills: KillScene {
         for digest in Set(stored.values).sorted().prefix(8) {
             try stage.plant([1, 2, 3], as: digest)
         }
-        let measured = try stage.run(Self.arguments)
-        span = KillSpan(life: measured.duration / .seconds(1))
+        aim = KillAim(try stage.measure(Self.arguments))
     }
 
     // MARK: - Damage
@@ -83,34 +82,23 @@ struct RepairKills: KillScene {
         try stage.restore("base")
         let damage = try damage(using: &random)
         let needed = stored.filter { damage.bad.contains($0.value) }.count
-        let isCued = needed > 0 && random.next(below: 3) == 0
-        let moment =
-            isCued ? .random(in: 0...0.02, using: &random) : span.draw(using: &random)
-        let request = isCued ? 1 + random.next(below: needed) : nil
+        let moment: KillMoment =
+            if needed > 0, random.next(below: 3) == 0 {
+                .requests(
+                    1 + random.next(below: needed),
+                    thenSeconds: .random(in: 0...0.02, using: &random))
+            } else {
+                aim.draw(using: &random)
+            }
         do {
-            let isLate = try kill(at: moment, after: request)
+            let isLate = try stage.kill(Self.arguments, at: moment)
             let outcome = try examine(damage, isLate: isLate)
-            if !isCued { span.learn(moment, outcome) }
+            aim.learn(moment, outcome)
             try complete(damage)
             return outcome
         } catch {
-            let cue = request.map { " after request \($0)" } ?? ""
-            throw BrokenPromise(
-                "\(damage.bad.count) bad objects, killed \(moment) s\(cue): \(error)")
+            throw BrokenPromise("\(damage.bad.count) bad objects, killed \(moment): \(error)")
         }
-    }
-
-    private func kill(at moment: Double, after request: Int?) throws -> Bool {
-        guard let request else {
-            return try stage.kill(Self.arguments, after: moment)
-        }
-        let process = try stage.start(Self.arguments)
-        stage.job.script.at(request) {
-            DispatchQueue.global().asyncAfter(deadline: .now() + moment) { process.kill(SIGKILL) }
-        }
-        let finished = try process.wait()
-        guard [0, -SIGKILL].contains(finished.status) else { throw BrokenPromise("\(finished)") }
-        return finished.status == 0
     }
 
     /// Nothing is found but what was damaged, and nothing else is lost.
