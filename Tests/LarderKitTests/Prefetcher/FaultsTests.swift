@@ -71,7 +71,10 @@ import Testing
             }
             cache.close()
 
-            // The next day is a good one, and nobody holds the past against anybody.
+            // The next day is a good one, and nobody holds the past against anybody. Nothing may look like a
+            // stall on a machine that does other things as well.
+            configuration.transfer.stallTimeout = .seconds(60)
+            configuration.transfer.totalTimeout = .seconds(60)
             origin.onAny { .ok(FaultyOrigin.icon($0.path)) }
             let next = try await ended(Prefetcher(configuration), text, within: bound)
             #expect(next.report.count(.failed) == 0, "\(next.report.failures)")

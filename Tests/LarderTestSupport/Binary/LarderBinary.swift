@@ -28,11 +28,11 @@ public struct LarderBinary: Sendable {
     ///   - standardInput: what it reads; nil: nothing.
     ///   - environment: added to what ``start(_:standardInput:environment:directory:)`` leaves.
     ///   - directory: where it runs; nil: where the tests do.
-    ///   - timeout: in seconds; default 60.
+    ///   - timeout: in seconds; default 300.
     /// - Throws: ``ProcessTimeout``, ``OriginError``.
     public func run(
         _ arguments: [String], standardInput: Data? = nil, environment: [String: String] = [:],
-        directory: String? = nil, timeout: Double = 60
+        directory: String? = nil, timeout: Double = 300
     ) throws -> Finished {
         try start(
             arguments, standardInput: standardInput, environment: environment, directory: directory

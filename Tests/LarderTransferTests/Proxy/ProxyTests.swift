@@ -123,7 +123,7 @@ import Testing
         var error: TransferError?
         try await withClient {
             $0.proxies = selection
-            $0.connectTimeout = .seconds(5)
+            $0.connectTimeout = .seconds(30)
         } _: { client async throws in
             error = try await client.fetch(url).error()
         }
