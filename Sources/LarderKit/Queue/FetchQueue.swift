@@ -50,6 +50,8 @@ final class FetchQueue: @unchecked Sendable {
         case ended(Fetch, FetchOperation.Outcome, cursor: Int)
     }
 
+    /// The events that are gone through, and then room for others.
+    private var taken: [Event] = []
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
@@ -228,11 +230,9 @@ final class FetchQueue: @unchecked Sendable {
     }
 
     private func takeEvents() {
-        let events = events.withLock { events in
-            defer { events = [] }
-            return events
-        }
-        for event in events {
+        events.withLock { swap(&$0, &taken) }
+        defer { taken.removeAll(keepingCapacity: true) }
+        for event in taken {
             attempt {
                 switch event {
                 case .transferEnded(let sign, let cursor):

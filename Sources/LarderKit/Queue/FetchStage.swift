@@ -181,7 +181,7 @@ final class FetchStage: Sendable {
             let result = FetchResult(
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
-            deposited.withLock { $0[fetch.planned.id] = Deposited(fetch, result) }
+            note(result, of: fetch)
             if success.isRevalidation, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
@@ -214,12 +214,18 @@ final class FetchStage: Sendable {
 
     /// Has a failure remembered, and reported in turn with what is stored.
     func remember(_ failure: FetchFailure, of fetch: Fetch, _ result: FetchResult) {
-        deposited.withLock { $0[fetch.planned.id] = Deposited(fetch, result) }
+        note(result, of: fetch)
         store.add(
             Deposit(
                 token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
                 receivedAt: Date(), content: .failed(code: failure.code, status: failure.status))
         ) {}
+    }
+
+    private func note(_ result: FetchResult, of fetch: Fetch) {
+        // Made outside: nothing waits for the lock while memory is found.
+        let entry = Deposited(fetch, result)
+        deposited.withLock { $0[fetch.planned.id] = entry }
     }
 
     /// What is known of a fetch whose batch was committed.
