@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 
 /// A file that is replaced as a whole: who reads it sees the old one or the new one.
 enum OutputFile {
@@ -24,7 +25,7 @@ enum OutputFile {
             }
         }
         guard let root = realPath(cache.path),
-            let place = realPath(path) ?? realPath(parent(of: path)),
+            let place = realPath(path) ?? realPath(path.parentDirectory),
             "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
         else { return }
         throw ValidationError("\(option) would write into the cache: '\(path)'.")
@@ -37,11 +38,6 @@ enum OutputFile {
             status.st_mode & S_IFMT == S_IFREG
         else { return nil }
         return [UInt64(status.st_dev), UInt64(status.st_ino)]
-    }
-
-    private static func parent(of path: String) -> String {
-        let parent = (path as NSString).deletingLastPathComponent
-        return parent.isEmpty ? "." : parent
     }
 
     private static func realPath(_ path: String) -> String? {

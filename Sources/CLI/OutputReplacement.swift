@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import Synchronization
 
 /// A file that takes the place of another as a whole: who reads it sees the old one or the new one, whatever
@@ -61,10 +62,7 @@ final class OutputReplacement: Sendable {
         close(parent)
     }
 
-    private var directory: String {
-        let parent = (path as NSString).deletingLastPathComponent
-        return parent.isEmpty ? "." : parent
-    }
+    private var directory: String { path.parentDirectory }
 }
 
 extension OutputReplacement.State {

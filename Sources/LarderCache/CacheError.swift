@@ -118,7 +118,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         else { return 0 }
         guard Foundation.errno == ENOENT else { return Foundation.errno }
         // It was to be made.
-        let directory = (subject as NSString).deletingLastPathComponent
+        let directory = subject.parentDirectory
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0
             ? 0 : Foundation.errno
     }
@@ -126,7 +126,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// Whether there is no room where a file lies: SQLite calls that an error of the disk where it maps the file.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
-        let directory = (path as NSString).deletingLastPathComponent
+        let directory = path.parentDirectory
         guard path.hasPrefix("/"), statvfs(directory, &status) == 0 else { return false }
         return Int64(status.f_bavail) * Int64(status.f_frsize) < 256 << 10
     }

@@ -144,4 +144,23 @@ import Testing
             }
         }
     }
+
+    /// Swift's Foundation ends the process where it is asked for the directory of such a path.
+    @Test(arguments: ["b", "é"]) func aNameOfOneCharacterNamesAFile(_ name: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(1))
+            for command in [
+                ["prefetch", manifest, "--allow-private-network", "--report", name],
+                ["prefetch", manifest, "--allow-private-network", "--write-lock", name],
+                ["status", "--output", name],
+            ] {
+                let path = larder.directory.path(name)
+                try? FileManager.default.removeItem(atPath: path)
+                let finished = try larder.binary.run(
+                    command + ["--cache", larder.cache], directory: larder.directory.path)
+                #expect(finished.status == 0, "\(finished)")
+                #expect(FileManager.default.contents(atPath: path)?.isEmpty == false, "\(command)")
+            }
+        }
+    }
 }
