@@ -65,10 +65,7 @@ public final class Cache: Sendable {
         isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> RecoveryReport {
         // Not to make a cache of whatever directory was named.
-        let found = try CacheDirectory(path: path, create: false, lock: .none)
-        guard try found.root.status(of: CacheLayout.objects) != nil else {
-            throw CacheError(.missing, subject: path, message: "there is no cache here")
-        }
+        _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(path: path, create: true, lock: .exclusive, wait: wait)
         return try IndexRecovery(directory).rebuild(isCancelled: isCancelled)
     }
@@ -84,11 +81,11 @@ public final class Cache: Sendable {
         return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
-    /// Opens the cache at `path` for reading. A directory without index and objects reads as empty; one
-    /// that cannot be written, or whose disk is full, is read without a trace.
+    /// Opens the cache at `path` for reading. An empty directory reads as an empty one; one that cannot
+    /// be written, or whose disk is full, is read without a trace.
     ///
     /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
-    /// - Throws: ``CacheError``, `.missing` where there is no such directory, `.damaged` where the index cannot
+    /// - Throws: ``CacheError``, `.missing` where there is no directory, or only something else in it, `.damaged` where the index cannot
     ///   be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
         let directory = try CacheDirectory(path: path, create: false, wait: wait)

@@ -37,6 +37,19 @@ import Testing
         }
     }
 
+    @Test func aDirectoryOfOtherThingsIsNotCopied() async throws {
+        try await withFixture { larder in
+            try FileManager.default.createDirectory(
+                atPath: larder.cache, withIntermediateDirectories: false)
+            _ = try larder.write([1], to: "cache/index.html")
+            let copy = larder.directory.path("copy")
+            let finished = try larder.run("snapshot", copy)
+            #expect(finished.status == 1, "\(finished)")
+            #expect(finished.standardError.contains("there is no cache here"), "\(finished)")
+            #expect(!FileManager.default.fileExists(atPath: copy))
+        }
+    }
+
     @Test func aCacheThatIsNotThereIsNotCopied() async throws {
         try await withFixture { larder in
             let copy = larder.directory.path("copy")

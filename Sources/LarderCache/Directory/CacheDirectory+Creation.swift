@@ -6,7 +6,7 @@ extension CacheDirectory {
     static func makeDirectories(_ path: String) throws(CacheError) {
         guard var number = FileDescriptor.makeDirectory(path) else { return }
         if number == ENOENT {
-            try makeDirectories((path as NSString).deletingLastPathComponent)
+            try makeDirectories(path.parentDirectory)
             guard let second = FileDescriptor.makeDirectory(path) else { return }
             number = second
         }
@@ -14,10 +14,12 @@ extension CacheDirectory {
         guard number == EEXIST else { throw CacheError("mkdir", subject: path, errno: number) }
     }
 
-    /// Refuses a directory that is no cache and that something else uses as larder would: what is in `tmp/` is
-    /// swept some day, and what is in the index is migrated or set aside.
-    func refuseForeign() throws(CacheError) {
-        guard try !isMarked() else { return }
+    /// Whether this is a cache, or a directory in which nothing else is: an empty one.
+    ///
+    /// - Throws: ``CacheError`` `.unusable` where it is none and something else uses it as larder would: what is
+    ///   in `tmp/` is swept some day, and what is in the index is migrated or set aside.
+    func isCache() throws(CacheError) -> Bool {
+        if try isMarked() { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
             if status.isDirectory {
@@ -26,12 +28,14 @@ extension CacheDirectory {
                 if try directory.names(subject: name).isEmpty { continue }
             }
             // Another process may have made a cache here meanwhile.
-            if try isMarked() { return }
+            if try isMarked() { return true }
             throw CacheError(
                 .unusable, subject: path,
                 message: "is no cache, and has something of its own called \(name); choose another"
                     + " directory")
         }
+        let own = CacheLayout.ownNames.union(CacheLayout.databaseFiles)
+        return try root.names(subject: path).allSatisfy(own.contains)
     }
 
     /// Whether there is something that only larder leaves. Objects' directory comes before all else, and is

@@ -41,7 +41,9 @@ final class CacheDirectory: Sendable {
                 message: "lies on a network file system (\(name)), which cannot keep the cache's"
                     + " promises; choose a local directory")
         }
-        try refuseForeign()
+        guard try isCache() || create else {
+            throw CacheError(.missing, subject: path, message: "there is no cache here")
+        }
         if create {
             guard faccessat(root.raw, ".", W_OK, 0) == 0 else {
                 throw CacheError("write", subject: path, errno: errno)

@@ -49,6 +49,24 @@ import Testing
         }
     }
 
+    /// A mistyped path is no empty cache, which a snapshot would copy.
+    @Test func aDirectoryOfOtherThingsIsNoCache() throws {
+        try withTemporaryDirectory { directory in
+            try Tree.put([1], at: directory.path("index.html"))
+            let path = directory.path
+            let errors = [
+                #expect(throws: CacheError.self) { _ = try Cache.open(at: path) },
+                #expect(throws: CacheError.self) { _ = try Cache.openDamaged(at: path) },
+                #expect(throws: CacheError.self) { _ = try Cache.openMakingRoom(at: path) },
+                #expect(throws: CacheError.self) { _ = try Cache.reindex(at: path) },
+            ]
+            #expect(errors.allSatisfy { $0?.code == .missing })
+            // It may become one: its files are in nobody's way.
+            _ = try Cache.create(at: directory.path)
+            _ = try Cache.open(at: directory.path)
+        }
+    }
+
     /// To read it would wait for whoever writes into it.
     @Test func aPipeInTheIndexesPlaceIsNotOpened() throws {
         try withTemporaryDirectory { directory in
