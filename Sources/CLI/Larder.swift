@@ -11,7 +11,7 @@ struct Larder: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:
-            "Fills an offline icon cache ahead of time, and proves it intact, and keeps it within bounds.",
+            "Fills an offline icon cache ahead of time, proves it intact, and keeps it within bounds.",
         discussion: """
             The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache \
             directory. Results go to standard output, progress and messages to standard error.

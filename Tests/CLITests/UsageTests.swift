@@ -75,6 +75,11 @@ import Testing
         (["prefetch", "m", "--wait", "0"], "at least 1"),
         (["prefetch", "m", "--max-failures", "200%"], "100%"),
         (["prefetch", "m", "--allow-host", "http://a.example/"], "HOST:PORT"),
+        (["prefetch", "m", "--report", ""], "--report"),
+        (["prefetch", "m", "--write-lock", ""], "--write-lock"),
+        (["status", "--output", ""], "--output"), (["plan", ""], "empty"),
+        (["plan", "ftp://a.example/m.json"], "'ftp'"), (["unpin", "--all", "a"], "exclude"),
+        (["plan", "m", "--entries", "a[x"], "not closed"),
         (["verify", "--sample", "10"], "3/10"), (["verify", "--sample", "0%"], "5%"),
     ])
     func aBadValueIsExplained(_ arguments: [String], _ hint: String) throws {

@@ -212,7 +212,8 @@ import Testing
             let quiet = try larder.binary.run(arguments + ["--quiet"])
             #expect(
                 quiet.standardError.hasSuffix(
-                    "entry 1: is not cached; larder prefetch \(lock) fetches what is missing\n"),
+                    "entry 1: is not cached; larder prefetch \(lock), with the same options, fetches what is missing\n"
+                ),
                 "\(quiet)")
         }
     }

@@ -36,6 +36,10 @@ func serve(_ options: Options) throws {
     say("\(origin.count()) requests served")
 }
 
+if ["-h", "--help"].contains(CommandLine.arguments.dropFirst().first) {
+    print(Options.usage, terminator: "")
+    exit(0)
+}
 guard let options = Options(CommandLine.arguments.dropFirst()) else {
     say(Options.usage)
     exit(64)

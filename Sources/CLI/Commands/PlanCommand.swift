@@ -8,9 +8,10 @@ struct PlanCommand: AsyncParsableCommand {
         discussion: """
             A manifest at a URL is read as the last prefetch of it left it in the cache.
 
-            One line for each icon in the order of the fetch: status (missing, stale, cached, \
-            skipped or failed), how it failed before, priority, URL and name. \
-            Whether an address would be refused is not looked at.
+            One line for each icon: first those to be fetched, in the order of the fetch, then the others as the \
+            manifests have them. A line has the status (missing, stale, cached, skipped or failed), how it failed \
+            before, priority, URL and name, or the place in the manifest and what is wrong there. Whether an address \
+            would be refused is not looked at. Of the network's options, those count that say what would be sent.
             """)
 
     @OptionGroup var cache: CacheOptions

@@ -60,6 +60,9 @@ struct PrefetchCommand: AsyncParsableCommand {
     var quiet = false
 
     func validate() throws {
+        // A variable that is not set, in a script.
+        if report == "" { throw ValidationError("--report needs the name of a file.") }
+        if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
         guard offline else { return }
         let contradictions = [

@@ -33,6 +33,7 @@ struct StatusCommand: AsyncParsableCommand {
         if json, let format, format != .json {
             throw ValidationError("--json and --format \(format) exclude each other.")
         }
+        if output == "" { throw ValidationError("--output needs the name of a file.") }
     }
 
     func run() async throws {

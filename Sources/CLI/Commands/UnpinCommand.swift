@@ -15,7 +15,10 @@ struct UnpinCommand: AsyncParsableCommand {
     var all = false
 
     func validate() throws {
-        guard all == subjects.subjects.isEmpty else {
+        if all, !subjects.subjects.isEmpty {
+            throw ValidationError("--all and names exclude each other.")
+        }
+        if !all, subjects.subjects.isEmpty {
             throw ValidationError("Name what to unpin, or give --all.")
         }
     }

@@ -47,12 +47,17 @@ struct ManifestOptions: ParsableArguments {
             return try HTTPURL(text)
         } catch {
             // Not quoted: it may hold a password.
-            throw ValidationError("A manifest's URL is not one that is http or https.")
+            let isHTTP = ["http", "https"].contains(scheme.lowercased())
+            throw ValidationError(
+                isHTTP
+                    ? "A manifest's URL cannot be read as one."
+                    : "A manifest's URL has the scheme '\(scheme)', and not http or https.")
         }
     }
 
     func validate() throws {
         if manifests.isEmpty { throw ValidationError("Name at least one manifest.") }
+        if manifests.contains("") { throw ValidationError("A manifest's name is empty.") }
         if manifests.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")
         }

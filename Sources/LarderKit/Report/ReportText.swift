@@ -55,10 +55,10 @@ extension PlanSummary {
     /// The counts for people, one line.
     public var text: String {
         var problems: [String] = []
+        if insecure > 0 { problems.append("plain http \(insecure)") }
         if skipped > 0 { problems.append("skipped \(skipped)") }
         if failed > 0 { problems.append("failed \(failed)") }
         if unsupported > 0 { problems.append("of which unsupported schemes \(unsupported)") }
-        if insecure > 0 { problems.append("plain http \(insecure)") }
         var counts = ["cached \(cached)", "stale \(stale)", "missing \(missing)"]
         if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
         if leftAlone > 0 { counts.append("left alone \(leftAlone)") }

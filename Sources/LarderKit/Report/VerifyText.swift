@@ -52,7 +52,9 @@ extension VerifyReport {
 
     private var remedy: String? {
         if !uncached.isEmpty {
-            return "\(uncached.count.of("entry is", "entries are")) not cached: \(prefetch)"
+            return
+                "\(uncached.count.of("entry is", "entries are")) not cached as the manifest wants:"
+                + " \(prefetch)"
         }
         let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
         return isMendable && findings.allSatisfy { $0.repair == nil }
@@ -61,7 +63,11 @@ extension VerifyReport {
     }
 
     private var prefetch: String {
-        "larder prefetch \(manifests.joined(separator: " ")) fetches what is missing"
+        let isAgain = manifests.contains("-")
+        let command =
+            isAgain
+            ? "a prefetch of the same" : "larder prefetch \(manifests.joined(separator: " "))"
+        return "\(command), with the same options, fetches what is missing"
     }
 
     /// What is wrong, one line for people; nil where nothing is. What was repaired was wrong, too.

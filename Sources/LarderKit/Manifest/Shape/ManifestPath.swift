@@ -79,6 +79,9 @@ public struct ManifestPath: Equatable, Sendable {
         } else if let name = quoted(&rest) {
             segment = .member(name)
         } else {
+            guard whole.contains("]") else {
+                throw SyntaxError(description: "'[' is not closed: \(String(whole).quoted())")
+            }
             throw SyntaxError(
                 description:
                     "[*], ['name'] or [?@.name=='value'] is due, and no index: \(String(whole).quoted())"

@@ -26,13 +26,14 @@ final class ShapeRecognition {
     /// Why a manifest has no entries.
     var complaint: String {
         switch (isExplicit, namesIcons) {
+        case (true, _) where !hasStrange: "there is nothing where --entries says"
         case (false, false): "a manifest of no known shape: \(Self.advice)"
         case (false, true):
             "no entry has an icon where --icon-key says; --entries names the place of entries"
         case (true, false):
             "no entry with an icon at a known place is where --entries says;"
                 + " --icon-key names the place of icons"
-        case (true, true): "no entry with an icon where --icon-key says is where --entries says"
+        case (true, true): "no entry where --entries says has an icon where --icon-key says"
         }
     }
 
