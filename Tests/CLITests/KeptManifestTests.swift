@@ -184,14 +184,29 @@ import Testing
             let address = "127.0.0.1:\(origin.port)/lists"
             origin.on("/lists/more.json", .ok(#"[{"icon": "http://me:s3cret@\#(address)/0"}]"#))
             origin.on("/lists/ftp.json", .ok(#"[{"icon": "ftp://me:s3cret@\#(address)/0"}]"#))
-            for (path, status) in [("apps.json", 0), ("more.json", 0), ("ftp.json", 2)] {
-                let run = try larder.prefetch("http://user:pa55word@\(address)/\(path)")
+            // Not the first icon, not a usable entry, and not an icon, but what icons are relative to.
+            let secret = "http://me:s3cret@\(address)"
+            origin.on(
+                "/lists/second.json", .ok(#"[{"icons": [{"src": "0"}, {"src": "\#(secret)/0"}]}]"#))
+            origin.on(
+                "/lists/bad.json",
+                .ok(#"[{"icon": "0"}, {"priority": "x", "icon": "\#(secret)/0"}]"#))
+            origin.on(
+                "/lists/base.json",
+                .ok(
+                    #"{"repo": {"address": "\#(secret)"}, "apps": [{"packageName": "a", "icon": "0.png"}]}"#
+                ))
+            let more = [("second.json", 0), ("bad.json", 2), ("base.json", 2)]
+            for (path, status) in [("apps.json", 0), ("more.json", 0), ("ftp.json", 2)] + more {
+                let run = try larder.prefetch(
+                    "http://user:pa55word@\(address)/\(path)", options: ["--icons", "first"])
                 #expect(run.status == status, "\(run.finished)")
             }
             try SecretSearch("s3cret", "pa55word").expectNothing(inFilesBeneath: larder.cache)
             #expect(try larder.run("plan", "http://\(address)/apps.json").status == 0)
-            #expect(try larder.run("plan", "http://\(address)/more.json").status == 66)
-            #expect(try larder.run("plan", "http://\(address)/ftp.json").status == 66)
+            for path in ["more.json", "ftp.json"] + more.map(\.0) {
+                #expect(try larder.run("plan", "http://\(address)/\(path)").status == 66)
+            }
         }
     }
 

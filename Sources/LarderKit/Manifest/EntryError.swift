@@ -35,8 +35,6 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
 
     /// The scheme, where it is one that is not fetched; text from outside.
     var scheme: String?
-    /// Whether what is no usable URL has a user or a password all the same.
-    var hasCredentials = false
 
     /// The message.
     public var description: String { message }

@@ -63,18 +63,31 @@ struct IconURLs {
         if text.hasBrace { text = sized(text) }
         let isOfGateway = text.begins(with: "ipfs:")
         if isOfGateway { text = try gatewayURL(text) }
-        var problem: EntryError
         do {
             let url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
             if url.string.utf8.count <= ManifestLimits.maximumURLSize { return .remote(url) }
-            problem = EntryError(
-                code: .tooLarge,
-                message: "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
         } catch {
-            problem = Self.error(error, text)
+            throw Self.error(error, text)
         }
-        problem.hasCredentials = text.removingUserinfo != text
-        throw problem
+        throw EntryError(
+            code: .tooLarge,
+            message: "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
+    }
+
+    /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or not; true where
+    /// it cannot be told.
+    func findCredentials(in entry: RawEntry) -> Bool {
+        guard case .success(let element) = entry.content else { return true }
+        return element.contains(where: isWithCredentials)
+            || entry.key.map(isWithCredentials) ?? false
+    }
+
+    private func isWithCredentials(_ text: String) -> Bool {
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return false }
+        guard let url = try? HTTPURL(text, relativeTo: baseURL) else {
+            return text.removingUserinfo != text
+        }
+        return url.credentials != nil && !url.inheritsCredentials
     }
 
     /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are Apple's.

@@ -22,15 +22,5 @@ public struct ManifestItem: Sendable {
         case skipped(String)
         /// Not usable; the others are.
         case failed(EntryError)
-
-        /// Whether the manifest itself has a user or a password in the icon's URL.
-        var hasCredentials: Bool {
-            switch self {
-            case .entry(let entry):
-                entry.icon.credentials != nil && !entry.icon.inheritsCredentials
-            case .failed(let error): error.hasCredentials
-            case .inline, .skipped: false
-            }
-        }
     }
 }

@@ -55,9 +55,12 @@ public struct ManifestReader: Sendable {
                 if !unmet.isEmpty, case .success(let element) = entry.content {
                     unmet.removeAll { $0.path.first(in: element) != nil }
                 }
+                // Only somebody who keeps the manifest wants to know.
+                if input.whenRead != nil, !hasCredentials {
+                    hasCredentials = decoder.urls.findCredentials(in: entry)
+                }
                 let (name, icons) = decoder.decode(entry)
                 for (index, result) in icons.enumerated() {
-                    hasCredentials = hasCredentials || result.hasCredentials
                     try body(
                         ManifestItem(
                             position: entries, icon: index + 1, line: entry.line, name: name,

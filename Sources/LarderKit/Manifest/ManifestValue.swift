@@ -28,6 +28,17 @@ enum ManifestValue: Equatable, Sendable {
         }
     }
 
+    /// Whether a text of it, keys included, at any depth, is as it is to be.
+    func contains(where isWanted: (String) -> Bool) -> Bool {
+        switch self {
+        case .string(let text): isWanted(text)
+        case .array(let elements): elements.contains { $0.contains(where: isWanted) }
+        case .dictionary(let members):
+            members.contains { isWanted($0.key) || $0.value.contains(where: isWanted) }
+        case .null, .bool, .integer, .double, .opaque: false
+        }
+    }
+
     /// The value's kind with its article, for messages.
     var kind: String {
         switch self {
