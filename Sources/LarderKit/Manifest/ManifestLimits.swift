@@ -13,7 +13,7 @@ public struct ManifestLimits: Equatable, Sendable {
     public static let maximumURLSize = 8 << 10
     /// How many bytes of an entry's name are kept, of one that no screen could show. Default: 1 KiB.
     public static let maximumNameSize = 1 << 10
-    /// How many bytes a binary plist may have that comes from a pipe, where it must be held whole.
+    /// How many bytes a binary plist may have that comes from a pipe, and is put into a temporary file.
     /// Default: 64 MiB. A file's size is not limited.
     public var maximumPipedSize: Int
 

@@ -67,6 +67,26 @@ import Testing
         #expect(try words(builder) == [Self.url, "too-large", Self.url])
     }
 
+    /// Four thousand bytes that unfold to millions of arrays with nothing in them took a minute.
+    @Test func boundsEmptyElements() throws {
+        var builder = BinaryPlistBuilder()
+        var shared = builder.add(array: [])
+        for _ in 1...2 {
+            let references = [UInt8](repeating: shared, count: 400)
+            shared = UInt8(builder.objects.count)
+            builder.objects.append(
+                [0xAF, 0x11] + BinaryPlistBuilder.bigEndian(400, 2) + references)
+        }
+        builder.root = Int(shared)
+        let source = ManifestSource.bytes(builder.bytes, name: "test")
+        var rules = ManifestRules()
+        rules.entries = ManifestPath("[*][*][*]")
+        let error = #expect(throws: ManifestError.self) {
+            _ = try readManifest(source, rules: rules)
+        }
+        #expect(error?.code == .tooLarge)
+    }
+
     @Test func boundsWhatAllEntriesUnfoldTo() throws {
         var builder = BinaryPlistBuilder()
         let shared = builder.add(

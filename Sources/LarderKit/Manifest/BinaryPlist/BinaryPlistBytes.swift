@@ -1,5 +1,5 @@
-/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and only
-/// what comes out of a pipe is held whole.
+/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and what comes out of a
+/// pipe is put into one first.
 ///
 /// Not mapped into memory: a file that another process truncates would end this one, and its
 /// pages would count as this process's memory.
@@ -21,9 +21,7 @@ final class BinaryPlistBytes {
             input = window.input
             count = size
         } else {
-            let whole = try Self.wholeInput(window, limit: limits.maximumPipedSize)
-            input = ByteInput(bytes: whole, name: window.input.name)
-            count = whole.count
+            (input, count) = try Self.file(of: window, limit: limits.maximumPipedSize)
         }
         // Only now: nothing is let go of where the initializer throws.
         scratch = .allocate(byteCount: 0, alignment: 1)
@@ -81,17 +79,26 @@ final class BinaryPlistBytes {
         }
     }
 
-    private static func wholeInput(_ window: ByteWindow, limit: Int) throws -> [UInt8] {
-        var whole: [UInt8] = []
+    private static func file(
+        of window: ByteWindow, limit: Int
+    ) throws -> (input: ByteInput, count: Int) {
+        let name = window.input.name
+        let file = try UnnamedFile(for: name)
+        let input = ByteInput(descriptor: file.descriptor, isOwned: true, name: name)
+        var count = 0
         while try window.peek() != nil {
-            whole += window.unread
-            window.consume(window.count)
-            guard whole.count <= limit else {
+            count += window.count
+            guard count <= limit else {
                 throw ManifestError(
-                    .tooLarge, source: window.input.name,
+                    .tooLarge, source: name,
                     "a binary plist from a pipe may have \(limit) bytes; give it as a file")
             }
+            let number = file.append(UnsafeRawBufferPointer(window.unread))
+            guard number == 0 else {
+                throw ManifestError.system(number, "cannot put it into a file", source: name)
+            }
+            window.consume(window.count)
         }
-        return whole
+        return (input, count)
     }
 }

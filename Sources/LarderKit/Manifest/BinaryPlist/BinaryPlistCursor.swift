@@ -4,6 +4,9 @@ final class BinaryPlistCursor: ManifestCursor {
     var position: Int?
     /// How many bytes were unfolded.
     private(set) var progress = 0
+    /// Arrays that share an array of empty ones unfold to no bytes at all, and to millions of elements.
+    private var elementsSeen = 0
+    private static let elementWeight = 1024
     private let elements: BinaryPlistElementReader
     private let limit: Int
     private let name: String
@@ -52,6 +55,8 @@ final class BinaryPlistCursor: ManifestCursor {
         position = position ?? 1
         for index in 0..<references.count {
             reference = try elements.plist.reference(index, of: references)
+            elementsSeen += 1
+            try charge(0)
             try body()
         }
     }
@@ -62,7 +67,7 @@ final class BinaryPlistCursor: ManifestCursor {
 
     private func charge(_ size: Int) throws {
         progress += size
-        guard progress <= limit else {
+        guard progress + elementsSeen * Self.elementWeight <= limit else {
             throw ManifestError(
                 .tooLarge, source: name, at: position.map { .entry($0) },
                 "shared objects unfold to more than \(limit) bytes")

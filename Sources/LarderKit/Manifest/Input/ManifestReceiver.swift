@@ -23,21 +23,14 @@ final class ManifestReceiver: TransferReceiver {
     }
 
     private let isConditional: Bool
-    private let file: Int32
+    private let file: UnnamedFile
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
     /// - Parameter isConditional: whether the request asks for it only if it has changed.
     init(name: String, isConditional: Bool) throws(ManifestError) {
         self.isConditional = isConditional
-        // Unlinked at once: what was downloaded is nobody's but this process's.
-        var path = Array((NSTemporaryDirectory() + "larder-manifest-XXXXXX").utf8CString)
-        file = mkstemp(&path)
-        guard file >= 0 else {
-            throw ManifestError.system(errno, "cannot make a temporary file", source: name)
-        }
-        unlink(path)
-        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        file = try UnnamedFile(for: name)
     }
 
     /// Waits for the transfer's end. To be called once.
@@ -45,7 +38,11 @@ final class ManifestReceiver: TransferReceiver {
         ended.wait()
         let outcome =
             state.withLock { $0.outcome } ?? .failed(FetchFailure(.cancelled, "cancelled"))
-        if case .body = outcome { lseek(file, 0, SEEK_SET) } else { close(file) }
+        if case .body = outcome {
+            lseek(file.descriptor, 0, SEEK_SET)
+        } else {
+            close(file.descriptor)
+        }
         return outcome
     }
 
@@ -69,21 +66,13 @@ final class ManifestReceiver: TransferReceiver {
     func transfer(
         _ id: TransferID, didReceive bytes: UnsafeRawBufferPointer
     ) -> ReceiveVerdict {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = write(file, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-            if count < 0 {
-                let number = errno
-                if number == EINTR { continue }
-                let reason = String(cString: strerror(number))
-                state.withLock {
-                    $0.verdict = .failed(FetchFailure(.storage, "cannot store it: \(reason)"))
-                }
-                return .stop
-            }
-            rest = rest.dropFirst(count)
+        let number = file.append(bytes)
+        guard number != 0 else { return .proceed }
+        let reason = String(cString: strerror(number))
+        state.withLock {
+            $0.verdict = .failed(FetchFailure(.storage, "cannot store it: \(reason)"))
         }
-        return .proceed
+        return .stop
     }
 
     func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
@@ -91,7 +80,7 @@ final class ManifestReceiver: TransferReceiver {
             state.outcome =
                 switch (state.verdict, state.head, result) {
                 case (let verdict?, _, _): verdict
-                case (nil, let head?, .success): .body(file, head)
+                case (nil, let head?, .success): .body(file.descriptor, head)
                 case (nil, nil, .success): nil
                 case (nil, _, .failure(let error)): .failed(FetchFailure(error))
                 }

@@ -1,0 +1,37 @@
+import Foundation
+
+#if canImport(Musl)
+    import Musl
+#endif
+
+/// A temporary file without a name: nobody's but this process's, and gone with its descriptor, which is the
+/// maker's to close.
+struct UnnamedFile {
+    let descriptor: Int32
+
+    /// - Parameter source: whose bytes it is for.
+    init(for source: String) throws(ManifestError) {
+        var path = Array((NSTemporaryDirectory() + "larder-manifest-XXXXXX").utf8CString)
+        descriptor = mkstemp(&path)
+        guard descriptor >= 0 else {
+            throw ManifestError.system(errno, "cannot make a temporary file", source: source)
+        }
+        unlink(path)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+    }
+
+    /// Writes bytes behind those that are there; returns an error number, 0 where there is none.
+    func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = write(
+                descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+            if count >= 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                return errno
+            }
+        }
+        return 0
+    }
+}
