@@ -106,7 +106,10 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             guard let base else { throw .relativeWithoutBase }
             try Self.set(handle, CURLUPART_URL, base.string)
         }
-        try Self.set(handle, CURLUPART_URL, text.percentEncodingSpacesAndNonASCII())
+        // The base itself; libcurl would take its last segment and its query off (RFC 3986, section 5.2.2).
+        if !text.hasPrefix("#") {
+            try Self.set(handle, CURLUPART_URL, text.percentEncodingSpacesAndNonASCII())
+        }
         curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
         try Self.setASCIIHost(handle)
         let credentials = try Self.takeCredentials(from: handle)

@@ -106,6 +106,7 @@ import Testing
     @Test(arguments: [
         ("b.png", "http://h/dir/b.png"), ("/b.png", "http://h/b.png"),
         ("../b", "http://h/b"), ("?q", "http://h/dir/a?q"), ("//other/x", "http://other/x"),
+        ("#f", "http://h/dir/a?old"),
         ("https://other/x", "https://other/x"), ("ü", "http://h/dir/%C3%BC"),
         ("//bücher.example/x", "http://xn--bcher-kva.example/x"),
     ])

@@ -27,8 +27,9 @@ enum DataURL {
                 bytes.append(byte)
                 continue
             }
+            // No sign, which the number's own parser would take.
             guard let digits = String(rest.prefix(2)), let value = UInt8(digits, radix: 16),
-                digits.utf8.count == 2
+                digits.utf8.count == 2, digits.utf8.first != UInt8(ascii: "+")
             else { return nil }
             bytes.append(value)
             rest = rest.dropFirst(2)

@@ -73,7 +73,9 @@ import Testing
         #expect(entry.key.hasPrefix("ni:///sha-256;") && entry.key.utf8.count == 57)
     }
 
-    @Test(arguments: ["data:", "data:;base64", "data:;base64,Y!", "data:,%zz", "data:,%a"])
+    @Test(arguments: [
+        "data:", "data:;base64", "data:;base64,Y!", "data:,%zz", "data:,%a", "data:,%+1",
+    ])
     func brokenDataFails(icon: String) throws {
         #expect(try read(icon).words == ["unparsable-url"])
     }

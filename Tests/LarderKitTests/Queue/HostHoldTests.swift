@@ -209,6 +209,7 @@ import Testing
             let urls = ["127.0.0.1", "localhost"].flatMap { host in
                 (0..<12).map { origin.url("/\($0)", host: host) }
             }
+            let start = ContinuousClock.now
             let (report, _) = try await prefetch(manifest(urls), into: directory.path("cache")) {
                 $0.ratePerHost = 20
                 $0.maximumConcurrent = 4
@@ -216,10 +217,8 @@ import Testing
             #expect(report.count(.fetched) == 24)
             for host in ["127.0.0.1", "localhost"] {
                 let arrivals = origin.requests.filter { $0.host == host }.map(\.arrival)
-                let first = try #require(arrivals.first)
-                let last = try #require(arrivals.last)
-                // Eleven intervals of 50 ms, but for what the first may have been delayed.
-                #expect(last - first > .milliseconds(11 * 50 - 100))
+                // Eleven intervals of 50 ms, whenever the first was noticed.
+                #expect(try #require(arrivals.max()) - start >= .milliseconds(11 * 50))
             }
         }
     }

@@ -45,7 +45,8 @@ struct ManifestShelf: Sendable {
         guard let kept = try kept(url) else {
             throw ManifestError(
                 .missing, source: "\(url)",
-                "is not in the cache, or not whole: a prefetch that may ask its server gets it"
+                "is not in the cache, or not whole: a prefetch that may ask its server gets it,"
+                    + " larder verify --repair mends it"
             )
         }
         if notesUse { cache?.noteUse(of: kept.resource.object) }
