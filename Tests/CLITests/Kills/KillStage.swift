@@ -72,6 +72,10 @@ struct KillStage {
     /// change the cache; nil: nobody can count them here.
     func measure(_ arguments: [String]) throws -> (life: Double, calls: Int?) {
         guard let shim else { return (try run(arguments).duration / .seconds(1), nil) }
+        // A library that kills nobody would prove nothing.
+        guard try !kill(arguments, at: .call(1)) else {
+            throw BrokenPromise("\(arguments[0]) was not killed instead of its first change")
+        }
         let log = directory.path("calls")
         defer { try? FileManager.default.removeItem(atPath: log) }
         let finished = try run(arguments, environment: shim.counting(beneath: cache, log: log))
