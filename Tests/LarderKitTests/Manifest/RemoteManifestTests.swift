@@ -57,6 +57,15 @@ import Testing
         #expect(origin.count("/gone") == 1)
     }
 
+    @Test func whoAsksForMorePatienceThanThereIsIsNotAskedAgain() throws {
+        let origin = try Origin()
+        origin.on("/busy", .status(503).header("Retry-After", "3"))
+        var manifest = try remote(origin.url("/busy"))
+        manifest.retry.maximumTime = .seconds(2)
+        #expect(error(manifest)?.reason.contains("503") == true)
+        #expect(origin.count("/busy") == 1)
+    }
+
     @Test func aLongManifestIsCutShortAsSoonAsThatIsKnown() throws {
         let origin = try Origin()
         origin.on("/endless", .endless(Array("[{}, ".utf8)))

@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderTestSupport
+import LarderTransfer
 import Testing
 
 @testable import LarderKit
@@ -31,6 +32,26 @@ import Testing
             }
             #expect(used[0] > -600)
             #expect(used[1] < -7_000)
+        }
+    }
+
+    /// Or an eviction by age would take what only runs without a network read.
+    @Test func aManifestThatIsReadOfflineIsUsed() async throws {
+        try await withTemporaryDirectory { directory in
+            let origin = try Origin(replies: ["/apps.json": .ok(#"[{"icon": "a"}]"#)])
+            let url = origin.url("/apps.json")
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            let source = ManifestSource.remote(configuration.remoteManifest(try HTTPURL(url)))
+            for try await _ in Prefetcher(configuration).prefetch([source]) {}
+            try age([url], in: configuration.cache, to: Date(timeIntervalSinceNow: -7_200))
+            origin.resetLog()
+
+            configuration.policy.isOffline = true
+            for try await _ in Prefetcher(configuration).prefetch([source]) {}
+            #expect(origin.requests.isEmpty)
+            let kept = try #require(try Cache.open(at: configuration.cache).resource(url))
+            #expect(kept.object.usedAt.timeIntervalSinceNow > -600)
         }
     }
 
