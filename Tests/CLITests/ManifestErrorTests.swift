@@ -48,6 +48,8 @@ import Testing
             #expect(finished.standardOutput.isEmpty)
             // All manifests are read before the first request.
             #expect(larder.origin.connectionsOpened == 0)
+            // Five entities of ten references each, nested, would take minutes and gigabytes.
+            #expect(finished.duration < .seconds(20))
         }
     }
 

@@ -20,17 +20,17 @@ struct FaultShim {
 
     /// Has every call that changes something beneath `root` logged, a line each.
     func counting(beneath root: String, log: String) -> [String: String] {
-        settings(beneath: root, call: "change", number: 0).merging(["LARDER_FAULT_LOG": log]) { $1 }
+        settings(beneath: root, number: 0).merging(["LARDER_FAULT_LOG": log]) { $1 }
     }
 
     /// Kills the program instead of such a call; the first is 1.
     func killing(at number: Int, beneath root: String) -> [String: String] {
-        settings(beneath: root, call: "change", number: number)
+        settings(beneath: root, number: number)
     }
 
-    private func settings(beneath root: String, call: String, number: Int) -> [String: String] {
+    private func settings(beneath root: String, number: Int) -> [String: String] {
         [
-            "LD_PRELOAD": path, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_CALL": call,
+            "LD_PRELOAD": path, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_CALL": "change",
             "LARDER_FAULT_NTH": "\(number)", "LARDER_FAULT_ERRNO": "0",
         ]
     }

@@ -93,7 +93,7 @@ import Testing
         print("\(name), seed \(seed): \(counts)")
         for failure in counts.failures { Issue.record("\(failure)") }
         #expect(counts.rounds + counts.failures.count == kills)
-        if kills >= 100 { #expect(counts[.inside] > kills / 20) }
+        if kills >= 100 { #expect(counts[.inside] > kills / 8) }
     }
 
     private static func play<Scene: KillScene>(
