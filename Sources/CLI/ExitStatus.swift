@@ -42,16 +42,20 @@ enum ExitStatus: Int32 {
         }
     }
 
-    /// The status of a run that reported.
+    /// The status of a run that reported. An unfinished icon is never forgiven: nothing is known of it.
     ///
-    /// - Parameter allowance: how many failed entries are none.
-    init(_ report: Report, _ interrupts: Interrupts, allowance: FailureAllowance) {
+    /// - Parameters:
+    ///   - interruption: the status of one that was interrupted.
+    ///   - allowance: how many failed entries are none.
+    init(_ report: Report, interruption: ExitStatus, allowance: FailureAllowance) {
         if report.isInterrupted {
-            self = interrupts.status
+            self = interruption
         } else if let failure = report.failure {
             self.init(failure.code)
         } else {
-            let isDone = allowance.covers(report.count(.failed), of: report.icons)
+            let isDone =
+                report.count(.unfinished) == 0
+                && allowance.covers(report.count(.failed), of: report.icons)
             self = isDone ? .done : .someFailed
         }
     }

@@ -1,14 +1,15 @@
-// Makes a system call beneath a directory fail as a bad disk would, or be the program's last. Preloaded
-// into the program under test (LD_PRELOAD, Linux alone), which need not know.
+// Makes a system call beneath a directory fail as a bad disk would, take its time, or be the program's last.
+// Preloaded into the program under test (LD_PRELOAD, Linux alone), which need not know.
 //
 //   LARDER_FAULT_ROOT   the directory: absolute, without links
 //   LARDER_FAULT_CALL   which kind of call: write, pwrite, fsync, syncfs, rename, open, unlink,
 //                       mkdir, link or truncate; change: any of them that changes what a reader finds,
-//                       which are all but opens and SQLite's shared memory
+//                       which are all but opens and SQLite's shared memory; sync: fsync and syncfs
 //   LARDER_FAULT_NTH    which of them fails; the first beneath the directory is 1; 0: none
 //   LARDER_FAULT_TIMES  how many fail from there on; 0: all
 //   LARDER_FAULT_ERRNO  with which error number; 0: the program is killed (SIGKILL) instead of making
 //                       the call
+//   LARDER_FAULT_DELAY  they do not fail, and each takes so many milliseconds more
 //   LARDER_FAULT_LOG    a file that gets a line with the path of the first that failed, or of every call
 //                       if none is to fail; not made if there is none
 //
@@ -34,6 +35,7 @@ static size_t rootLength;
 static const char *kind = "";
 static long first, times;
 static int failure;
+static int delay;
 static const char *logPath;
 static atomic_long seen;
 
@@ -45,6 +47,7 @@ __attribute__((constructor)) static void readSettings(void) {
     first = atol(nth);
     failure = atoi(number);
     times = count ? atol(count) : 1;
+    delay = getenv("LARDER_FAULT_DELAY") ? atoi(getenv("LARDER_FAULT_DELAY")) : 0;
     logPath = getenv("LARDER_FAULT_LOG");
     rootLength = strlen(getenv("LARDER_FAULT_ROOT"));
     root = getenv("LARDER_FAULT_ROOT");
@@ -80,7 +83,8 @@ static void report(const char *path) {
 static bool fails(const char *call, int fd, const char *name) {
     if (!root) return false;
     bool isAnyChange = strcmp(kind, "change") == 0;
-    if (isAnyChange ? strcmp(call, "open") == 0 : strcmp(call, kind) != 0) return false;
+    bool isSync = strcmp(kind, "sync") == 0 && strstr(call, "sync");
+    if (isAnyChange ? strcmp(call, "open") == 0 : !isSync && strcmp(call, kind) != 0) return false;
     int saved = errno;
     char path[2 * PATH_MAX];
     bool isOurs = false;
@@ -102,6 +106,11 @@ static bool fails(const char *call, int fd, const char *name) {
     }
     if (number < first || (times > 0 && number >= first + times)) return false;
     if (number == first) report(path);
+    if (delay > 0) {
+        usleep(delay * 1000);
+        errno = saved;
+        return false;
+    }
     if (failure == 0) {
         syscall(SYS_kill, syscall(SYS_getpid), SIGKILL);
         for (;;) pause();  // The signal may reach another thread first.

@@ -176,7 +176,8 @@ struct PrefetchCommand: AsyncParsableCommand {
                     if let writeLock, lacksLock { notes.append(unwritten(writeLock, report)) }
                     if !notes.isEmpty { Console.complain(notes.joined(separator: "; ")) }
                     try ExitStatus(
-                        report, run.interrupts, allowance: lacksLock ? .none : maxFailures
+                        report, interruption: run.interrupts.status,
+                        allowance: lacksLock ? .none : maxFailures
                     ).exit()
                 }
             }

@@ -55,6 +55,9 @@ final class FetchQueue: @unchecked Sendable {
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
+    /// Bodies that were handed to the store and are not committed. Below 0 for a moment where the store was
+    /// quicker than the operation's own word, which still counts as running then.
+    private var depositsUnderWay = 0
     private var alarm: ContinuousClock.Instant?
     private var isStopping = false
     private var failure: (any Error)?
@@ -100,11 +103,12 @@ final class FetchQueue: @unchecked Sendable {
             feed()
         }
         // A commit may send fetches back (their object was evicted meanwhile), or leave failures to
-        // be reported: look again after it.
+        // be reported. And what was deposited since the flush, by fetches that were sent back, waits for
+        // the next one: the end is where nothing is under way anywhere, however often it was idle before.
         repeat {
             idle.wait()
             stage.flush()
-        } while !feeder.sync { isIdle && failuresUnderWay == 0 }
+        } while !feeder.sync { isDone }
         if let failure = feeder.sync(execute: { failure }) { throw failure }
     }
 
@@ -126,24 +130,33 @@ final class FetchQueue: @unchecked Sendable {
     /// Takes the store's word on a batch.
     func committed(_ outcomes: [Store.Outcome]) {
         var results: [FetchResult] = []
+        var refused: [(Fetch, FetchFailure)] = []
+        var broken: CacheError?
+        var deposits = 0
         for outcome in outcomes {
             guard let (fetch, result) = stage.takeDeposited(outcome.token) else { continue }
+            if case .success = result.result { deposits += 1 }
             switch outcome.result {
             case .success:
                 results.append(result)
             case .failure(let error) where error.code == .missing:
-                let failure = FetchFailure(.evicted, error.description)
-                feeder.async { [self] in retry(fetch, after: failure) }
+                refused.append((fetch, FetchFailure(.evicted, error.description)))
             case .failure(let error) where error.code == .obstructed:
-                let failure = FetchFailure(.obstructed, error.description)
-                feeder.async { [self] in fail(fetch, failure) }
+                refused.append((fetch, FetchFailure(.obstructed, error.description)))
             case .failure(let error):
                 // What failed has failed, remembered or not.
                 if case .failure = result.result { results.append(result) }
-                feeder.async { [self] in breakOff(error) }
+                broken = error
             }
         }
         if !results.isEmpty { hand(over: results) }
+        feeder.async { [self, refused, broken, deposits] in
+            if let broken { breakOff(broken) }
+            for (fetch, failure) in refused { retry(fetch, after: failure) }
+            // After what they came back as was taken in: between the two nothing would seem under way.
+            depositsUnderWay -= deposits
+            feed()
+        }
     }
 
     /// Reports, and makes room for more failures.
@@ -160,6 +173,8 @@ final class FetchQueue: @unchecked Sendable {
     // MARK: - On the feeder's queue
 
     private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
+
+    private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
 
     /// Starts what may start now, and sees to being called again when something else may.
     private func feed() {
@@ -252,7 +267,7 @@ final class FetchQueue: @unchecked Sendable {
         _ fetch: Fetch, _ outcome: FetchOperation.Outcome, cursor: Int
     ) throws {
         switch outcome {
-        case .deposited: break
+        case .deposited: depositsUnderWay += 1
         case .redirect(let location, let freshUntil):
             switch fetch.redirected(
                 to: location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)

@@ -28,6 +28,14 @@ struct FaultShim {
         settings(beneath: root, number: number)
     }
 
+    /// Has whatever makes something beneath `root` durable take so many milliseconds more.
+    func slowingSyncs(by milliseconds: Int, beneath root: String) -> [String: String] {
+        settings(beneath: root, number: 1).merging([
+            "LARDER_FAULT_CALL": "sync", "LARDER_FAULT_TIMES": "0",
+            "LARDER_FAULT_DELAY": "\(milliseconds)",
+        ]) { $1 }
+    }
+
     private func settings(beneath root: String, number: Int) -> [String: String] {
         [
             "LD_PRELOAD": path, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_CALL": "change",

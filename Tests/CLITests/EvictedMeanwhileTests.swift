@@ -1,0 +1,53 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A prefetch of stale icons beside an eviction of everything: what was evicted before its 304 was committed is
+/// fetched again, and no icon is forgotten, however slow the disk is.
+///
+/// `LARDER_EVICTED_RUNS` sets how often (default: 40).
+@Suite struct EvictedMeanwhileTests {
+    /// More than a batch: one is committed while others come back from the one before.
+    private static let icons = 700
+
+    @Test(.enabled(if: FaultShim.isPossible), .timeLimit(.minutes(180)))
+    func noIconIsLeftUnfinished() async throws {
+        try await withFixture { larder in
+            larder.origin.onAny { request in
+                guard request.header("If-None-Match") == nil else { return .notModified }
+                return Icons.reply(Int(request.path.dropFirst()) ?? 0)
+                    .header("ETag", "\"1\"").header("Cache-Control", "max-age=0")
+            }
+            let manifest = try larder.manifest(
+                urls: (0..<Self.icons).map { larder.origin.url("/\($0)") })
+            #expect(try larder.prefetch(manifest).status == 0)
+            let shim = try FaultShim(in: larder.directory)
+            var evicted = 0
+            for round in 0..<(testSetting("LARDER_EVICTED_RUNS") ?? 40) {
+                evicted += try await run(larder, manifest, shim, round)
+            }
+            // Else nothing was tried.
+            #expect(evicted > 0)
+        }
+    }
+
+    /// - Returns: how many icons were evicted before their 304 was committed.
+    private func run(
+        _ larder: CLIFixture, _ manifest: String, _ shim: FaultShim, _ round: Int
+    ) async throws -> Int {
+        larder.origin.resetLog()
+        let report = larder.directory.path("report.jsonl")
+        let process = try larder.binary.start(
+            larder.prefetchArguments([manifest], report: report),
+            environment: shim.slowingSyncs(by: 250, beneath: larder.cache))
+        // Before most of the answers are committed, at a moment of each round's own.
+        try await larder.origin.waitForRequests(1 + round % 8 * 50)
+        let eviction = try larder.run("evict", "--max-count", "0", "--quiet")
+        // What the run has stored by now stays.
+        #expect([0, 2].contains(eviction.status), "\(eviction)")
+        let run = try PrefetchRun(process.wait(), report: report)
+        #expect(run.summary.unfinished == 0, "round \(round): \(run.finished)")
+        #expect(run.status == 0, "round \(round): \(run.finished)")
+        return run.summary.fetched
+    }
+}

@@ -1,0 +1,37 @@
+import LarderCache
+import Testing
+
+@testable import LarderKit
+@testable import larder
+
+@Suite struct ExitStatusTests {
+    private func status(
+        failed: Int = 0, unfinished: Int = 0, allowance: FailureAllowance = .none,
+        _ change: (inout Report) -> Void = { _ in }
+    ) -> larder.ExitStatus {
+        var report = Report()
+        report.icons = 10
+        report.outcomes = [
+            .fetched: 10 - failed - unfinished, .failed: failed, .unfinished: unfinished,
+        ]
+        change(&report)
+        return larder.ExitStatus(report, interruption: .terminated, allowance: allowance)
+    }
+
+    /// No run should end so. If one does, whoever ships its cache has to know.
+    @Test func anUnfinishedIconIsNeverForgiven() throws {
+        #expect(status() == .done)
+        #expect(status(unfinished: 1) == .someFailed)
+        #expect(status(unfinished: 1, allowance: try FailureAllowance.parse("100%")) == .someFailed)
+        #expect(status(failed: 1) == .someFailed)
+        #expect(status(failed: 1, allowance: try FailureAllowance.parse("1")) == .done)
+    }
+
+    @Test func whatEndedTheRunComesFirst() {
+        #expect(status(unfinished: 1) { $0.isInterrupted = true } == .terminated)
+        #expect(
+            status(unfinished: 1) {
+                $0.failure = CacheError("write", subject: "cache", errno: 28)
+            } == .storage)
+    }
+}
