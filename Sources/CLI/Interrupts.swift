@@ -3,7 +3,8 @@ import Foundation
 import Synchronization
 
 /// The first interrupt or termination asks a run to end, once it can be asked; before that, and the
-/// second time, it leaves at once.
+/// second time, it leaves at once. A terminal that is closed (SIGHUP) terminates, unless whoever started the
+/// run wants it to go on then, as nohup(1) does.
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
@@ -22,9 +23,10 @@ final class Interrupts: Sendable {
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
         let queue = DispatchQueue(label: "larder.interrupts")
-        for number in [SIGINT, SIGTERM] {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
             // The source sees the signal only where its default action is gone.
-            Foundation.signal(number, SIG_IGN)
+            let former = Foundation.signal(number, SIG_IGN)
+            if number == SIGHUP, Self.isIgnored(former) { continue }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { [self] in handle(number) }
             source.resume()
@@ -33,7 +35,16 @@ final class Interrupts: Sendable {
     }
 
     /// The status of a run that a signal has ended.
-    var status: ExitStatus { signal == SIGTERM ? .terminated : .interrupted }
+    var status: ExitStatus { Self.status(of: signal ?? SIGINT) }
+
+    private static func status(of signal: Int32) -> ExitStatus {
+        signal == SIGINT ? .interrupted : .terminated
+    }
+
+    /// Functions cannot be compared, but their places can.
+    private static func isIgnored(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
+        unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
 
     /// From now on the first signal asks, and says so unless the run is quiet.
     func ask(_ message: String, _ ask: @escaping @Sendable () -> Void = {}) {
@@ -61,6 +72,6 @@ final class Interrupts: Sendable {
         if let ask { return ask() }
         // A quiet run has said nothing of the first.
         if isFirst || isQuiet { Console.complain("interrupted") }
-        _exit(128 + number)
+        _exit(Self.status(of: number).rawValue)
     }
 }

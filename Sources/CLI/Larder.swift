@@ -4,6 +4,7 @@ import LarderKit
 @main
 struct Larder: AsyncParsableCommand {
     static func main() async {
+        StandardStreams.ensureOpen()
         Allocator.keepSmall()
         await main(nil)
     }

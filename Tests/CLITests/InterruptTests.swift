@@ -4,7 +4,7 @@ import Testing
 
 /// The first interrupt finishes what is in flight and reports; the second leaves at once.
 @Suite struct InterruptTests {
-    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+    @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 143)] as [(Int32, Int32)])
     func theFirstFinishesWhatIsInFlight(_ signal: Int32, _ status: Int32) async throws {
         try await withFixture { larder in
             let origin = larder.origin
@@ -42,6 +42,26 @@ import Testing
             #expect(next.summary.cached == stored.count)
             #expect(next.summary.fetched == 300 - stored.count)
             #expect(stored.isDisjoint(with: origin.requests.map { origin.url($0.path) }))
+        }
+    }
+
+    /// nohup(1): whoever started it wants it to outlive the terminal.
+    @Test func aHangupThatIsIgnoredIsIgnored() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.on("/a", Icons.reply(1).heldBy(gate))
+            let report = larder.directory.path("report.jsonl")
+            let manifest = try larder.manifest(larder.origin.url("/a"))
+            let process = try RunningProcess(
+                "/bin/sh",
+                ["-c", #"trap '' HUP; exec "$0" "$@""#, larder.binary.path]
+                    + larder.prefetchArguments([manifest], report: report))
+            try await larder.origin.waitForRequests(1)
+            process.kill(SIGHUP)
+            gate.open()
+            let run = try PrefetchRun(process.wait(), report: report)
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(run.outcomes == ["fetched"])
         }
     }
 

@@ -1,0 +1,64 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A standard error that takes nothing costs its messages and nothing else.
+@Suite struct StandardErrorTests {
+    /// Runs a prefetch that has much to complain of, with its standard error as the shell has it.
+    private func prefetch(_ larder: CLIFixture, _ redirection: String) throws -> Finished {
+        let urls =
+            larder.origin.serveIcons(3) + (0..<40).map { larder.origin.url("/missing/\($0)") }
+        let manifest = try larder.manifest(urls: urls)
+        return try RunningProcess(
+            "/bin/sh",
+            ["-c", #"exec "$0" "$@" \#(redirection)"#, larder.binary.path]
+                + larder.prefetchArguments(
+                    [manifest], report: larder.directory.path("report.jsonl"))
+        ).wait()
+    }
+
+    #if os(Linux)
+        private static let redirections = ["2>&-", "2>/dev/full", "2>/dev/null", "<&- 2>&-"]
+    #else
+        private static let redirections = ["2>&-", "2>/dev/null", "<&- 2>&-"]
+    #endif
+
+    @Test(arguments: redirections)
+    func aRunGoesOn(_ redirection: String) async throws {
+        try await withFixture { larder in
+            let run = try PrefetchRun(
+                prefetch(larder, redirection), report: larder.directory.path("report.jsonl"))
+            #expect(run.status == 2, "\(run.finished)")
+            #expect(run.summary.fetched == 3 && run.summary.failed == 40)
+            // No message was written into a file that had got its number.
+            #expect(try larder.verify() == 0)
+            #expect(try larder.status().objects == 3)
+        }
+    }
+
+    /// As behind `2> >(head -1)`.
+    @Test func aReaderThatHasLeftEndsNothing() async throws {
+        try await withFixture { larder in
+            let pipe = larder.directory.path("pipe")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            let gate = try Gate()
+            larder.origin.on("/a", Icons.reply(1).heldBy(gate))
+            let manifest = try larder.manifest(larder.origin.url("/a"), "ftp://a/b", "x:y")
+            let report = larder.directory.path("report.jsonl")
+            let process = try RunningProcess(
+                "/bin/sh",
+                ["-c", #"exec "$0" "$@" 2>"$PIPE""#, larder.binary.path]
+                    + larder.prefetchArguments([manifest], report: report),
+                environment: ProcessInfo.processInfo.environment.merging(["PIPE": pipe]) { $1 })
+            try await larder.origin.waitForRequests(1)
+            close(reader)
+            // It has a word to say about this.
+            process.kill(SIGINT)
+            gate.open()
+            let run = try PrefetchRun(process.wait(), report: report)
+            #expect(run.status == 130, "\(run.finished)")
+            #expect(run.summary.failed == 2 && run.summary.interrupted)
+        }
+    }
+}
