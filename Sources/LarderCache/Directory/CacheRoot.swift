@@ -7,7 +7,7 @@ import Foundation
 /// it does not matter who owns it: objects are checked against their digests.
 enum CacheRoot {
     /// - Throws: ``CacheError`` `.missing` where there is nothing, `.unusable` where it is no directory,
-    ///   a link that another user has made, another user's, or open to all.
+    ///   a link that another user has made, another user's, or open to all or to a group of others.
     static func open(
         _ path: String
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
@@ -41,6 +41,17 @@ enum CacheRoot {
             throw refusal(
                 path, "can be written by everybody, who could replace what is in it (chmod o-w)")
         }
+        guard
+            status.st_mode & S_IWGRP == 0 || status.st_mode & S_ISVTX != 0
+                || isTrusted(group: status.st_gid)
+        else {
+            throw refusal(
+                path,
+                """
+                can be written by \(name(ofGroup: status.st_gid)), in which this user is not and who could \
+                replace what is in it (chmod g-w)
+                """)
+        }
         return (root, true)
     }
 
@@ -61,6 +72,16 @@ enum CacheRoot {
 
     private static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
+    /// Those that the user is in; root's own is root's.
+    private static func isTrusted(group: gid_t) -> Bool {
+        if group == getegid() || group == 0 { return true }
+        let count = getgroups(0, nil)
+        guard count > 0 else { return false }
+        var groups = [gid_t](repeating: 0, count: Int(count))
+        let found = getgroups(count, &groups)
+        return groups.prefix(max(0, Int(found))).contains(group)
+    }
+
     private static func refusal(_ path: String, _ message: String) -> CacheError {
         CacheError(.unusable, subject: path, message: message)
     }
@@ -75,6 +96,19 @@ enum CacheRoot {
                 return "the user \(user)"
             }
             return "the user \(String(cString: name))"
+        }
+    }
+
+    /// The group's name, or the number where it has none, or more members than fit.
+    private static func name(ofGroup group: gid_t) -> String {
+        var entry = Foundation.group()
+        var found: UnsafeMutablePointer<Foundation.group>?
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 16 * 1024) { room in
+            let result = getgrgid_r(group, &entry, room.baseAddress!, room.count, &found)
+            guard result == 0, found != nil, let name = entry.gr_name else {
+                return "the group \(group)"
+            }
+            return "the group \(String(cString: name))"
         }
     }
 }

@@ -24,11 +24,17 @@ public struct StoredObject: Sendable {
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
+    /// Whether a text of somebody's index can be a media type (RFC 6838, section 4.2): it is printed, and
+    /// compared, as it is.
+    private static func isMediaType(_ text: String) -> Bool {
+        text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+
     /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where there is no digest: the schema forbids that.
     package init(_ row: PreparedStatement, startingAt first: CInt = 0) throws {
         digest = try row.requireDigest(first)
         size = row.integer(first + 1)
-        mediaType = row.text(first + 2)
+        mediaType = row.text(first + 2).flatMap { Self.isMediaType($0) ? $0 : nil }
         width = row.optionalInteger(first + 3).map(Int.init)
         height = row.optionalInteger(first + 4).map(Int.init)
         storedAt = Date(timeIntervalSince1970: row.double(first + 5))

@@ -11,6 +11,27 @@ public struct PastFailure: Sendable, Equatable {
     /// In how many runs in a row.
     public let count: Int
 
+    /// What an index says: a code of any other form than larder's own is `unknown`.
+    init(code: String?, status: Int?, failedAt: Date, count: Int) {
+        self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
+        self.status = status
+        self.failedAt = failedAt
+        self.count = count
+    }
+
+    /// Whether a text could be the name of a reason.
+    private static func isCode(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 64
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"):
+                    true
+                default: false
+                }
+            }
+    }
+
     /// How long ago it failed, for people.
     var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
 

@@ -128,9 +128,9 @@ extension Plan {
 
     private func entry(_ row: PreparedStatement) throws -> PlannedEntry {
         let status = row.optionalInteger(13).flatMap { PlanStatus(rawValue: Int($0)) }
-        let lastFailure = row.text(14).map {
+        let lastFailure = row.text(14).map { code in
             PastFailure(
-                code: $0, status: row.optionalInteger(15).map(Int.init),
+                code: code, status: row.optionalInteger(15).map(Int.init),
                 failedAt: Date(timeIntervalSince1970: row.double(16)), count: Int(row.integer(17)))
         }
         return PlannedEntry(

@@ -100,7 +100,7 @@ extension PlannedResource.Failure {
     init(_ row: PreparedStatement) {
         self.init(
             failure: PastFailure(
-                code: row.text(0) ?? "", status: row.optionalInteger(1).map(Int.init),
+                code: row.text(0), status: row.optionalInteger(1).map(Int.init),
                 failedAt: Date(timeIntervalSince1970: row.double(2)), count: Int(row.integer(3))),
             url: row.text(4))
     }

@@ -2,8 +2,8 @@
 enum DurationText {
     /// `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`.
     static func describe(_ seconds: Double) -> String {
-        // Beyond a million years it is no duration but damage.
-        let seconds = min(max(seconds, 0), 3e13)
+        // Beyond a million years it is no duration but damage, as is what is no number.
+        let seconds = seconds > 0 ? min(seconds, 3e13) : 0
         if seconds < 10 { return "\(ByteText.decimal(seconds)) s" }
         let whole = Int(seconds.rounded())
         if whole < 60 { return "\(whole) s" }

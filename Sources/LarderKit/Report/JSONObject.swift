@@ -39,8 +39,10 @@ struct JSONObject {
     /// Three decimals: milliseconds, where the value is in seconds.
     mutating func set(_ key: String, _ value: Double?) {
         begin(key)
-        guard let value, value.isFinite else { return members += "null" }
-        members += String((value * 1000).rounded() / 1000)
+        // JSON has no infinity, and a number that cannot be rounded is none that anybody meant.
+        let rounded = value.map { ($0 * 1000).rounded() / 1000 }
+        guard let rounded, rounded.isFinite else { return members += "null" }
+        members += String(rounded)
     }
 
     mutating func set(_ key: String, _ value: Bool) {

@@ -66,7 +66,8 @@ extension VerifyReport {
         let isAgain = manifests.contains("-")
         let command =
             isAgain
-            ? "a prefetch of the same" : "larder prefetch \(manifests.joined(separator: " "))"
+            ? "a prefetch of the same"
+            : "larder prefetch \(manifests.map(\.sanitizedForTerminal).joined(separator: " "))"
         return "\(command), with the same options, fetches what is missing"
     }
 
@@ -94,7 +95,7 @@ extension VerifyReport {
         }
         if let first = left.first {
             parts.append("the first: \(first.subject): \(first.message)")
-            let options = manifests.map { " --manifest \($0)" }.joined()
+            let options = manifests.map { " --manifest \($0.sanitizedForTerminal)" }.joined()
             parts.append(
                 left.count == uncached.count ? prefetch : "larder verify\(options) says more")
         }

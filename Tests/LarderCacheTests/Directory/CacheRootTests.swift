@@ -36,6 +36,22 @@ import Testing
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func aRootThatAGroupOfOthersCanWriteIsRefused() throws {
+        try withTemporaryDirectory { directory in
+            let root = directory.path("cache")
+            try Cache.filled(at: root, with: Self.contents).close()
+            #expect(chown(root, 0, 54_321) == 0 && chmod(root, 0o775) == 0)
+            try expectRefusal(of: root, saying: "can be written by the group 54321")
+            // Who can only read changes nothing.
+            #expect(chmod(root, 0o755) == 0)
+            #expect(try Cache.open(at: root).resource("http://a.example/1") != nil)
+            // A group that the user is in is the user's own choice.
+            #expect(chown(root, 0, getegid()) == 0 && chmod(root, 0o775) == 0)
+            _ = try Cache.create(at: root)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
     func aRootOfAnotherUserIsRefused() throws {
         try withTemporaryDirectory { directory in
             let root = directory.path("cache")
