@@ -56,7 +56,7 @@ extension Reading.Item {
             words = nil
         case .inline(let inline):
             entry = nil
-            words = inline.key
+            words = inline.resourceKey
         case .skipped(let reason):
             entry = nil
             words = reason

@@ -159,7 +159,7 @@ public final class Cache: Sendable {
     /// one file from now on, and may be copied. Everything that follows fails.
     public func close() { index?.close() }
 
-    /// The resource of a URL (in canonical spelling) or manifest key; nil if it is not cached.
+    /// The resource of a URL in canonical spelling, or of another ``ResourceKey``; nil if it is not cached.
     public func resource(_ key: String) throws(CacheError) -> Resource? {
         try index?.resource(key)
     }

@@ -131,7 +131,7 @@ import Testing
             let refetches = reports.flatMap { $0["refetches"]?.array ?? [] }.compactMap(\.object)
             try compare(refetches, with: "Refetches")
             try compare(refetches.compactMap { $0["error"]?.object }, with: "Errors")
-            #expect(Set(refetches.compactMap { $0["url"]?.string }) == [png, "svg"])
+            #expect(Set(refetches.compactMap { $0["url"]?.string }) == [png, "key:svg"])
 
             let words = try document.table("verify --json", "kind").words
             let kinds = VerifyReport.Finding.Kind.allCases

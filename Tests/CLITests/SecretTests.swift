@@ -66,7 +66,7 @@ import Testing
             for command in [
                 ["plan", manifest], ["plan", manifest, "--json"], ["list"], ["list", "--json"],
                 ["status"], ["verify", "--json"], ["cat", Self.secret(origin.url("/no"))],
-                ["path", keyed],
+                ["path", keyed], ["path", "key:" + keyed],
             ] {
                 search.expectNothing(
                     in: try larder.binary.run(command + ["--cache", larder.cache]))
@@ -74,9 +74,10 @@ import Testing
             try search.expectNothing(inFilesBeneath: larder.cache)
 
             // What was stored under its URL or key is found, with and without the password.
-            for url in ["/a", "/keyed"].map({ origin.url($0) }) {
-                #expect(try larder.cat(url) == Icons.icon(1))
-                #expect(try larder.cat(Self.secret(url)) == Icons.icon(1))
+            for (path, space) in [("/a", ""), ("/keyed", "key:")] {
+                let url = origin.url(path)
+                #expect(try larder.cat(space + url) == Icons.icon(1))
+                #expect(try larder.cat(space + Self.secret(url)) == Icons.icon(1))
             }
             let again = try larder.prefetch(manifest, options: Self.options)
             #expect(again.summary.cached == 2)

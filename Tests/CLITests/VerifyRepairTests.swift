@@ -121,9 +121,9 @@ import Testing
             let outcomes = report.refetches.sorted { $0.url < $1.url }
             #expect(
                 outcomes == [
-                    .init(url: "b", outcome: "fetched"),
                     .init(url: origin.url("/a"), outcome: "fetched"),
                     .init(url: origin.url("/c"), outcome: "failed"),
+                    .init(url: "key:b", outcome: "fetched"),
                 ])
             #expect(try larder.cat("b") == Icons.icon(5))
             #expect(try larder.verify() == 0)

@@ -16,12 +16,8 @@ struct Lookup {
 
     /// The resource; a complaint and status 2 where there is none.
     func found() throws -> (Cache, Resource) {
-        if let cache = try options.open() {
-            let canonical = (try? HTTPURL(url))?.string
-            if let canonical, let resource = try cache.resource(canonical) {
-                return (cache, resource)
-            }
-            if let resource = try cache.resource(url.removingUserinfo) { return (cache, resource) }
+        if let cache = try options.open(), let resource = try cache.resource(.spelled(url)) {
+            return (cache, resource)
         }
         Console.complain("\(Self.shown(url)): not cached")
         throw ExitCode(ExitStatus.someFailed.rawValue)

@@ -10,7 +10,10 @@ struct PathCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
 
-    @Argument(help: "The icon's URL, or the manifest's key for it.")
+    @Argument(
+        help: ArgumentHelp(
+            "The icon's URL, or key:NAME where its manifest gives it the key NAME.",
+            valueName: "url"))
     var url: String
 
     func run() async throws {

@@ -8,8 +8,8 @@ struct PinSubjects: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             """
-            An icon's http or https URL, a manifest's key for one, or a manifest's file (- for standard input), \
-            which stands for all of its icons.
+            An icon's http or https URL, key:NAME for one with the key NAME in its manifest, or a manifest's file \
+            (- for standard input), which stands for all of its icons.
             """, valueName: "url|key|manifest"))
     var subjects: [String] = []
 
@@ -21,14 +21,18 @@ struct PinSubjects: ParsableArguments {
         }
     }
 
-    /// Hands over the keys of all subjects. What is neither a URL nor a file is a key where the cache knows it.
+    /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key where the
+    /// cache knows it.
     func forEachKey(in cache: Cache, _ body: (String) throws -> Void) throws {
         for subject in subjects {
+            let key = String.spelled(subject)
             let isFile = subject == "-" || access(subject, F_OK) == 0
-            if !isFile, !LocalManifests.isURL(subject),
-                try cache.resource(subject) != nil || cache.isPinned(subject)
+            if ResourceKey.isSpelledOut(subject) {
+                try body(key)
+            } else if !isFile, !LocalManifests.isURL(subject),
+                try cache.resource(key) != nil || cache.isPinned(key)
             {
-                try body(subject)
+                try body(key)
             } else {
                 try forEachKey(of: subject, body)
             }

@@ -114,11 +114,7 @@ final class CacheIndex: Sendable {
     }
 
     /// The resource of a key, and the object it points at.
-    func resource(_ key: String) throws(CacheError) -> Resource? {
-        try lookUp { db in
-            try PreparedStatement(db, Self.findResource).rows(key, as: Resource.init).first
-        }
-    }
+    func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
     private static let findResource = """
         SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object WHERE r.key = ?
@@ -128,7 +124,9 @@ final class CacheIndex: Sendable {
     func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
         try lookUp { db in
             let find = try PreparedStatement(db, Self.findResource)
-            return try keys.map { try find.rows($0, as: Resource.init).first }
+            return try keys.map { key in
+                try find.rows(key, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
+            }
         }
     }
 
@@ -164,7 +162,7 @@ final class CacheIndex: Sendable {
             }
             guard let end = page.last else { return }
             (last, comparison) = (end.key, ">")
-            try page.forEach(body)
+            for resource in page where resource.isAsNamed { try body(resource) }
         }
     }
 

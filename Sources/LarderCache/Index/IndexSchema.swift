@@ -89,6 +89,26 @@ enum IndexSchema {
                     ) STRICT, WITHOUT ROWID;
                     """)
         }
+        migrator.registerMigration("4: keys apart from URLs") { db in
+            // What a manifest's `key` had named is told by its URL, or by what no URL begins with. Where two
+            // of them meet, one is fetched again. A URL's row that looks like a manifest's own icon under
+            // a key may be anybody's bytes. A pin that may mean either keeps both.
+            let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
+            let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
+            try db.execute(
+                sql: """
+                    DELETE FROM resources WHERE url IS NULL AND date IS NULL AND etag IS NULL
+                        AND last_modified IS NULL AND response_url IS NULL
+                        AND cache_control = 'max-age=31536000, immutable' AND key NOT GLOB 'ni:*'
+                        AND NOT (\(isNoURL));
+                    UPDATE OR REPLACE resources SET key = 'key:' || key WHERE \(isOwnKey);
+                    UPDATE OR REPLACE failures SET key = 'key:' || key WHERE \(isOwnKey);
+                    UPDATE OR REPLACE pins SET key = 'key:' || key
+                        WHERE \(isNoURL) AND key NOT GLOB 'ni:*';
+                    INSERT OR IGNORE INTO pins SELECT 'key:' || key, pinned_at FROM pins
+                        WHERE 'key:' || key IN (SELECT key FROM resources);
+                    """)
+        }
         return migrator
     }
 }

@@ -2,9 +2,10 @@ import Foundation
 
 /// A URL, the object it last resolved to, and how to ask for it again.
 public struct Resource: Sendable {
-    /// What it is looked up by: the URL, or the manifest's `key` where the URL is signed or rotates.
+    /// What it is looked up by, as ``ResourceKey`` has it: the URL, or the manifest's `key` where the URL is
+    /// signed or rotates, or the name of bytes that a manifest held.
     public let key: String
-    /// The URL it was last fetched from, in canonical spelling.
+    /// The URL it was last fetched from, in canonical spelling; of bytes that a manifest held their name.
     public let url: String
     /// Where redirects led: whose validators these are.
     public let responseURL: String
@@ -28,7 +29,10 @@ public struct Resource: Sendable {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// The same of a row of `resources r`, as an SQL condition.
+    /// False where the key is the name of other bytes: the row is then worth nothing.
+    var isAsNamed: Bool { ResourceKey.mayName(object.digest, key.utf8) }
+
+    /// Whether it is fresh, of a row of `resources r`, as an SQL condition.
     package static func isFresh(at instant: Date) -> String {
         let now = instant.timeIntervalSince1970
         return "(r.fresh_until > \(now) AND r.received_at <= \(now + Freshness.clockSkew))"

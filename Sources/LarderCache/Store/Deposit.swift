@@ -23,7 +23,7 @@ public struct Deposit: Sendable {
 
     /// The caller's own name for it, handed back with the outcome.
     public let token: Int64
-    /// What the resource will be looked up by.
+    /// What the resource will be looked up by: a ``ResourceKey``.
     public let key: String
     /// The URL it came from.
     public let url: String

@@ -43,17 +43,15 @@ extension Plan {
         guard let digest = Digest(bytes: row[5] as Data) else { return nil }
         let key: String = row[2]
         var url: String? = row[3]
-        var ownKey = url == nil ? nil : key
         if let fetch = row[8] as Int64? {
             // One at a time: a page of them could take any amount of memory.
             let bytes = try inlineBytes(of: fetch)
             let mediaType: String = row[7] ?? "application/octet-stream"
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
-            ownKey = key == InlineEntry.name(of: bytes) ? nil : key
         }
         return LockedEntry(
-            name: row[1] ?? "", icon: url ?? key, key: ownKey, priority: row[4], digest: digest,
-            size: row[6])
+            name: row[1] ?? "", icon: url ?? key, key: ResourceKey.name(in: key), priority: row[4],
+            digest: digest, size: row[6])
     }
 
     private func inlineBytes(of fetch: Int64) throws -> Data {

@@ -17,6 +17,9 @@ public struct Entry: Equatable, Sendable {
     /// are never part of it: entries that differ in them alone are one resource.
     public let key: String?
 
+    /// What its icon is looked up by in a cache: a `ResourceKey`.
+    public var resourceKey: String { key.map(ResourceKey.named) ?? icon.string }
+
     /// Takes an entry's parts.
     public init(
         name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,

@@ -19,9 +19,9 @@ public struct InlineEntry: Equatable, Sendable {
     public let expectedDigest: Digest?
     /// The byte count that they must have, if the manifest names one.
     public let expectedSize: Int64?
-    /// What the icon is looked up by: the manifest's key, else the bytes' own name,
-    /// `ni:///sha-256;<base64url>` (RFC 6920).
-    public let key: String
+    /// What the icon is looked up by in a cache, a `ResourceKey`: of the manifest's key, else the bytes' own
+    /// name, `ni:///sha-256;<base64url>` (RFC 6920).
+    public let resourceKey: String
 
     init(
         name: String, bytes: [UInt8], priority: Int, expectedDigest: Digest?,
@@ -31,15 +31,10 @@ public struct InlineEntry: Equatable, Sendable {
         self.bytes = bytes
         self.priority = priority
         self.expectedSize = expectedSize
-        let own = key == nil ? nil : Digest(bytes: Data(SHA256.hash(data: bytes)))
-        self.expectedDigest = expectedDigest ?? own
-        self.key = key ?? Self.name(of: Data(bytes))
-    }
-
-    /// The bytes' own name.
-    static func name(of bytes: Data) -> String {
-        let base64 = Data(SHA256.hash(data: bytes)).base64EncodedString()
-        return "ni:///sha-256;"
-            + base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        guard let digest = Digest(bytes: Data(SHA256.hash(data: bytes))) else {
+            preconditionFailure("SHA-256 has \(Digest.byteCount) bytes")
+        }
+        self.expectedDigest = expectedDigest ?? (key == nil ? nil : digest)
+        resourceKey = key.map(ResourceKey.named) ?? ResourceKey.name(of: digest)
     }
 }

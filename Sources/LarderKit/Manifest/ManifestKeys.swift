@@ -26,8 +26,8 @@ public struct ManifestKeys {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in
                 switch item.result {
-                case .entry(let entry): try body(entry.key ?? entry.icon.string)
-                case .inline(let entry): try body(entry.key)
+                case .entry(let entry): try body(entry.resourceKey)
+                case .inline(let entry): try body(entry.resourceKey)
                 case .failed(let error) where error.code == .relativeURL:
                     throw ManifestError(
                         .malformed, source: source.name, at: .entry(item.position),

@@ -108,7 +108,8 @@ extension ManifestItem {
         switch result {
         case .entry(let entry):
             entry.name.utf8.count + entry.icon.string.utf8.count + (entry.key?.utf8.count ?? 0)
-        case .inline(let entry): entry.name.utf8.count + entry.bytes.count + entry.key.utf8.count
+        case .inline(let entry):
+            entry.name.utf8.count + entry.bytes.count + entry.resourceKey.utf8.count
         case .skipped, .failed: name?.utf8.count ?? 0
         }
     }

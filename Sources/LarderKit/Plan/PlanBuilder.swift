@@ -59,19 +59,20 @@ struct PlanBuilder {
     private mutating func add(_ entry: Entry, _ item: ManifestItem, manifest: Int) throws {
         let url = entry.icon.string
         if entry.icon.scheme == .http { summary.insecure += 1 }
-        let key = entry.key ?? url
         try insertEntry.run(
-            lastID, manifest, item.position, item.icon, entry.name, key, key == url ? nil : url,
+            lastID, manifest, item.position, item.icon, entry.name, entry.resourceKey,
+            entry.key == nil ? nil : url,
             try entry.icon.credentials.map(seal.seal), number(ofOrigin: entry.icon),
             entry.priority, entry.expectedDigest, entry.expectedSize)
     }
 
     private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
         try insertEntry.run(
-            lastID, manifest, item.position, item.icon, entry.name, entry.key, nil as String?,
+            lastID, manifest, item.position, item.icon, entry.name, entry.resourceKey,
+            nil as String?,
             nil as Data?, number(ofOrigin: ""), entry.priority, entry.expectedDigest,
             entry.expectedSize)
-        try insertBytes.run(lastID, entry.key, Data(entry.bytes))
+        try insertBytes.run(lastID, entry.resourceKey, Data(entry.bytes))
     }
 
     private func addProblem(

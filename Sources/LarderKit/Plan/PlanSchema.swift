@@ -47,7 +47,7 @@ enum PlanSchema {
             icon INTEGER NOT NULL,     -- its place among its entry's; a row is one icon
             name TEXT,
             key TEXT,                  -- of its resource; NULL where there is nothing to fetch
-            url TEXT,                  -- NULL where it is the key
+            url TEXT,                  -- NULL where it is the key, or the manifest has the bytes
             credentials BLOB,          -- sealed; NULL where there are none
             origin INTEGER,
             priority INTEGER NOT NULL DEFAULT 0,  -- a leader's: the highest of its resource's entries

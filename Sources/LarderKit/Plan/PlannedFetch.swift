@@ -7,7 +7,7 @@ import LarderTransfer
 final class PlannedFetch: Sendable {
     /// The plan's name for it, unique within the run.
     let id: Int64
-    /// What the resource is looked up by: the URL, or the manifest's `key`.
+    /// What the resource is looked up by: a `ResourceKey`.
     let key: String
     /// In canonical spelling, so without credentials.
     let url: String

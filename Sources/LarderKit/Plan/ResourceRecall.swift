@@ -39,7 +39,7 @@ struct ResourceRecall {
         var passed = 0
         while isAtRow {
             let order = order(of: key)
-            if order == 0 { return .init(rows) }
+            if order == 0 { return row(as: key) }
             // A damaged row may seem to come after all that is wanted: it is not waited at.
             guard order < 0, passed < Self.mostPassed else { break }
             passed += 1
@@ -47,7 +47,11 @@ struct ResourceRecall {
         }
         try rows.bind(column)
         isAtRow = try rows.step()
-        return isAtRow && order(of: key) == 0 ? .init(rows) : nil
+        return isAtRow && order(of: key) == 0 ? row(as: key) : nil
+    }
+
+    private func row(as key: [UInt8]) -> PlannedResource.Known? {
+        PlannedResource.Known(rows).flatMap { ResourceKey.mayName($0.digest, key) ? $0 : nil }
     }
 
     /// Lets go of the index.

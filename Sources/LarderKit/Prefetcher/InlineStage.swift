@@ -88,8 +88,8 @@ struct InlineStage {
         let accepted = DispatchSemaphore(value: 0)
         store.add(
             Deposit(
-                token: fetch, key: key, url: key, validators: validators, receivedAt: Date(),
-                content: .staged(staged))
+                token: fetch, key: key, url: ResourceKey.name(of: digest), validators: validators,
+                receivedAt: Date(), content: .staged(staged))
         ) { accepted.signal() }
         accepted.wait()
     }

@@ -95,13 +95,13 @@ public struct CacheVerification: Sendable {
     /// An entry of the manifest of a repair.
     private struct Entry: Encodable {
         let icon: String
-        let key: String
+        let key: String?
         let sha256: String?
         let size: Int64?
 
         init(_ resource: DroppedResource, _ demand: VerifyReport.Demand) {
             icon = resource.url
-            key = resource.key
+            key = ResourceKey.name(in: resource.key)
             sha256 = demand.digest?.hex
             size = demand.size
         }

@@ -93,9 +93,9 @@ final class ManifestCoverage: Sendable {
 
     private func problem(_ row: Row) -> String? {
         if let message = row[2] as String? { return message }
-        guard let digest = (row[5] as Data?).flatMap({ Digest(bytes: $0) }) else {
-            return "is not cached"
-        }
+        guard let digest = (row[5] as Data?).flatMap({ Digest(bytes: $0) }),
+            ResourceKey.mayName(digest, (row[7] as String).utf8)
+        else { return "is not cached" }
         let expected = Expectation(
             digest: (row[3] as Data?).flatMap { Digest(bytes: $0) }, size: row[4])
         guard expected.refusal(digest: digest, size: row[6]) != nil else { return nil }

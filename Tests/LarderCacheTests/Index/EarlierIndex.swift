@@ -7,6 +7,7 @@ enum EarlierIndex: Int, CaseIterable {
     case first = 1
     case second
     case third
+    case fourth
 
     /// Writes the file, with a log like theirs.
     ///
@@ -24,8 +25,8 @@ enum EarlierIndex: Int, CaseIterable {
         try database.close()
     }
 
-    private var objectColumns: String { self == .third ? ", used_at" : "" }
-    private var objectValues: String { self == .third ? ", 5000" : "" }
+    private var objectColumns: String { rawValue >= 3 ? ", used_at" : "" }
+    private var objectValues: String { rawValue >= 3 ? ", 5000" : "" }
 
     private var tables: String {
         switch self {
@@ -82,6 +83,8 @@ enum EarlierIndex: Int, CaseIterable {
                     pinned_at REAL NOT NULL
                 ) STRICT, WITHOUT ROWID;
                 """
+        case .fourth:
+            Self.third.tables + "INSERT INTO grdb_migrations VALUES ('4: keys apart from URLs');"
         }
     }
 
@@ -103,6 +106,11 @@ enum EarlierIndex: Int, CaseIterable {
                 """
         case .third:
             Self.second.rows + "INSERT INTO pins VALUES ('key', 1000);"
+        case .fourth:
+            Self.third.rows + """
+                UPDATE resources SET key = 'key:key' WHERE key = 'key';
+                UPDATE pins SET key = 'key:key';
+                """
         }
     }
 }

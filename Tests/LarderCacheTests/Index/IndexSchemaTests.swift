@@ -29,7 +29,7 @@ import Testing
                 try write(version, at: directory.path)
                 let cache = try open(directory.path)
                 #expect(cache.recovery == nil)
-                let resource = try #require(try cache.resource("key"))
+                let resource = try #require(try cache.resource("key:key"))
                 #expect(resource.url == "http://a.example/1")
                 #expect(try cache.bytes(of: resource.object) == Self.bytes[0])
                 #expect(resource.object.mediaType == "image/png")
@@ -46,7 +46,7 @@ import Testing
                 #expect(resource.responseURL == "http://\(isFirst ? "a" : "b").example/1")
                 // Being received or stored, whichever came last, was a use.
                 let used = [resource, other].map(\.object.usedAt.timeIntervalSince1970)
-                #expect(used == (version == .third ? [5000, 5000] : [1000, 3000]))
+                #expect(used == (version.rawValue >= 3 ? [5000, 5000] : [1000, 3000]))
                 let totals = try cache.status().totals
                 #expect(
                     (totals.objects, totals.resources, totals.failures) == (2, 2, isFirst ? 0 : 1))
@@ -55,9 +55,57 @@ import Testing
                 var policy = EvictionPolicy()
                 policy.maximumBytes = 0
                 let left = try cache.evict(policy).left.count
-                #expect(left == (version == .third ? 1 : 0), "the third version knows of the pin")
+                #expect(
+                    left == (version.rawValue >= 3 ? 1 : 0), "the third version knows of the pin")
                 cache.close()
             }
+        }
+    }
+
+    /// What a key of its own had named is told by its URL, and by what is no URL; no pin is lost.
+    @Test func keysOfEarlierVersionsLeaveTheNamespaceOfURLs() throws {
+        try withTemporaryDirectory { directory in
+            try write(.third, at: directory.path)
+            let url = "http://a.example/victim"
+            let database = try DatabaseQueue(path: directory.path("index.sqlite"))
+            try database.write { db in
+                func add(_ key: String, url: String?, control: String? = nil) throws {
+                    try db.execute(
+                        sql: """
+                            INSERT INTO resources (key, url, object, cache_control, received_at, fresh_until)
+                            VALUES (?, ?, 1, ?, 1000, 2000)
+                            """, arguments: [key, url, control])
+                }
+                try add(url, url: "http://b.example/E")
+                // Icons that manifests held, under keys, and one under its bytes' name.
+                try add("held", url: nil, control: "max-age=31536000, immutable")
+                try add(url + "/2", url: nil, control: "max-age=31536000, immutable")
+                try add("ni:///sha-256;x", url: "http://b.example/E")
+                try add("key:odd", url: "http://b.example/E")
+                try db.execute(
+                    sql: """
+                        INSERT INTO failures VALUES
+                            ('\(url)', 'http://b.example/E', 'http-404', 404, 1000, 1);
+                        INSERT INTO pins VALUES ('\(url)', 1000), ('not yet', 1000),
+                            ('http://a.example/2', 1000);
+                        """)
+            }
+            try database.close()
+            let cache = try Cache.create(at: directory.path)
+            var keys: [String] = []
+            try cache.forEachResource { keys.append($0.key) }
+            #expect(
+                keys == [
+                    "http://a.example/2", "key:held", "key:\(url)", "key:key", "key:key:odd",
+                    "key:ni:///sha-256;x",
+                ])
+            var pins: [String] = []
+            try cache.forEachPin { pins.append($0) }
+            #expect(pins == ["http://a.example/2", url, "key:\(url)", "key:key", "key:not yet"])
+            let failures = try cache.index?.database.read {
+                try String.fetchAll($0, sql: "SELECT key FROM failures ORDER BY key")
+            }
+            #expect(failures == ["http://a.example/3", "key:\(url)"])
         }
     }
 
@@ -99,7 +147,8 @@ import Testing
             let report = try Cache.reindex(at: directory.path)
             #expect(report.source == .index)
             #expect((report.objects, report.resources, report.damaged) == (2, 2, 0))
-            #expect(try Cache.open(at: directory.path).resource("key")?.url == "http://a.example/1")
+            #expect(
+                try Cache.open(at: directory.path).resource("key:key")?.url == "http://a.example/1")
         }
     }
 

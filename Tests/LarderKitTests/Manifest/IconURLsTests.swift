@@ -70,7 +70,7 @@ import Testing
             return
         }
         #expect(entry.bytes == Array(content.utf8))
-        #expect(entry.key.hasPrefix("ni:///sha-256;") && entry.key.utf8.count == 57)
+        #expect(entry.resourceKey.hasPrefix("ni:///sha-256;") && entry.resourceKey.utf8.count == 57)
     }
 
     @Test(arguments: [
@@ -95,7 +95,7 @@ import Testing
             digest: try #require(Digest(hex: String(repeating: "0", count: 64))),
             size: Int64(entry.bytes.count))
         let manifest = ManifestSource.bytes(Array("[\(lock.json)]".utf8), name: "lock")
-        #expect(try readManifest(manifest).words == [entry.key])
+        #expect(try readManifest(manifest).words == [entry.resourceKey])
     }
 
     /// RFC 6920, section 8.1.

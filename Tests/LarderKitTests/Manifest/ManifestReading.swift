@@ -14,7 +14,7 @@ struct ManifestReading {
         items.map { item in
             switch item.result {
             case .entry(let entry): entry.icon.string
-            case .inline(let entry): entry.key
+            case .inline(let entry): entry.resourceKey
             case .skipped: "skipped"
             case .failed(let error): error.code.rawValue
             }

@@ -24,10 +24,54 @@ import Testing
                     #expect(report.count(outcome) == 1, "\(report.text)")
                 }
                 let cache = try Cache.open(at: path)
-                let resource = try #require(try cache.resource("logo"))
+                let resource = try #require(try cache.resource(ResourceKey.named("logo")))
                 #expect(try cache.bytes(of: resource.object) == icon)
             }
         }
+    }
+
+    /// As a cache from elsewhere may have it: the name of these bytes, and other bytes.
+    @Test func theNameOfOtherBytesIsNotBelieved() async throws {
+        try await withTemporaryDirectory { directory in
+            let path = directory.path("cache")
+            let manifest = "[\(entry(icons[0]))]"
+            _ = try await prefetch(manifest, into: path)
+            let name = ResourceKey.name(
+                of: try #require(Digest(bytes: ReferenceSHA256.digest(icons[0]))))
+            _ = try await prefetch("[\(entry(icons[1]))]", into: path)
+            let other = try #require(Digest(bytes: ReferenceSHA256.digest(icons[1])))
+            do {
+                let store = try Cache.create(at: path).store()
+                store.add(
+                    Deposit(
+                        token: 1, key: name, url: name, receivedAt: Date(),
+                        content: .staged(
+                            try stage(icons[1], in: store)))
+                ) {}
+                store.flush()
+                store.close()
+            }
+            let cache = try Cache.open(at: path)
+            #expect(try cache.resource(name) == nil)
+            var keys: [String] = []
+            try cache.forEachResource { keys.append($0.key) }
+            #expect(keys == [ResourceKey.name(of: other)])
+            let source = ManifestSource.bytes(Array(manifest.utf8), name: "test")
+            #expect(try Planner(cache: cache).plan([source]).missing == 1)
+            let verification = CacheVerification(PrefetchConfiguration(cache: path))
+            let report = try verification.verify(cache, manifests: [source])
+            #expect(report.findings.map(\.kind) == [.missing])
+            let (again, _) = try await prefetch(manifest, into: path)
+            #expect(again.count(.fetched) == 1)
+            let mended = try #require(try Cache.open(at: path).resource(name))
+            #expect(try cache.bytes(of: mended.object) == icons[0])
+        }
+    }
+
+    private func stage(_ bytes: [UInt8], in store: Store) throws -> StagedObject {
+        let body = store.newBody {}
+        _ = try bytes.withUnsafeBytes { try body.append($0) }
+        return try store.stage(body, digest: try body.finish(), attributes: ObjectAttributes())
     }
 
     @Test func twoIconsOfOneKeyAreNotTakenForEachOther() async throws {

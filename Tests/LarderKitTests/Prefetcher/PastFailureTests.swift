@@ -169,7 +169,8 @@ import Testing
     /// The key's old address is gone; its new one may not be.
     @Test func anotherURLOfAKeyIsAskedFor() throws {
         try withTemporaryDirectory { directory in
-            try fail("icon", url: "http://h/old", 404, ago: 60, in: directory.path)
+            try fail(
+                ResourceKey.named("icon"), url: "http://h/old", 404, ago: 60, in: directory.path)
             for (url, remembered) in [("http://h/old", 1), ("http://h/new", 0)] {
                 let text = #"[{"icon": "\#(url)", "key": "icon"}]"#
                 #expect(try plan(text, directory.path).summary.remembered == remembered)

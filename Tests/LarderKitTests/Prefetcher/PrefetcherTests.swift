@@ -218,7 +218,8 @@ import Testing
                     #expect(try await prefetch(text, into: cache).report.count(.fetched) == 1)
                 }
                 let opened = try Cache.open(at: cache)
-                let resource = try #require(try opened.resource("icon of \(first)"))
+                let resource = try #require(
+                    try opened.resource(ResourceKey.named("icon of \(first)")))
                 #expect(try opened.bytes(of: resource.object) == new)
             }
         }
