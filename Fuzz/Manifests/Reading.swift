@@ -16,8 +16,10 @@ struct Reading: Equatable {
     private var error: ManifestError?
 
     init(of source: ManifestSource, rules: ManifestRules, limits: ManifestLimits = .init()) {
+        var rules = rules
+        rules.limits = limits
         do {
-            summary = try ManifestReader(source: source, rules: rules, limits: limits).read {
+            summary = try ManifestReader(source: source, rules: rules).read {
                 item in
                 items.append(Item(item))
             }

@@ -58,13 +58,6 @@ static inline const char *larder_xml_message(const larder_xml_problem *problem) 
     return problem->message;
 }
 
-/// Whether the document type that the reader stands on declares entities of any kind.
-static inline int larder_xml_declares_entities(xmlTextReaderPtr reader) {
-    xmlNodePtr node = xmlTextReaderCurrentNode(reader);
-    if (node == NULL || node->type != XML_DTD_NODE) return 0;
-    return ((xmlDtdPtr)node)->entities != NULL || ((xmlDtdPtr)node)->pentities != NULL;
-}
-
 /// The line of the node that the reader stands on. libxml2 keeps 16 bits of an element's line;
 /// beyond that it is right for text alone, and 0 is returned for the rest.
 static inline long larder_xml_line(xmlTextReaderPtr reader) {

@@ -18,8 +18,10 @@ struct LocalManifests {
         let urls = try names.map(ManifestOptions.url)
         ownKeys = urls.compactMap(\.?.string)
         sources = zip(names, urls).map { name, url in
-            if let url { return .remote(RemoteManifest(url)).cached(in: cache) }
-            return name == "-" ? .standardInput : .file(name)
+            guard let url else { return name == "-" ? .standardInput : .file(name) }
+            var manifest = RemoteManifest(url)
+            manifest.maximumBytes = rules.limits.maximumUnpackedSize
+            return .remote(manifest).cached(in: cache)
         }
     }
 

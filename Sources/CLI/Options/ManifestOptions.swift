@@ -15,27 +15,19 @@ struct ManifestOptions: ParsableArguments {
     @Flag(help: "Accept bodies that are no images.")
     var anyContent = false
 
-    @Option(help: ArgumentHelp("Refuse a longer manifest from a URL.", valueName: "size"))
-    var maxManifestSize = ByteCount(Self.defaultSize)
-
-    /// How long a manifest from a URL may be.
-    static let defaultSize: Int64 = 256 << 20
-
-    /// - Parameter configuration: how manifests on the network are fetched.
+    /// - Parameter configuration: how manifests are read, and fetched where they are on the network.
     func sources(_ configuration: PrefetchConfiguration) throws -> [ManifestSource] {
-        try manifests.map {
-            try Self.source($0, configuration, maximumBytes: maxManifestSize.bytes)
-        }
+        try manifests.map { try Self.source($0, configuration) }
     }
 
     /// What a manifest's name on the command line stands for.
     static func source(
-        _ text: String, _ configuration: PrefetchConfiguration, maximumBytes: Int64
+        _ text: String, _ configuration: PrefetchConfiguration
     ) throws -> ManifestSource {
         if text == "-" { return .standardInput }
         guard let url = try url(text) else { return .file(text) }
         var manifest = configuration.remoteManifest(url)
-        manifest.maximumBytes = maximumBytes
+        manifest.maximumBytes = configuration.manifestRules.limits.maximumUnpackedSize
         return .remote(manifest)
     }
 
@@ -60,9 +52,6 @@ struct ManifestOptions: ParsableArguments {
         if manifests.contains("") { throw ValidationError("A manifest's name is empty.") }
         if manifests.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")
-        }
-        guard maxManifestSize.bytes > 0 else {
-            throw ValidationError("--max-manifest-size must be at least 1.")
         }
         _ = try manifests.map(Self.url)
     }

@@ -44,8 +44,31 @@ struct ReadingOptions: ParsableArguments {
             "Fetch ipfs: URLs from here, such as https://ipfs.io.", valueName: "url"))
     var ipfsGateway: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Refuse a manifest with more entries; one with several icons counts for each.",
+            valueName: "n"))
+    var maxEntries = ManifestLimits().maximumEntries
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse a manifest from a URL or out of gzip that is longer.", valueName: "size"))
+    var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse a gzip file that unpacks to more than so many times its length, and more than 16MiB.",
+            valueName: "n"))
+    var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
+
     func validate() throws {
         guard iconSize > 0 else { throw ValidationError("--icon-size must be at least 1.") }
+        for (option, value) in [
+            ("--max-entries", Int64(maxEntries)), ("--max-manifest-size", maxManifestSize.bytes),
+            ("--max-unpack-ratio", Int64(maxUnpackRatio)),
+        ] {
+            guard value > 0 else { throw ValidationError("\(option) must be at least 1.") }
+        }
         _ = try rules
     }
 
@@ -65,6 +88,9 @@ struct ReadingOptions: ParsableArguments {
             rules.integrityKey = try integrityKey.map { try Self.path($0, of: "--integrity-key") }
             rules.icons = icons
             rules.iconSize = iconSize
+            rules.limits.maximumEntries = maxEntries
+            rules.limits.maximumUnpackedSize = maxManifestSize.bytes
+            rules.limits.maximumUnpackingRatio = maxUnpackRatio
             rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
             return rules
         }

@@ -61,8 +61,6 @@ struct VerifyOptionGroup: ParsableArguments {
     }
 
     func sources(_ configuration: PrefetchConfiguration) throws -> [ManifestSource] {
-        try manifests.map {
-            try ManifestOptions.source($0, configuration, maximumBytes: ManifestOptions.defaultSize)
-        }
+        try manifests.map { try ManifestOptions.source($0, configuration) }
     }
 }

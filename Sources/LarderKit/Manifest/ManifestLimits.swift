@@ -13,14 +13,28 @@ public struct ManifestLimits: Equatable, Sendable {
     public static let maximumURLSize = 8 << 10
     /// How many bytes of an entry's name are kept, of one that no screen could show. Default: 1 KiB.
     public static let maximumNameSize = 1 << 10
+    /// How many entries a manifest may have; one with several icons counts once for each. Default: 2,000,000.
+    public var maximumEntries: Int
+    /// How many bytes a gzip file may unpack to. Default: 256 MiB.
+    public var maximumUnpackedSize: Int64
+    /// How many times its own length a gzip file may unpack to, beyond the first 16 MiB. Default: 200; lists
+    /// that repeat themselves come to 60.
+    public var maximumUnpackingRatio: Int
+    /// How much a gzip file may unpack to whatever its length, in bytes.
+    static let freelyUnpackedSize = 16 << 20
     /// How many bytes a binary plist may have that comes from a pipe, and is put into a temporary file.
     /// Default: 64 MiB. A file's size is not limited.
     public var maximumPipedSize: Int
 
     /// Takes the limits; each has its default.
     public init(
-        maximumDepth: Int = 64, maximumEntrySize: Int = 1 << 20, maximumPipedSize: Int = 64 << 20
+        maximumDepth: Int = 64, maximumEntrySize: Int = 1 << 20,
+        maximumEntries: Int = 2_000_000, maximumUnpackedSize: Int64 = 256 << 20,
+        maximumUnpackingRatio: Int = 200, maximumPipedSize: Int = 64 << 20
     ) {
+        self.maximumEntries = maximumEntries
+        self.maximumUnpackedSize = maximumUnpackedSize
+        self.maximumUnpackingRatio = maximumUnpackingRatio
         self.maximumDepth = maximumDepth
         self.maximumEntrySize = maximumEntrySize
         self.maximumPipedSize = maximumPipedSize

@@ -8,15 +8,12 @@ import LarderTransfer
 public struct ManifestReader: Sendable {
     private let source: ManifestSource
     private let rules: ManifestRules
-    private let limits: ManifestLimits
+    private var limits: ManifestLimits { rules.limits }
 
     /// - Parameter rules: what the caller says about the manifest. Default: nothing, its content tells.
-    public init(
-        source: ManifestSource, rules: ManifestRules = .init(), limits: ManifestLimits = .init()
-    ) {
+    public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules
-        self.limits = limits
     }
 
     /// Hands every icon over in order, and every element without one, be it skipped or failed.
@@ -31,12 +28,13 @@ public struct ManifestReader: Sendable {
             let recognition = ShapeRecognition(rules)
             var decoder: (shape: Int, decoder: EntryDecoder)?
             var entries = 0
+            var total = 0
             var hasCredentials = false
             var unmet = rules.namedParts
             var window = ByteWindow(input)
             _ = try window.peek()
             if Inflater.isGzip(window.unread) {
-                window = ByteWindow(try ByteInput(unpacking: window))
+                window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
             }
             let format = try read(window, recognition) { entry in
                 if decoder?.shape != entry.shape {
@@ -60,6 +58,13 @@ public struct ManifestReader: Sendable {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }
                 let (name, icons) = decoder.decode(entry)
+                total += icons.count
+                guard total <= limits.maximumEntries else {
+                    throw ManifestError(
+                        .tooLarge, source: source.name, at: entry.line.map { .line($0) },
+                        "more than \(limits.maximumEntries) entries, each of several icons counted;"
+                            + " --max-entries permits more")
+                }
                 for (index, result) in icons.enumerated() {
                     try body(
                         ManifestItem(

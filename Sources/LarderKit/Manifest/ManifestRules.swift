@@ -25,6 +25,9 @@ public struct ManifestRules: Equatable, Sendable {
     /// Which icons are wanted where an entry has several. Default: all.
     public var icons = IconSelection.all
 
+    /// What it may cost to read a manifest. Default: the limits' own defaults.
+    public var limits = ManifestLimits()
+
     /// The defaults.
     ///
     /// - Parameter baseURL: what relative icon URLs are resolved against.

@@ -87,6 +87,25 @@ import Testing
         #expect(error?.code == .tooLarge)
     }
 
+    /// A file of 50 kB with two hundred entries that share as many values as fit into one: the time was
+    /// bounded by the bytes that they unfold to, and each value took as long as a long text.
+    @Test func boundsSharedValues() throws {
+        var builder = BinaryPlistBuilder()
+        let value = builder.add([0x09])
+        func array(of reference: UInt8, _ count: Int) -> UInt8 {
+            let references = [UInt8](repeating: reference, count: count)
+            return builder.add([0xAF, 0x11] + BinaryPlistBuilder.bigEndian(count, 2) + references)
+        }
+        let shared = array(of: value, 50_000)
+        builder.root = Int(array(of: shared, 200))
+        let error = try #require(try manifestError(builder))
+        #expect(error.code == .tooLarge)
+        #expect(error.reason.contains("more values than a file of its length"))
+        // As many as it has room for are read.
+        builder.root = Int(array(of: value, 10_000))
+        #expect(try words(builder).count == 10_000)
+    }
+
     @Test func boundsWhatAllEntriesUnfoldTo() throws {
         var builder = BinaryPlistBuilder()
         let shared = builder.add(

@@ -40,9 +40,10 @@ func readManifest(
     limits: ManifestLimits = .init()
 ) throws -> ManifestReading {
     var rules = rules
+    rules.limits = limits
     if let base { rules.baseURL = try HTTPURL(base) }
     var reading = ManifestReading()
-    let summary = try ManifestReader(source: source, rules: rules, limits: limits)
+    let summary = try ManifestReader(source: source, rules: rules)
         .read { reading.items.append($0) }
     reading.summary = ManifestSummary(format: summary.format, entries: summary.entries)
     reading.places = summary.places

@@ -51,11 +51,12 @@ import Testing
         ("<dict><array/></dict>", "<array> where a <key> is due"),
         ("<array><dict><key>a</key></dict></array>", "the key 'a' has no value"),
         ("<array><foo/></array>", "<foo> is no element of property lists"),
-        ("<array><string><b/></string></array>", "<b> where text is due"),
+        ("<array><string><true/></string></array>", "<true> where text is due"),
+        ("<array><string><b/></string></array>", "<b> is no element of property lists"),
         ("<array><true>x</true></array>", "text where none is due"),
         ("<array><integer>x</integer></array>", "'x' is not an integer"),
         ("<array><real/></array>", "'' is not a number"),
-        ("<array>&foo;</array>", "unknown entity '&foo;'"),
+        ("<array>&foo;</array>", "Entity 'foo' not defined"),
         ("<dict><key>apps</key><array/><key>apps</key><array/></dict>", "'apps' is there twice"),
     ])
     func refusesBrokenPropertyLists(content: String, reason: String) throws {
@@ -114,9 +115,16 @@ import Testing
         #expect(try manifestError(attribute)?.code == .entityDeclared)
     }
 
-    @Test func acceptsADocumentTypeWithoutEntities() throws {
-        let text = "<!DOCTYPE plist [<!ELEMENT plist ANY>]><plist><array>\(Self.a)</array></plist>"
-        #expect(try readManifest(text).words == [Self.url])
+    /// Only Apple's own document type is known, which has none.
+    @Test(arguments: [
+        "[<!ELEMENT plist ANY>]", "[]", "SYSTEM 'a]>' [ ]", "[<!-- ]> --> %p; ]", "\n[",
+    ])
+    func refusesADocumentTypeWithDeclarations(declarations: String) throws {
+        let error = try manifestError(
+            "<!DOCTYPE plist \(declarations)><plist><array>\(Self.a)</array></plist>")
+        #expect(error?.code == .entityDeclared)
+        let external = "<!DOCTYPE plist PUBLIC '[' \"]>'\"><plist><array>\(Self.a)</array></plist>"
+        #expect(try readManifest(external).words == [Self.url])
     }
 
     @Test func readsCharacterReferencesAndCDATA() throws {

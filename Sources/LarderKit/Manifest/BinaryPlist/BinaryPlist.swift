@@ -14,10 +14,20 @@ struct BinaryPlist {
     private let offsetSize: Int
     private let referenceSize: Int
     private let offsetTable: Int
+    private let budget: Budget
 
     /// What is wrong with the file.
     struct Damage: Error {
+        var code = ManifestError.Code.malformed
         let reason: String
+    }
+
+    /// How many objects may still be looked up. A file names each of its arrays and dictionaries once, so that
+    /// there are no more values than references; where they are shared, there may be any number.
+    private final class Budget {
+        var left: Int
+
+        init(_ left: Int) { self.left = left }
     }
 
     enum Object {
@@ -62,10 +72,18 @@ struct BinaryPlist {
         self.objectCount = Int(objectCount)
         self.root = Int(root)
         self.offsetTable = Int(offsetTable)
+        // A value is looked up twice or three times; and an entry that is too large costs no other.
+        budget = Budget(4 * (bytes.count / referenceSize) + 1 << 18)
     }
 
     /// The object that a reference names.
     func object(_ reference: Int) throws -> Object {
+        budget.left -= 1
+        guard budget.left >= 0 else {
+            throw Damage(
+                code: .tooLarge,
+                reason: "shared objects unfold to more values than a file of its length has")
+        }
         let entry = offsetTable + reference * offsetSize
         let stored = try bytes.unsigned(at: entry, width: offsetSize)
         guard stored >= UInt64(Self.header.count), stored < UInt64(offsetTable) else {
@@ -133,10 +151,14 @@ struct BinaryPlist {
     func text(at offset: Int, size: Int, isUTF16: Bool) throws -> String {
         let run = try bytes.run(at: offset, count: size)
         if isUTF16 {
-            let units = stride(from: 0, to: size, by: 2).lazy.map {
-                UInt16(run[$0]) << 8 | UInt16(run[$0 + 1])
+            let units = [UInt16](unsafeUninitializedCapacity: size / 2) { units, count in
+                count = size / 2
+                for index in 0..<count {
+                    let unit = run.loadUnaligned(fromByteOffset: 2 * index, as: UInt16.self)
+                    units[index] = UInt16(bigEndian: unit)
+                }
             }
-            return String(decoding: Array(units), as: UTF16.self)
+            return String(decoding: units, as: UTF16.self)
         }
         guard run.allSatisfy({ $0 < 0x80 }) else {
             throw Damage(reason: "a string has bytes that are not ASCII")

@@ -4,7 +4,8 @@ final class BinaryPlistCursor: ManifestCursor {
     var position: Int?
     /// How many bytes were unfolded.
     private(set) var progress = 0
-    /// Arrays that share an array of empty ones unfold to no bytes at all, and to millions of elements.
+    /// Arrays that share an array of empty ones unfold to no bytes at all, and to millions of elements; a
+    /// dictionary may have one key any number of times.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let elements: BinaryPlistElementReader
@@ -45,6 +46,7 @@ final class BinaryPlistCursor: ManifestCursor {
         for index in 0..<keys.count {
             let (key, size) = try elements.key(elements.plist.reference(index, of: keys))
             reference = try elements.plist.reference(index, of: values)
+            elementsSeen += 1
             try charge(8 + size)
             try body(key)
         }

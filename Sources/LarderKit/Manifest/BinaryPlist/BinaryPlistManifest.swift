@@ -20,7 +20,7 @@ struct BinaryPlistManifest {
         do {
             let plist = try BinaryPlist(bytes)
             // A sparse file may claim a size that would overflow.
-            let limit = 100 * min(bytes.count, 1 << 40) + 64 << 20
+            let limit = 100 * min(bytes.count, 1 << 40) + 16 << 20
             let root = BinaryPlistCursor(
                 BinaryPlistElementReader(plist: plist, limits: limits), limit: limit, name: name)
             cursor = root
@@ -41,7 +41,7 @@ struct BinaryPlistManifest {
             }
         } catch let damage as BinaryPlist.Damage {
             throw ManifestError(
-                .malformed, source: name, at: cursor?.position.map { .entry($0) }, damage.reason)
+                damage.code, source: name, at: cursor?.position.map { .entry($0) }, damage.reason)
         }
     }
 }

@@ -15,8 +15,9 @@ final class ByteInput {
     let baseURL: HTTPURL?
     /// To be called when all of it was read as a manifest, and whether it has credentials in URLs.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
-    /// How much may be unpacked of what is packed; nil is as much as there is.
+    /// How much may be unpacked of what is packed; nil is as the limits have it.
     var maximumUnpackedBytes: Int64?
+    private var limits = ManifestLimits()
     private let source: Source
     private var position = 0
 
@@ -24,6 +25,7 @@ final class ByteInput {
         case descriptor(Int32, isOwned: Bool)
         case bytes([UInt8])
         case packed(Inflater)
+        case decoded(TextDecoder)
     }
 
     init(descriptor: Int32, isOwned: Bool, name: String, baseURL: HTTPURL? = nil) {
@@ -39,11 +41,19 @@ final class ByteInput {
     }
 
     /// What the gzip file in a window holds.
-    init(unpacking window: ByteWindow) throws {
+    init(unpacking window: ByteWindow, limits: ManifestLimits) throws {
         name = window.input.name
         baseURL = window.input.baseURL
         maximumUnpackedBytes = window.input.maximumUnpackedBytes
+        self.limits = limits
         source = .packed(try Inflater(window))
+    }
+
+    /// What the text in a window is in UTF-8.
+    init(decoding window: ByteWindow, from encoding: XMLEncoding) {
+        name = window.input.name
+        baseURL = window.input.baseURL
+        source = .decoded(TextDecoder(window, from: encoding))
     }
 
     deinit {
@@ -54,7 +64,7 @@ final class ByteInput {
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count
-        case .packed: return nil
+        case .packed, .decoded: return nil
         case .descriptor(let descriptor, _):
             var status = stat()
             guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
@@ -70,24 +80,37 @@ final class ByteInput {
         switch source {
         case .bytes(let bytes): count = Self.copy(bytes, from: position, into: buffer)
         case .packed(let inflater): count = try inflater.read(into: buffer)
+        case .decoded(let decoder): count = try decoder.read(into: buffer)
         case .descriptor(let descriptor, _):
             count = try retrying { systemRead(descriptor, buffer) }
         }
         position += count
-        if case .packed = source, let maximumUnpackedBytes, position > maximumUnpackedBytes {
+        if case .packed(let inflater) = source { try confirm(position, from: inflater.packedCount) }
+        return count
+    }
+
+    /// That so much may be unpacked from so much.
+    private func confirm(_ unpacked: Int, from packed: Int) throws {
+        let most = maximumUnpackedBytes ?? limits.maximumUnpackedSize
+        guard unpacked <= most else {
             throw ManifestError(
                 .tooLarge, source: name,
-                "longer than \(maximumUnpackedBytes) bytes unpacked; --max-manifest-size permits more"
-            )
+                "longer than \(most) bytes unpacked; --max-manifest-size permits more")
         }
-        return count
+        let ratio = limits.maximumUnpackingRatio
+        let (bound, isBeyond) = packed.multipliedReportingOverflow(by: ratio)
+        guard unpacked <= ManifestLimits.freelyUnpackedSize || isBeyond || unpacked <= bound else {
+            throw ManifestError(
+                .tooLarge, source: name,
+                "unpacks to more than \(ratio) times its length; --max-unpack-ratio permits more")
+        }
     }
 
     /// Reads at an offset from the beginning, without moving; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
         switch source {
         case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)
-        case .packed: 0
+        case .packed, .decoded: 0
         case .descriptor(let descriptor, _):
             try retrying { pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset)) }
         }

@@ -17,14 +17,15 @@ final class ByteWindow {
     /// Whether the input has no bytes beyond the window.
     private(set) var isAtEnd = false
     /// The line of the next byte; the first is 1.
-    private(set) var line = 1
+    private(set) var line: Int
     /// The place of the next byte in the input, counted from 0.
     private(set) var offset = 0
     /// The place of the current line's first byte.
     private var lineOffset = 0
 
-    init(_ input: ByteInput, capacity: Int = 256 << 10) {
+    init(_ input: ByteInput, capacity: Int = 256 << 10, line: Int = 1) {
         self.input = input
+        self.line = line
         self.capacity = capacity
         storage = .allocate(capacity: capacity)
     }

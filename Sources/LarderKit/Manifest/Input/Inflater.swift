@@ -22,6 +22,9 @@ final class Inflater {
         stream.deallocate()
     }
 
+    /// How many bytes of the file were unpacked.
+    var packedCount: Int { window.offset }
+
     /// Whether bytes begin as a gzip file does.
     static func isGzip(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.starts(with: [0x1F, 0x8B])

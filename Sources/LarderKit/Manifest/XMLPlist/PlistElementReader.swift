@@ -115,7 +115,7 @@ struct PlistElementReader {
                 }
                 let part = reader.text
                 try charge(part.utf8.count, &size)
-                text = text.isEmpty ? part : text + part
+                if text.isEmpty { text = part } else { text += part }
             }
         }
         return text

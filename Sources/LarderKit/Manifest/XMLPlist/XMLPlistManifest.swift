@@ -11,11 +11,8 @@ struct XMLPlistManifest {
     }
 
     func read(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        guard try elements.nextChild(), reader.element == .plist else {
-            throw reader.error(
-                .notAManifest, "the document is a \(reader.shownElement), not a property list")
-        }
-        guard !reader.isEmpty, try elements.nextChild() else {
+        // Of any other document the filter tells.
+        guard try elements.nextChild(), !reader.isEmpty, try elements.nextChild() else {
             throw reader.error(.notAManifest, "the property list is empty")
         }
         guard reader.element == .array || reader.element == .dict else {

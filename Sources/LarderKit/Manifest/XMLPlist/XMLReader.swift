@@ -2,11 +2,11 @@ import CXML2
 
 /// One pass over an XML document with libxml2's text reader, node by node.
 ///
-/// No network, no external document type, no expansion of entities: a document that declares any
-/// is refused. libxml2's own limits stay on (256 levels, 10 MB a text). Made, used and let go on one
-/// thread, whose handler of XML errors it takes meanwhile.
+/// libxml2 sees what ``XMLFilter`` leaves of the document, and nothing that would make it ask the network.
+/// Its own limits stay on (256 levels, 10 MB a text). Made, used and let go on one thread, whose handler of
+/// XML errors it takes meanwhile.
 final class XMLReader {
-    /// What the reader stands on; comments and processing instructions are passed.
+    /// What the reader stands on.
     enum Node {
         case start
         case end
@@ -24,6 +24,7 @@ final class XMLReader {
 
     init(_ window: ByteWindow) throws {
         _ = Self.initialized
+        let window = try XMLEncoding.decoded(window)
         linesBefore = window.line - 1
         input = Input(window)
         let options = XML_PARSE_NONET.rawValue | XML_PARSE_BIG_LINES.rawValue
@@ -64,17 +65,10 @@ final class XMLReader {
             switch xmlReaderTypes(UInt32(bitPattern: xmlTextReaderNodeType(reader))) {
             case XML_READER_TYPE_ELEMENT: return .start
             case XML_READER_TYPE_END_ELEMENT: return .end
-            case XML_READER_TYPE_TEXT, XML_READER_TYPE_CDATA: return .text
+            case XML_READER_TYPE_TEXT: return .text
             case XML_READER_TYPE_SIGNIFICANT_WHITESPACE:
                 lineOfBlanks = Int(larder_xml_line(reader))
                 if keepingBlanks { return .text }
-            case XML_READER_TYPE_DOCUMENT_TYPE:
-                guard larder_xml_declares_entities(reader) == 0 else {
-                    throw error(
-                        .entityDeclared, "the document type declares entities, which is refused")
-                }
-            case XML_READER_TYPE_ENTITY_REFERENCE:
-                throw error(.malformed, "unknown entity '&\(spelling.sanitizedForTerminal);'")
             default: break
             }
         }
@@ -93,7 +87,7 @@ final class XMLReader {
     /// The manifest's name.
     var source: String { input.window.input.name }
 
-    /// How many bytes libxml2 has taken.
+    /// How many bytes were taken for libxml2.
     var offset: Int { input.window.offset }
 
     /// Whether the element has no end of its own, as in `<string/>`.
@@ -114,7 +108,7 @@ final class XMLReader {
     /// the white space before it.
     var line: Int {
         let known = Int(larder_xml_line(reader))
-        return (known > 0 ? known : lineOfBlanks) + linesBefore
+        return input.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
     }
 
     /// Why libxml2 could not go on.
@@ -124,7 +118,6 @@ final class XMLReader {
             .split(whereSeparator: \.isNewline).joined(separator: " ")
         let code: ManifestError.Code
         switch message {
-        case _ where problem.pointee.code == XML_ERR_ENTITY_LOOP.rawValue: code = .entityDeclared
         case _ where message.contains("depth"): code = .tooDeep
         case _ where message.contains("huge"): code = .tooLarge
         default: code = .malformed
@@ -132,16 +125,21 @@ final class XMLReader {
         let noted = Int(problem.pointee.line)
         let line = noted > 0 ? noted : Int(xmlTextReaderGetParserLineNumber(reader))
         return ManifestError(
-            code, source: source, at: line > 0 ? .line(line + linesBefore) : nil,
+            code, source: source,
+            at: line > 0 ? .line(input.filter.line(of: line) + linesBefore) : nil,
             message.isEmpty ? "not well-formed XML" : message.sanitizedForTerminal)
     }
 
     /// What the reader reads from; keeps the error that a C callback cannot throw.
     private final class Input {
         let window: ByteWindow
+        let filter: XMLFilter
         var error: (any Error)?
 
-        init(_ window: ByteWindow) { self.window = window }
+        init(_ window: ByteWindow) {
+            self.window = window
+            filter = XMLFilter(window)
+        }
 
         static let read: xmlInputReadCallback = { context, buffer, length in
             guard let context, let buffer, length > 0 else { return 0 }
@@ -150,7 +148,7 @@ final class XMLReader {
             do {
                 let count = Int(length)
                 return Int32(
-                    try input.window.read(into: .init(start: buffer, count: count)))
+                    try input.filter.read(into: .init(start: buffer, count: count)))
             } catch {
                 input.error = error
                 return -1

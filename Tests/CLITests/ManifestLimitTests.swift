@@ -1,0 +1,104 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A small file that is a large manifest.
+@Suite struct ManifestLimitTests {
+    /// Every command that reads a manifest.
+    private static let commands = [
+        ["plan"], ["prefetch", "--offline"], ["verify", "--manifest"],
+        ["evict", "--dry-run", "--keep"], ["evict", "--dry-run", "--only"], ["pin"], ["unpin"],
+    ]
+
+    private func packed(_ text: String, in larder: CLIFixture) throws -> String {
+        let path = try larder.write(text.utf8, to: "apps.json")
+        let gzip = try RunningProcess("/usr/bin/env", ["gzip", "-9nf", path]).wait()
+        #expect(gzip.status == 0, "\(gzip)")
+        return path + ".gz"
+    }
+
+    /// Runs them all.
+    private func run(
+        _ manifest: String, _ options: String..., on larder: CLIFixture
+    ) throws -> [Finished] {
+        try Self.commands.map {
+            try larder.binary.run($0 + [manifest, "--cache", larder.cache] + options)
+        }
+    }
+
+    /// Five million, out of 10 kB of gzip, were 1.5 GB of report.
+    @Test func entriesAreBounded() async throws {
+        try await withFixture { larder in
+            // The cache is there, so that all else is as usual.
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let entries = Array(repeating: #"{"icon":"http://h/"}"#, count: 1001)
+            let manifest = try packed("[\(entries.joined(separator: ","))]", in: larder)
+            for finished in try run(manifest, "--max-entries", "1000", on: larder) {
+                #expect(finished.status == 65, "\(finished)")
+                #expect(
+                    finished.standardError.contains(
+                        "apps.json.gz: line 1: more than 1000 entries"), "\(finished)")
+                #expect(finished.standardError.contains("--max-entries permits more"))
+            }
+            for finished in try run(manifest, "--max-entries", "1001", on: larder) {
+                #expect([0, 2].contains(finished.status), "\(finished)")
+            }
+            #expect(try larder.run("plan", manifest, "--max-entries", "0").status == 64)
+        }
+    }
+
+    /// Each icon is a line of the report.
+    @Test func iconsCountAsEntries() async throws {
+        try await withFixture { larder in
+            let icons = (0..<10).map { #"{"src":"http://h/\#($0)"}"# }.joined(separator: ",")
+            let entry = #"{"name":"a","icons":[\#(icons)]}"#
+            let manifest = try larder.write("[\(entry),\(entry)]".utf8, to: "icons.json")
+            #expect(try larder.run("plan", manifest, "--max-entries", "19").status == 65)
+            #expect(try larder.run("plan", manifest, "--max-entries", "20").status == 0)
+        }
+    }
+
+    @Test func unpackedBytesAreBounded() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let manifest = try packed("[\(String(repeating: " ", count: 5000))]", in: larder)
+            for finished in try run(manifest, "--max-manifest-size", "5001", on: larder) {
+                #expect(finished.status == 65, "\(finished)")
+                #expect(finished.standardError.contains("--max-manifest-size permits more"))
+            }
+            // Nothing would be kept of an empty one.
+            #expect(try larder.run("plan", manifest, "--max-manifest-size", "5002").status == 0)
+        }
+    }
+
+    /// A thousand times its length, of which the first megabytes are nobody's business.
+    @Test func theUnpackingRatioIsBounded() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let small = try packed("[\(String(repeating: " ", count: 10 << 20))]", in: larder)
+            #expect(try larder.run("plan", small).status == 0)
+            let large = try packed("[\(String(repeating: " ", count: 20 << 20))]", in: larder)
+            for finished in try run(large, on: larder) {
+                #expect(finished.status == 65, "\(finished)")
+                #expect(
+                    finished.standardError.contains(
+                        "unpacks to more than 200 times its length; --max-unpack-ratio permits more"
+                    ),
+                    "\(finished)")
+            }
+            #expect(try larder.run("plan", large, "--max-unpack-ratio", "2000").status == 0)
+        }
+    }
+
+    /// libxml2 kept each of them to the end: 800 MB of these.
+    @Test func commentsAndInstructionsTakeNoMemory() async throws {
+        try await withFixture { larder in
+            let noise = String(repeating: "<!--c--><?p d?>", count: 500_000)
+            let manifest = try larder.write(
+                "<plist>\(noise)<array>\(noise)</array></plist>".utf8, to: "apps.plist")
+            let finished = try larder.run("plan", manifest)
+            #expect(finished.status == 0, "\(finished)")
+            #expect(try #require(finished.peakMemoryBytes) < 100_000_000)
+        }
+    }
+}
