@@ -36,7 +36,7 @@ let package = Package(
         .target(
             name: "LarderTransfer",
             dependencies: [
-                "CCurl", .product(name: "DequeModule", package: "swift-collections"),
+                "CCurl", "CZlib", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ]),
         // What an app embeds: the store and its index. Neither curl nor libxml2.

@@ -16,6 +16,7 @@ import Testing
             case .tooLarge: return (found, "too large")
             case .tooMany: return (found, "too many")
             case .malformed: return (found, "malformed")
+            case .transferCoded: return (found, "transfer coded")
             }
         }
         return (found, nil)
@@ -28,6 +29,21 @@ import Testing
         #expect(head?.headers.fields.map(\.name) == ["A", "B"])
         #expect(parse(["HTTP/2 200 \r\n", "\r\n"]).0?.protocolVersion == "2")
         #expect(parse(["HTTP/1.0 200\r\n", "\r\n"]).0?.status == 200)
+    }
+
+    @Test(arguments: [
+        (["Transfer-Encoding: chunked\r\n"], false),
+        (["Transfer-Encoding: Chunked, identity\r\n"], false),
+        (["Transfer-Encoding: gzip\r\n"], true), (["Transfer-Encoding: chunked,gzip\r\n"], true),
+        (["Transfer-Encoding: chunked\r\n", "transfer-encoding: x-gzip\r\n"], true),
+        (["Transfer-Encoding:\r\n", " deflate\r\n"], true), (["Transfer-Encoding: a\r\n"], true),
+    ])
+    func aTransferCodingIsTold(_ fields: [String], isOne: Bool) {
+        for status in ["103", "200"] {
+            let (head, error) = parse(["HTTP/1.1 \(status) A\r\n"] + fields + ["\r\n"])
+            #expect(error == (isOne ? "transfer coded" : nil))
+            #expect((head == nil) == (isOne || status == "103"))
+        }
     }
 
     @Test func swallowsInterimHeads() {

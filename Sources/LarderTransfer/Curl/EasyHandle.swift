@@ -126,12 +126,13 @@ final class EasyHandle {
     }
 
     private func setHeaders(_ fields: [(name: String, value: String)]) throws(TransferError) {
-        guard !fields.isEmpty || headers != nil else { return }
         // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
-        let list =
-            fields.isEmpty
-            ? nil
-            : try StringList(fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" })
+        var lines = fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" }
+        // As a field like others, since libcurl is not to decode.
+        if !fields.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
+            lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
+        }
+        let list = try StringList(lines)
         try options.set(CURLOPT_HTTPHEADER, list: list)
         headers = list
     }

@@ -45,8 +45,6 @@ struct EasyOptions {
         // Refused by a libcurl that was built without HTTP/2, which then does without.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
-        // Every encoding that libcurl was built to decode.
-        try set(CURLOPT_ACCEPT_ENCODING, "")
         try set(CURLOPT_NOPROGRESS, 1)
     }
 

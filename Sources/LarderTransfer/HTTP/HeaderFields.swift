@@ -36,6 +36,33 @@ public struct HeaderFields: Sendable {
         return found
     }
 
+    /// What was done to the body before it was sent, in that order, in lower case; not what means nothing.
+    package var contentCodings: [String] {
+        words(of: "Content-Encoding").filter { !$0.utf8.elementsEqual("identity".utf8) }
+    }
+
+    /// The same to the whole message, but for its parting into chunks.
+    var transferCodings: [String] {
+        words(of: "Transfer-Encoding")
+            .filter { word in
+                !["chunked", "identity"].contains { word.utf8.elementsEqual($0.utf8) }
+            }
+    }
+
+    /// The members of a field that is a list of words, in lower case.
+    private func words(of name: String) -> [String] {
+        var words: [String] = []
+        forEachLine { line in
+            guard let value = Self.value(of: name, in: line) else { return true }
+            for word in value.split(separator: UInt8(ascii: ",")) {
+                let text = Self.text(word).lowercased()
+                if !text.isEmpty { words.append(text) }
+            }
+            return true
+        }
+        return words
+    }
+
     /// All fields, in order.
     public var fields: [(name: String, value: String)] {
         var found: [(name: String, value: String)] = []

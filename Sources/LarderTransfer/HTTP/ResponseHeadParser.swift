@@ -8,6 +8,8 @@ struct ResponseHeadParser {
         case tooLarge
         case tooMany
         case malformed
+        /// It has a transfer coding, other than to be in chunks.
+        case transferCoded
     }
 
     private let maximumBytes: Int
@@ -60,6 +62,9 @@ struct ResponseHeadParser {
     }
 
     private mutating func end(_ status: Int) -> Step {
+        let headers = HeaderFields(lines: lines)
+        // Of an interim head, too: libcurl would go by it.
+        guard headers.transferCodings.isEmpty else { return .transferCoded }
         if status < 200 {
             self.status = nil
             lines.removeAll(keepingCapacity: true)
@@ -67,9 +72,7 @@ struct ResponseHeadParser {
         }
         isComplete = true
         defer { lines = [] }
-        return .head(
-            ResponseHead(
-                status: status, protocolVersion: version, headers: HeaderFields(lines: lines)))
+        return .head(ResponseHead(status: status, protocolVersion: version, headers: headers))
     }
 
     private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -20,8 +20,12 @@ final class Transfer {
     private var parser: ResponseHeadParser
     /// Bytes of the body, as they came over the wire, that the rate limit has let through.
     private var admitted: Int64 = 0
-    /// Bytes of the body that the receiver took, or that were drained.
+    /// Bytes of the body, as they came over the wire, that were dealt with.
+    private var arrived: Int64 = 0
+    /// Bytes of the body, decoded, that the receiver took.
     private var taken: Int64 = 0
+    /// Set where the body is encoded.
+    private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
     /// Why we ended it; libcurl's own result then says no more than that a callback refused.
@@ -85,6 +89,10 @@ final class Transfer {
                 .headersTooLarge,
                 "the response's head has more than \(maximumHeaderFields) fields")
         case .malformed: return stop(.malformedResponse, "the response has no valid status line")
+        case .transferCoded:
+            // libcurl would decode it, without a bound on what it keeps.
+            return stop(
+                .malformedResponse, "the response has a transfer coding that nobody asked for")
         }
     }
 
@@ -99,12 +107,29 @@ final class Transfer {
             isDraining = !hasBody || (length.map { $0 <= Self.longestDrained } ?? false)
             return isDraining
         }
-        if hasBody, let length, length > order.request.maximumBodyBytes {
+        guard hasBody else { return true }
+        let codings = head.headers.contentCodings
+        if !codings.isEmpty {
+            do throws(TransferError) {
+                decoder = try BodyDecoder(codings, limit: order.request.maximumBodyBytes)
+            } catch {
+                return stop(error.code, error.message)
+            }
+        }
+        if let length, length > longestOnTheWire {
             return stop(
                 .tooLarge,
                 "\(length) bytes are announced, \(order.request.maximumBodyBytes) allowed")
         }
         return true
+    }
+
+    /// A body that is allowed is no longer on the wire, but for what a coding adds to bytes that it cannot pack.
+    private var longestOnTheWire: Int64 {
+        let most = order.request.maximumBodyBytes
+        guard decoder != nil else { return most }
+        let (sum, isTooLarge) = most.addingReportingOverflow(most / 1024 + 1024)
+        return isTooLarge ? .max : sum
     }
 
     /// Whether the rate limit lets through what has come over the wire, `received` bytes in all;
@@ -116,19 +141,43 @@ final class Transfer {
         return true
     }
 
+    /// Where the verdict is to pause, the same bytes come again.
     func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         isPaused = false
-        let total = taken + Int64(bytes.count)
+        let total = arrived + Int64(bytes.count)
         if isDraining {
-            taken = total
+            arrived = total
             return total <= Self.longestDrained ? .proceed : .stop
         }
-        guard total <= order.request.maximumBodyBytes else {
-            _ = stop(
-                .tooLarge,
-                "the body is longer than the \(order.request.maximumBodyBytes) bytes allowed")
-            return .stop
+        guard total <= longestOnTheWire else { return stopAsTooLong() }
+        let verdict = decoder.map { decode(bytes, with: $0) } ?? deliver(bytes)
+        if verdict == .proceed { arrived = total }
+        return verdict
+    }
+
+    private func decode(
+        _ bytes: UnsafeRawBufferPointer, with decoder: BodyDecoder
+    ) -> ReceiveVerdict {
+        decoder.feed(bytes)
+        while true {
+            switch decoder.next() {
+            case .bytes(let piece):
+                let verdict = deliver(piece)
+                if verdict == .pause { decoder.putBack(bytes) }
+                guard verdict == .proceed else { return verdict }
+            case .needsMore: return .proceed
+            case .tooLong: return stopAsTooLong()
+            case .damaged:
+                _ = stop(.malformedResponse, "the body is not encoded as its head says")
+                return .stop
+            }
         }
+    }
+
+    /// Hands decoded bytes to the receiver.
+    private func deliver(_ bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
+        let total = taken + Int64(bytes.count)
+        guard total <= order.request.maximumBodyBytes else { return stopAsTooLong() }
         let verdict = order.receiver.transfer(order.id, didReceive: bytes)
         switch verdict {
         case .proceed: taken = total
@@ -136,6 +185,16 @@ final class Transfer {
         case .stop: _ = stop(.abandoned, "the rest of the body was not wanted")
         }
         return verdict
+    }
+
+    /// Whether what came of the body decodes to its end.
+    var isWhole: Bool { decoder?.isWhole ?? true }
+
+    private func stopAsTooLong() -> ReceiveVerdict {
+        _ = stop(
+            .tooLarge,
+            "the body is longer than the \(order.request.maximumBodyBytes) bytes allowed")
+        return .stop
     }
 
     private func stop(_ code: TransferError.Code, _ message: String) -> Bool {

@@ -19,7 +19,11 @@ struct TransferOutcome {
         if let reason = transfer.reason {
             return .failure(error(reason.code, reason.message))
         }
-        if curlCode == .ok { return .success(handle.metrics) }
+        if curlCode == .ok {
+            return transfer.isWhole
+                ? .success(handle.metrics)
+                : .failure(error(.bodyTruncated, "the encoded body ends early"))
+        }
         let code = self.code
         return .failure(error(code, message(for: code), curlCode))
     }

@@ -13,8 +13,11 @@ final class EndlessServer: Sendable {
     private let sent = Atomic<Int>(0)
     private let end = DispatchGroup()
 
-    /// - Parameter visitors: so many are heard and left without a word before the first is answered.
-    init(leaving visitors: Int = 0) throws {
+    /// - Parameters:
+    ///   - visitors: so many are heard and left without a word before the first is answered.
+    ///   - fields: lines of the head, each with its end.
+    ///   - beginning: what the body has before the letters A that never end.
+    init(leaving visitors: Int = 0, fields: String = "", beginning: [UInt8] = []) throws {
         #if canImport(Darwin)
             let listener = socket(AF_INET, SOCK_STREAM, 0)
         #else
@@ -39,7 +42,7 @@ final class EndlessServer: Sendable {
         end.enter()
         let thread = Thread { [self] in
             for _ in 0..<visitors { leave(listener) }
-            serve(listener)
+            serve(listener, fields, beginning)
             close(listener)
             end.leave()
         }
@@ -60,7 +63,7 @@ final class EndlessServer: Sendable {
         close(client)
     }
 
-    private func serve(_ listener: Int32) {
+    private func serve(_ listener: Int32, _ fields: String, _ beginning: [UInt8]) {
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
@@ -71,7 +74,8 @@ final class EndlessServer: Sendable {
         defer { close(client) }
         var request = [UInt8](repeating: 0, count: 4096)
         _ = read(client, &request, request.count)
-        let head = Array("HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\r\n".utf8)
+        let text = "HTTP/1.1 200 OK\r\nContent-Type: image/png\r\n\(fields)\r\n"
+        let head = Array(text.utf8) + beginning
         _ = write(client, head, head.count)
         let piece = [UInt8](repeating: 0x41, count: 64 << 10)
         while true {

@@ -98,9 +98,12 @@ public struct Reply: Sendable {
             .header("Content-Range", "bytes \(first)-\(body.count - 1)/\(body.count)")
     }
 
-    /// Status 200 with a body that is compressed on its way (Content-Encoding: deflate).
-    public static func deflated(_ body: some Sequence<UInt8>) -> Reply {
-        ok(Deflate.zlibStream(Array(body))).header("Content-Encoding", "deflate")
+    /// Status 200 with a body that is compressed on its way (Content-Encoding: deflate), perhaps more than
+    /// once.
+    public static func deflated(_ body: some Sequence<UInt8>, times: Int = 1) -> Reply {
+        let packed = (0..<times).reduce(Array(body)) { bytes, _ in Deflate.zlibStream(bytes) }
+        let codings = Array(repeating: "deflate", count: times).joined(separator: ", ")
+        return ok(packed).header("Content-Encoding", codings)
     }
 
     /// How many bytes the body has on its way.
