@@ -107,7 +107,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             try Self.set(handle, CURLUPART_URL, base.string)
         }
         // The base itself; libcurl would take its last segment and its query off (RFC 3986, section 5.2.2).
-        if !text.hasPrefix("#") {
+        if text.utf8.first != UInt8(ascii: "#") {
             try Self.set(handle, CURLUPART_URL, text.percentEncodingSpacesAndNonASCII())
         }
         curl_url_set(handle, CURLUPART_FRAGMENT, nil, 0)
@@ -118,7 +118,9 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             throw .malformed("no host")
         }
         // Two dots in a row are no name, and to some resolvers an address.
-        guard !host.contains("..") else { throw .malformed("the host has an empty label") }
+        guard !host.utf8.contains("..".utf8) else {
+            throw .malformed("the host has an empty label")
+        }
         try Self.set(handle, CURLUPART_HOST, host)
         guard
             let scheme = Self.get(handle, CURLUPART_SCHEME).flatMap({ Scheme(rawValue: $0) }),

@@ -1,7 +1,7 @@
 extension String {
     /// A URL's text with `***` where its credentials were.
     package var showingMask: String {
-        guard let authority = firstRange(of: "://")?.upperBound else { return self }
+        guard let authority = utf8.firstRange(of: "://".utf8)?.upperBound else { return self }
         return "\(self[..<authority])***@\(self[authority...])"
     }
 
@@ -44,41 +44,44 @@ private enum SecretParameter {
     private static let parts = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
-    ]
+    ].map { Array($0.utf8) }
     /// What is one where it is a whole word of the name: Azure's `sig`, Google's `key`, CloudFront's
     /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
-    private static let words: Set = [
-        "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
-    ]
+    private static let words = Set(
+        [
+            "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
+        ].map { Array($0.utf8) })
 
     static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         let words = words(of: decoded(name))
         if words.contains(where: Self.words.contains) { return true }
-        let joined = words.joined()
+        let joined = Array(words.joined())
         if parts.contains(where: { joined.contains($0) }) { return true }
         // Akamai's has any name, and another URL may have its own password.
         let value = decoded(value)
-        return value.contains("hmac=") || value.contains("://") && value.contains("@")
+        return value.contains(Array("hmac=".utf8))
+            || value.contains(Array("://".utf8)) && value.contains(UInt8(ascii: "@"))
     }
 
     /// In lower case: of `X-Amz-Signature` and `authKey` two and more.
-    private static func words(of name: String) -> [String] {
-        var words = [""]
+    private static func words(of name: [UInt8]) -> [[UInt8]] {
+        var words: [[UInt8]] = [[]]
         var isLower = false
-        for character in name {
-            if "-_.[]".contains(character) {
-                words.append("")
+        for byte in name {
+            let isUpper = 0x41...0x5A ~= byte
+            if "-_.[]".utf8.contains(byte) {
+                words.append([])
             } else {
-                if isLower, character.isUppercase { words.append("") }
-                words[words.count - 1] += character.lowercased()
+                if isLower, isUpper { words.append([]) }
+                words[words.count - 1].append(isUpper ? byte | 0x20 : byte)
             }
-            isLower = character.isLowercase
+            isLower = 0x61...0x7A ~= byte
         }
         return words
     }
 
     /// As a server reads it.
-    private static func decoded(_ text: Substring.UTF8View) -> String {
+    private static func decoded(_ text: Substring.UTF8View) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = text[...]
         while let byte = rest.popFirst() {
@@ -91,6 +94,6 @@ private enum SecretParameter {
                 bytes.append(byte)
             }
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }

@@ -25,14 +25,17 @@ package struct CacheControl: Equatable, Sendable {
         guard let field else { return }
         var directives = DirectiveReader(field)
         while let (name, argument) = directives.next() {
-            switch name {
-            // The first one counts (section 4.2.1).
-            case "max-age": maxAge = maxAge ?? argument.flatMap(DeltaSeconds.parse) ?? 0
-            case "no-cache": isNoCache = true
-            case "no-store": hasNoStore = true
-            case "must-understand": hasMustUnderstand = true
-            case "immutable": isImmutable = true
-            default: break
+            if name.isWord("max-age") {
+                // The first one counts (section 4.2.1).
+                maxAge = maxAge ?? argument.flatMap { DeltaSeconds.parse($0) } ?? 0
+            } else if name.isWord("no-cache") {
+                isNoCache = true
+            } else if name.isWord("no-store") {
+                hasNoStore = true
+            } else if name.isWord("must-understand") {
+                hasMustUnderstand = true
+            } else if name.isWord("immutable") {
+                isImmutable = true
             }
         }
     }
@@ -45,19 +48,19 @@ private struct DirectiveReader {
 
     init(_ field: String) { rest = Substring(field).utf8 }
 
-    /// The next directive, its name in lower case; nil at the end. An argument that the grammar does
-    /// not allow is handed over as it came: blanks around `=` belong to it.
-    mutating func next() -> (name: String, argument: String?)? {
-        while let byte = rest.first, byte == UInt8(ascii: ",") || Self.isBlank(byte) {
+    /// The next directive; nil at the end. An argument that the grammar does not allow is handed over as
+    /// it came: blanks around `=` belong to it.
+    mutating func next() -> (name: Substring.UTF8View, argument: [UInt8]?)? {
+        while let byte = rest.first, byte == UInt8(ascii: ",") || byte.isBlank {
             rest.removeFirst()
         }
         guard !rest.isEmpty else { return nil }
-        let name = take { !",=\"".utf8.contains($0) && !Self.isBlank($0) }
-        let argument = takeArgument()
-        return (name.lowercased(), argument)
+        let name = rest.prefix { !",=\"".utf8.contains($0) && !$0.isBlank }
+        rest = rest[name.endIndex...]
+        return (name, takeArgument())
     }
 
-    private mutating func takeArgument() -> String? {
+    private mutating func takeArgument() -> [UInt8]? {
         var argument: [UInt8] = []
         var isQuoted = false
         while let byte = rest.first, isQuoted || byte != UInt8(ascii: ",") {
@@ -69,19 +72,10 @@ private struct DirectiveReader {
             default: argument.append(byte)
             }
         }
-        while let last = argument.last, Self.isBlank(last) { argument.removeLast() }
-        guard argument.first == UInt8(ascii: "=") else {
-            // Nothing, or something else than an argument.
-            return argument.isEmpty ? nil : String(decoding: argument, as: UTF8.self)
-        }
-        return String(decoding: argument.dropFirst(), as: UTF8.self)
+        while let last = argument.last, last.isBlank { argument.removeLast() }
+        // Nothing, or something else than an argument.
+        guard argument.first == UInt8(ascii: "=") else { return argument.isEmpty ? nil : argument }
+        argument.removeFirst()
+        return argument
     }
-
-    private mutating func take(while condition: (UInt8) -> Bool) -> String {
-        let taken = rest.prefix(while: condition)
-        rest = rest[taken.endIndex...]
-        return String(Substring(taken))
-    }
-
-    private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

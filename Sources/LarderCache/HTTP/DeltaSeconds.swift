@@ -4,10 +4,8 @@ enum DeltaSeconds {
     static let maximum = 1 << 31
 
     /// The seconds that `text` states; nil if it is no sequence of digits.
-    static func parse(_ text: some StringProtocol) -> Int? {
-        guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
-            return nil
-        }
-        return min(Int(text) ?? maximum, maximum)
+    static func parse(_ text: some Collection<UInt8>) -> Int? {
+        guard !text.isEmpty, text.allSatisfy(\.isDigit) else { return nil }
+        return text.reduce(0) { min($0 * 10 + Int($1 - 0x30), maximum) }
     }
 }

@@ -34,9 +34,8 @@ public struct Validators: Sendable, Equatable, Codable {
         etag = fields("ETag").first
         lastModified = fields("Last-Modified").first
         date = fields("Date").first
-        age = fields("Age").first?.split(separator: ",").first
-            .flatMap { DeltaSeconds.parse($0.filter { $0 != " " && $0 != "\t" }) }
-            .map(TimeInterval.init)
+        age = fields("Age").first?.utf8.split(separator: UInt8(ascii: ",")).first
+            .flatMap { DeltaSeconds.parse($0.trimmingBlanks) }.map(TimeInterval.init)
         cacheControl = list("Cache-Control")
         expires = fields("Expires").first
         vary = list("Vary")
@@ -59,10 +58,10 @@ public struct Validators: Sendable, Equatable, Codable {
     /// 4.3.4): where both have an ETag it is the same, weak or not. Another one's bytes are not ours.
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
-        func opaque(_ tag: String) -> Substring {
-            tag.hasPrefix("W/") ? tag.dropFirst(2) : tag[...]
+        func opaque(_ tag: String) -> Substring.UTF8View {
+            tag.utf8.starts(with: "W/".utf8) ? tag.utf8.dropFirst(2) : tag.utf8[...]
         }
-        return opaque(etag) == opaque(known)
+        return opaque(etag).elementsEqual(opaque(known))
     }
 
     /// The header fields that ask for a response only if it is another one than this (RFC 9111,

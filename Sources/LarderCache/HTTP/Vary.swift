@@ -5,16 +5,25 @@ package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields: `*`, alone or among others.
     package let isAny: Bool
     /// The fields' names, in lower case, sorted, each once. Without `accept-encoding`: bodies are
-    /// decoded before they are stored, so that it selects the same bytes.
+    /// decoded before they are stored, so that it selects the same bytes. And without what is beyond
+    /// ASCII, which no field's name is.
     package let names: [String]
 
     /// Reads the field's value; several fields are joined by commas first.
     package init(_ field: String) {
-        let members = field.split(separator: ",")
-            .map { $0.trimmingBlanks.lowercased() }.filter { !$0.isEmpty }
-        isAny = members.contains("*")
-        names = Set(members).subtracting(["*", "accept-encoding"])
-            .sorted()
+        var isAny = false
+        var names: Set<String> = []  // text: ASCII
+        for member in field.utf8.split(separator: UInt8(ascii: ",")).map(\.trimmingBlanks) {
+            if member.isWord("*") {
+                isAny = true
+            } else if !member.isEmpty, !member.isWord("accept-encoding"),
+                member.allSatisfy({ $0 < 0x80 })
+            {
+                names.insert(String(decoding: member.lowercasedASCII, as: UTF8.self))
+            }
+        }
+        self.isAny = isAny
+        self.names = names.sorted()
     }
 
     /// What tells the variant for a request with these header fields from the others: a digest,
@@ -24,24 +33,19 @@ package struct Vary: Equatable, Sendable {
     /// (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
+        var sent: [[UInt8]: [UInt8]] = [:]
+        for (name, value) in fields {
+            let name = name.utf8.lowercasedASCII
+            // A line feed is in no name and no value; `absent` and `empty` must differ.
+            sent[name] =
+                (sent[name].map { $0 + Array(", ".utf8) } ?? Array(":".utf8))
+                + value.utf8.trimmingBlanks
+        }
         var hasher = SHA256()
         for name in names {
-            let values = fields.filter { $0.name.lowercased() == name }.map(\.value.trimmingBlanks)
-            // A line feed is in no name and no value; `absent` and `empty` must differ.
-            let value = values.isEmpty ? "" : ":" + values.joined(separator: ", ")
-            hasher.update(data: Array("\(name)\(value)\n".utf8))
+            let name = Array(name.utf8)
+            hasher.update(data: name + (sent[name] ?? []) + Array("\n".utf8))
         }
         return Digest(hasher.finalize())
-    }
-}
-
-extension StringProtocol {
-    /// Without the spaces and tabs at both ends.
-    fileprivate var trimmingBlanks: String {
-        func isBlank(_ character: Character) -> Bool { character == " " || character == "\t" }
-        var rest = Substring(self)
-        while let first = rest.first, isBlank(first) { rest.removeFirst() }
-        while let last = rest.last, isBlank(last) { rest.removeLast() }
-        return String(rest)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 
 /// The bytes that a `data:` URL holds (RFC 2397).
 enum DataURL {
@@ -6,11 +7,11 @@ enum DataURL {
     static func bytes(_ text: String) -> [UInt8]? {
         guard text.begins(with: "data:"), let comma = text.utf8.firstIndex(of: UInt8(ascii: ","))
         else { return nil }
-        let head = text[..<comma].lowercased()
+        let head = text.utf8[..<comma].suffix(7)
         guard let content = percentDecoded(text[text.utf8.index(after: comma)...].utf8) else {
             return nil
         }
-        guard head.hasSuffix(";base64") else { return content }
+        guard head.isWord(";base64") else { return content }
         // Lists break long texts into lines, and leave out the padding.
         var base64 = content.filter { $0 > 0x20 }
         while base64.last == UInt8(ascii: "=") { base64.removeLast() }

@@ -5,7 +5,10 @@ import LarderTransfer
 /// Gives the members of an element their meaning, as its shape has it.
 struct EntryDecoder {
     /// The members that have one in the plain form.
-    static let keys: Set = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
+    static let keys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
+
+    /// Whether a member of that name has one.
+    static func hasMeaning(_ key: String) -> Bool { keys.contains { key.isSame(as: $0) } }
 
     let shape: ManifestShape
     let urls: IconURLs
@@ -27,7 +30,8 @@ struct EntryDecoder {
         } else {
             let reason =
                 "\(element.kind) where a dictionary is due"
-                + (element.kind == "a string" ? " (--icon-key @ takes it for an icon)" : "")
+                + (element.kind.isSame(as: "a string")
+                    ? " (--icon-key @ takes it for an icon)" : "")
             return (nil, [.failed(EntryError(code: .notADictionary, message: reason))])
         }
         let name = (name(of: element) ?? entry.key)?.shortenedName
@@ -124,15 +128,16 @@ struct EntryDecoder {
         return wanted.map { [$0] } ?? found
     }
 
+    private static let priorities = [
+        ("veryLow", -8), ("low", -4), ("normal", 0), ("high", 4), ("veryHigh", 8),
+    ]
+
     /// The names and values of Foundation's `Operation.QueuePriority`, or an integer.
     private func priority(_ value: ManifestValue) throws(EntryError) -> Int {
         switch value {
         case .null: return 0
-        case .string("veryLow"): return -8
-        case .string("low"): return -4
-        case .string("normal"): return 0
-        case .string("high"): return 4
-        case .string("veryHigh"): return 8
+        case .string(let text):
+            for (name, priority) in Self.priorities where text.isSame(as: name) { return priority }
         default: break
         }
         if let integer = value.exactInteger { return integer }
@@ -172,13 +177,15 @@ struct EntryDecoder {
         }
         if shape.integrity != nil, let digest = Digest(hex: list) { return digest }
         var found: Digest?
-        let items = list.split { $0.isWhitespace }
-        for item in items where item.hasPrefix("sha256-") {
-            let base64 = String(item.dropFirst("sha256-".count).prefix { $0 != "?" })
-            guard let bytes = Data(base64Encoded: base64), let digest = Digest(bytes: bytes) else {
+        let items = list.utf8.split(whereSeparator: \.isSpace)
+        for item in items where item.starts(with: "sha256-".utf8) {
+            let base64 = item.dropFirst("sha256-".utf8.count).prefix { $0 != UInt8(ascii: "?") }
+            guard let bytes = Data(base64Encoded: Data(base64)), let digest = Digest(bytes: bytes)
+            else {
                 throw EntryError(
                     code: .badIntegrity,
-                    message: "integrity \(String(item).quoted()): 32 bytes in base64 are due")
+                    message:
+                        "integrity \(String(Substring(item)).quoted()): 32 bytes in base64 are due")
             }
             guard found == nil || found == digest else {
                 throw EntryError(
@@ -235,7 +242,7 @@ extension String {
             size += UTF8.width(scalar)
             return size <= ManifestLimits.maximumNameSize
         }
-        return String(beginning).replacing("\0", with: "\u{FFFD}")
+        return String(beginning).replacing("\0", with: "\u{FFFD}")  // text: short
     }
 }
 

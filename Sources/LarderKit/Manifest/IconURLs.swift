@@ -25,9 +25,9 @@ struct IconURLs {
             base == nil
             ? url
             : url.flatMap { url in
-                let path = url.string.prefix { $0 != "?" }
-                let folder = path.hasSuffix("/") ? "" : "/"
-                return try? HTTPURL("\(path)\(folder)").with(url.credentials)
+                let path = url.string.utf8.prefix { $0 != UInt8(ascii: "?") }
+                let folder = path.last == UInt8(ascii: "/") ? "" : "/"
+                return try? HTTPURL("\(Substring(path))\(folder)").with(url.credentials)
             }
     }
 
@@ -85,16 +85,18 @@ struct IconURLs {
     private func isWithCredentials(_ text: String) -> Bool {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return false }
         guard let url = try? HTTPURL(text, relativeTo: baseURL) else {
-            return text.removingUserinfo != text
+            return !text.removingUserinfo.isSame(as: text)
         }
         return url.credentials != nil && !url.inheritsCredentials
     }
 
     /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are Apple's.
     private func sized(_ text: String) -> String {
-        ["{size}", "{width}", "{height}", "{w}", "{h}"].reduce(text) {
-            $0.replacing($1, with: String(iconSize))
+        let places = ["{size}", "{width}", "{height}", "{w}", "{h}"].map { Array($0.utf8) }
+        let bytes = places.reduce(Array(text.utf8)) {
+            $0.replacing($1, with: Array(String(iconSize).utf8))
         }
+        return String(decoding: bytes, as: UTF8.self)
     }
 
     /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token, stays one.
@@ -105,28 +107,33 @@ struct IconURLs {
                 message: "icon has the scheme 'ipfs': only --ipfs-gateway can fetch it",
                 scheme: "ipfs")
         }
-        var path = text.dropFirst("ipfs:".count).drop { $0 == "/" }
-        if path.hasPrefix("ipfs/") { path = path.dropFirst("ipfs/".count) }
-        var gateway = ipfsGateway.string.prefix { $0 != "?" }
+        var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
+        if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
+        // In its canonical spelling, which is ASCII.
+        var gateway = ipfsGateway.string.prefix { $0 != "?" }  // text: ASCII
         let query = ipfsGateway.string.dropFirst(gateway.count)
-        while gateway.hasSuffix("/") { gateway.removeLast() }
-        if !gateway.hasSuffix("/ipfs") { gateway += "/ipfs" }
-        guard !query.isEmpty else { return "\(gateway)/\(path)" }
-        return "\(gateway)/\(path.prefix { $0 != "?" && $0 != "#" })\(query)"
+        while gateway.hasSuffix("/") { gateway.removeLast() }  // text: ASCII
+        if !gateway.hasSuffix("/ipfs") { gateway += "/ipfs" }  // text: ASCII
+        guard !query.isEmpty else { return "\(gateway)/\(Substring(path))" }
+        return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
     }
 
     /// A template's text for a file's name; an absolute URL needs none.
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
     ) -> String {
-        guard !value.contains("://") else { return value }
+        guard !value.utf8.contains("://".utf8) else { return value }
         var text = ""
+        // A shape's own, or the user's.
         var rest = template[...]
-        while let open = rest.firstIndex(of: "{"), let close = rest[open...].firstIndex(of: "}") {
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")),
+            let close = rest.utf8[open...].firstIndex(of: UInt8(ascii: "}"))
+        {
             text += rest[..<open]
             switch rest[rest.index(after: open)..<close] {
-            case "": text += value.drop { $0 == "/" }.percentEncodingPath
-            case "*": text += (match.wildcard ?? "").percentEncodingPath
+            case "":  // text: a template's
+                text += Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }).percentEncodingPath
+            case "*": text += (match.wildcard ?? "").percentEncodingPath  // text: a template's
             case let name:
                 if case .string(let member)? = entry[String(name)] {
                     text += member.percentEncodingPath

@@ -1,3 +1,5 @@
+import LarderCache
+
 /// What a file's first bytes say it is; its name says nothing.
 enum ManifestContent {
     case xml
@@ -57,8 +59,7 @@ enum ManifestContent {
     }
 
     private static func isHTML(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        let head = String(decoding: bytes.prefix(32), as: UTF8.self).lowercased()
-        return head.hasPrefix("<html") || head.hasPrefix("<!doctype html")
+        bytes.prefix(5).isWord("<html") || bytes.prefix(14).isWord("<!doctype html")
     }
 
     /// Whether the first line that is neither blank nor a comment begins with a URL.
@@ -66,11 +67,12 @@ enum ManifestContent {
         for line in bytes.lazy.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
             let text = line.drop { $0.isJSONBlank }
             guard let first = text.first, first != UInt8(ascii: "#") else { continue }
-            let head = String(decoding: text.prefix(32), as: UTF8.self).lowercased()
-            let scheme = head.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "+") }
+            let head = text.prefix(32).lowercasedASCII
+            let scheme = head.prefix { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "+") }
             guard !scheme.isEmpty else { return false }
-            let rest = head.dropFirst(scheme.count)
-            return rest.hasPrefix("://") || rest.hasPrefix(":") && scheme == "data"
+            let rest = head[scheme.endIndex...]
+            return rest.starts(with: "://".utf8)
+                || rest.first == UInt8(ascii: ":") && scheme.isWord("data")
         }
         return false
     }

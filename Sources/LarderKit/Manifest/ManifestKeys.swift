@@ -33,7 +33,7 @@ public struct ManifestKeys {
                         .malformed, source: source.name, at: .entry(item.position),
                         "the URL is relative: say which base URL (--base-url) it was prefetched with"
                     )
-                case .failed(let error) where error.scheme == "ipfs":
+                case .failed(let error) where error.scheme == "ipfs":  // text: ASCII
                     throw ManifestError(
                         .malformed, source: source.name, at: .entry(item.position),
                         "the URL is of ipfs: say which gateway (--ipfs-gateway) it was prefetched through"

@@ -23,7 +23,7 @@ struct URLListManifest {
             let url = Self.url(UnsafeBufferPointer(rebasing: window.unread.prefix(length)))
             window.consume(length)
             guard let url else { continue }
-            let isSeveral = ["\r", " http://", " https://"].contains { url.contains($0) }
+            let isSeveral = ["\r", " http://", " https://"].contains { url.utf8.contains($0.utf8) }
             let error = EntryError(
                 code: .unparsableURL,
                 message: "more than a URL is on the line; several are parted by tabs")

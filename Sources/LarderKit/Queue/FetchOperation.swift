@@ -174,8 +174,7 @@ extension FetchOperation: TransferReceiver {
         if case .held(let delay, let since, _) = sign { holds.hold(cursor, until: since + delay) }
         onTransferEnd(sign)
         // Off the loop thread: what follows checks bytes and writes files.
-        let isLong = state.body.map { $0.count > StagedBody.memoryLimit } ?? false
-        stage.work.async(isLong: isLong) { [self] in
+        stage.work.async(.init(bytes: state.body?.count ?? 0)) { [self] in
             state.partial?.putBack()
             if let verdict = state.verdict { return end(verdict) }
             switch result {

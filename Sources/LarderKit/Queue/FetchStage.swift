@@ -200,7 +200,7 @@ final class FetchStage: Sendable {
             let isFramed =
                 head.headers[first: "Content-Length"] != nil
                 || head.headers[first: "Transfer-Encoding"] != nil
-                || !head.protocolVersion.hasPrefix("1.")
+                || !head.protocolVersion.utf8.starts(with: "1.".utf8)
             done(.failed(FetchFailure(fault, mayBeCut: !isFramed)))
         } catch let error as CacheError {
             done(.broken(error))

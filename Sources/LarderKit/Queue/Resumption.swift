@@ -19,23 +19,26 @@ enum Resumption {
 
     /// Whether a response is the rest of what there is.
     static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
-        guard head.status == 206, isUnencoded(head), let range = ByteRange(head.headers),
+        guard head.status == 206, head.headers.contentCodings.isEmpty,
+            let range = ByteRange(head.headers),
             range.first == partial.count, let total = range.total,
             partial.totalBytes == nil || partial.totalBytes == total
         else { return false }
         // A date need not be repeated in answer to If-Range (RFC 9110, section 15.3.7).
         return isDate(partial.validator)
-            ? [nil, partial.validator].contains(head.headers[first: "Last-Modified"])
-            : head.headers[first: "ETag"] == partial.validator
+            ? head.headers[first: "Last-Modified"]?.isSame(as: partial.validator) ?? true
+            : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
     /// What the rest of a body can be asked for by, should it be interrupted; nil where it cannot.
     ///
     /// - Parameter fields: the response's, completed by those of the one that it goes on with.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
-        guard isUnencoded(head), head.status == 206 || offersRanges(head) else { return nil }
+        guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
+            return nil
+        }
         if let tag = fields.etag {
-            return tag.hasPrefix("\"") ? tag : nil
+            return isDate(tag) ? nil : tag
         }
         // A date is strong only where the resource cannot have changed twice within its resolution
         // (RFC 9110, section 8.8.2.2); a minute makes up for clocks that differ.
@@ -54,13 +57,14 @@ enum Resumption {
     }
 
     private static func offersRanges(_ head: ResponseHead) -> Bool {
-        head.headers.all("Accept-Ranges").contains { $0.lowercased().contains("bytes") }
+        head.headers.all("Accept-Ranges").contains { field in
+            field.utf8.split(separator: UInt8(ascii: ",")).contains {
+                $0.trimmingBlanks.isWord("bytes")
+            }
+        }
     }
 
-    private static func isUnencoded(_ head: ResponseHead) -> Bool {
-        let encoding = head.headers[first: "Content-Encoding"]?.lowercased() ?? ""
-        return encoding.isEmpty || encoding == "identity"
+    private static func isDate(_ validator: String) -> Bool {
+        validator.utf8.first != UInt8(ascii: "\"")
     }
-
-    private static func isDate(_ validator: String) -> Bool { !validator.hasPrefix("\"") }
 }

@@ -1,5 +1,6 @@
 import DequeModule
 import Foundation
+import LarderCache
 import Synchronization
 
 /// Runs short pieces of work beside the transfer loop, on as few threads as keep up with it.
@@ -15,6 +16,8 @@ final class StagingLanes: Sendable {
     /// The first lane.
     let primary: DispatchQueue
     private let others = DispatchQueue(label: "larder.stage", attributes: .concurrent)
+    /// One after the other: a large body is mapped while it is checked, and counts as memory in use.
+    private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 
     private struct State {
@@ -25,11 +28,28 @@ final class StagingLanes: Sendable {
 
     init(primary: DispatchQueue) { self.primary = primary }
 
+    /// What a piece of work is about, by what it takes.
+    enum Load {
+        /// No file, and no time worth speaking of.
+        case small
+        /// It would hold up the others of the first lane.
+        case long
+        /// Two at once would take too much memory.
+        case large
+
+        /// Of a body with so many bytes.
+        init(bytes: Int64) {
+            self = bytes > 1 << 20 ? .large : bytes > StagedBody.memoryLimit ? .long : .small
+        }
+    }
+
     /// Runs `work` soon.
-    ///
-    /// - Parameter isLong: whether it would hold up the others of the first lane.
-    func async(isLong: Bool, _ work: @escaping @Sendable () -> Void) {
-        if isLong { return others.async(execute: work) }
+    func async(_ load: Load, _ work: @escaping @Sendable () -> Void) {
+        switch load {
+        case .small: break
+        case .long: return others.async(execute: work)
+        case .large: return large.async(execute: work)
+        }
         let (wakesPrimary, wakesOther) = state.withLock { state in
             state.waiting.append(work)
             if !state.hasPrimary {

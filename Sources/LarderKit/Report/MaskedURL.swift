@@ -8,7 +8,7 @@ extension String {
     /// What may be the userinfo part of a URL or its query reads `***`, also where the text is no
     /// URL: all between the scheme and the last `@`, since a password may hold what ends an authority.
     var maskingSecrets: String {
-        guard let at = lastIndex(of: "@") else { return maskingQuery }
+        guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
@@ -18,24 +18,28 @@ extension String {
     package var removingUserinfo: String {
         guard utf8.contains(UInt8(ascii: "@")) else { return self }
         let start = authorityStart
-        let end = self[start...].firstIndex { "/?#".contains($0) } ?? endIndex
-        guard start > startIndex, let at = self[start..<end].lastIndex(of: "@") else { return self }
-        return String(self[..<start] + self[index(after: at)...])
+        let end = utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex
+        guard start > startIndex, let at = utf8[start..<end].lastIndex(of: UInt8(ascii: "@")) else {
+            return self
+        }
+        return String(self[..<start] + self[utf8.index(after: at)...])
     }
 
     /// Behind the slashes at the text's beginning or behind its first colon; the beginning where
     /// there are none.
     private var authorityStart: Index {
-        func isSlash(_ character: Character) -> Bool { character == "/" || character == "\\" }
-        guard let slash = firstIndex(where: isSlash),
-            slash == startIndex || self[index(before: slash)] == ":"
+        func isSlash(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
+        }
+        guard let slash = utf8.firstIndex(where: isSlash),
+            slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")
         else { return startIndex }
-        return self[slash...].firstIndex { !isSlash($0) } ?? endIndex
+        return utf8[slash...].firstIndex { !isSlash($0) } ?? endIndex
     }
 }
 
 extension Resource {
     /// Its URL as an output shows it. With a key of its own, that is signed or rotates, and its query
     /// is not shown.
-    var shownURL: String { (url == key ? url : url.maskingQuery).shownAsURL }
+    var shownURL: String { (url.isSame(as: key) ? url : url.maskingQuery).shownAsURL }
 }

@@ -1,3 +1,5 @@
+import LarderCache
+
 /// A guess at what bytes are that are no image, to say so in a message.
 enum ContentGuess {
     /// A noun phrase such as "an HTML page"; it quotes nothing of the content.
@@ -46,34 +48,45 @@ enum ContentGuess {
     ]
 
     /// The start of the content as text, in lower case; nil where it is none.
-    private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> String? {
+    private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
         // Of UTF-16, the bytes that stand for ASCII are enough to guess from.
         let bytes = isUTF16 ? start.dropFirst(2).filter { $0 != 0 } : Array(start)
-        let isText = bytes.allSatisfy { $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }
-        guard isText else { return nil }
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || (0x09...0x0D).contains($0) }) else {
+            return nil
+        }
         let text = String(decoding: bytes, as: UTF8.self)
-        let unreadable = text.unicodeScalars.count { $0 == "\u{FFFD}" }
+        let unreadable = text.unicodeScalars.count { $0 == "\u{FFFD}" }  // text: scalars
         guard unreadable * 8 <= text.unicodeScalars.count else { return nil }
-        return text.lowercased()
+        return bytes.lowercasedASCII
     }
 
     /// The phrase for HTML.
     static let page = "an HTML page"
 
-    private static func describe(text: String) -> String {
-        let text = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
-        let openings = ["<!doctype html", "<html", "<head", "<body", "<title", "<script", "<meta"]
-        if openings.contains(where: text.hasPrefix)
-            || text.contains("<html") && (text.hasPrefix("<!--") || text.hasPrefix("<?xml"))
+    private static let openings = [
+        "<!doctype html", "<html", "<head", "<body", "<title", "<script", "<meta",
+    ].map { Array($0.utf8) }
+
+    private static func describe(text: [UInt8]) -> String {
+        var text = text[...]
+        // The byte order mark, among spaces, as often as it comes.
+        while true {
+            text = text.drop(while: \.isSpace)
+            guard text.starts(with: [0xEF, 0xBB, 0xBF]) else { break }
+            text = text.dropFirst(3)
+        }
+        let isXML = text.starts(with: "<?xml".utf8)
+        if openings.contains(where: { text.starts(with: $0) })
+            || (isXML || text.starts(with: "<!--".utf8)) && text.contains(openings[1])
         {
             return page
         }
         switch text.first {
         case nil: return "white space only"
-        case "<": return text.hasPrefix("<?xml") ? "an XML document" : "markup"
-        case "{", "[": return "JSON"
-        default: return text.hasPrefix("http/1.") ? "an HTTP message" : "plain text"
+        case UInt8(ascii: "<"): return isXML ? "an XML document" : "markup"
+        case UInt8(ascii: "{"), UInt8(ascii: "["): return "JSON"
+        default: return text.starts(with: "http/1.".utf8) ? "an HTTP message" : "plain text"
         }
     }
 }

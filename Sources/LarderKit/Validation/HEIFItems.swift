@@ -1,3 +1,5 @@
+// all text: codes of four bytes
+
 /// The items of a HEIF file's meta box (ISO/IEC 14496-12 §8.11): which one is primary, where their
 /// bytes are, and what properties they have.
 struct HEIFItems {

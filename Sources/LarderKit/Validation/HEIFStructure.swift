@@ -1,3 +1,5 @@
+// all text: codes of four bytes
+
 /// AVIF and HEIC: pictures in a HEIF file (ISO/IEC 23008-12) of boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
     /// The format that the file type box claims; nil where it claims no HEIF picture.

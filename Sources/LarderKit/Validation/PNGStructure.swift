@@ -1,3 +1,5 @@
+// all text: codes of four bytes
+
 /// PNG, as the W3C's Portable Network Graphics Specification (Third Edition) has it, APNG included.
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]

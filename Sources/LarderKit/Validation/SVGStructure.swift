@@ -1,3 +1,5 @@
+import LarderCache
+
 /// SVG: a well-formed XML document whose root is `svg`.
 enum SVGStructure {
     /// Whether the bytes begin like XML in UTF-8 or UTF-16, so that it is worth a look.
@@ -17,7 +19,14 @@ enum SVGStructure {
     /// `height` where both are in px or without a unit, else that of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         guard let units = utf16(bytes) else { return try inspect(bytes, of: bytes) }
-        let text = Array(String(decoding: units, as: UTF16.self).utf8)
+        guard bytes.count <= utf16Limit else {
+            throw .damaged(.svg, "is in UTF-16 and has more than \(utf16Limit) bytes")
+        }
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count / 2)
+        _ = transcode(
+            units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: false
+        ) { text.append($0) }
         return try text.withUnsafeBytes { text in
             Result { () throws(ImageFault) in try inspect(text, of: bytes) }
         }.get()
@@ -38,7 +47,7 @@ enum SVGStructure {
         }
         guard let root = document.root, isSVG(root) else {
             let guess = ContentGuess.describe(file)
-            let name = document.root?.name.prefix(40) ?? ""
+            let name = String(decoding: document.root?.name.prefix(40) ?? [], as: UTF8.self)
             throw .notAnImage(
                 guess == ContentGuess.page ? guess : "an XML document (\(name))")
         }
@@ -46,63 +55,68 @@ enum SVGStructure {
         return ImageInfo(mediaType: .svg, width: size?.width, height: size?.height)
     }
 
+    /// A document in UTF-16 is looked at in a copy in UTF-8, which is not to take much memory.
+    private static let utf16Limit = 2 << 20
+
     /// The 16-bit units of a document in UTF-16, without the mark of byte order.
-    private static func utf16(_ bytes: UnsafeRawBufferPointer) -> [UInt16]? {
+    private static func utf16(
+        _ bytes: UnsafeRawBufferPointer
+    ) -> LazyMapSequence<StrideTo<Int>, UInt16>? {
         let isMarked = bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE])
         guard bytes.count >= 2, isMarked || bytes[0] == 0 || bytes[1] == 0 else { return nil }
         let (high, low) = bytes[0] == 0xFE || bytes[0] == 0 ? (0, 1) : (1, 0)
-        return stride(from: isMarked ? 2 : 0, to: bytes.count - 1, by: 2).map { start in
+        return stride(from: isMarked ? 2 : 0, to: bytes.count - 1, by: 2).lazy.map { start in
             UInt16(bytes[start + high]) << 8 | UInt16(bytes[start + low])
         }
     }
 
     /// Markup is ASCII in the other encodings, too, so that the shape of the document shows.
     private static func declaresOtherThanUTF8(_ text: UnsafeRawBufferPointer) -> Bool {
-        let start = String(decoding: text.prefix(256), as: UTF8.self)
-        guard let declaration = start.split(separator: "?>").first,
-            let name = declaration.split(separator: "encoding").dropFirst().first
-        else { return false }
-        let letters = name.lowercased().drop { " =\"'\t\r\n".contains($0) }
-        return !letters.hasPrefix("utf-8") && !letters.hasPrefix("utf8")
-            && !letters.hasPrefix("utf-16")
+        let start = text.prefix(256).lowercasedASCII
+        let declaration = start[
+            ..<(start.firstRange(of: Array("?>".utf8))?.lowerBound ?? start.count)]
+        guard let name = declaration.firstRange(of: Array("encoding".utf8))?.upperBound else {
+            return false
+        }
+        let letters = declaration[name...].drop { $0.isSpace || "=\"'".utf8.contains($0) }
+        return !["utf-8", "utf8", "utf-16"].contains { letters.starts(with: $0.utf8) }
     }
 
     /// Drawing programs put the namespace into an entity, which is not expanded here.
     private static func isSVG(_ root: XMLShape.Element) -> Bool {
-        let parts = root.name.split(separator: ":")
-        guard parts.last == "svg", parts.count <= 2 else { return false }
-        let declaration = parts.count == 2 ? "xmlns:\(parts[0])" : "xmlns"
+        let parts = root.name.split(separator: UInt8(ascii: ":"))
+        guard parts.count <= 2, parts.last?.elementsEqual("svg".utf8) ?? false else { return false }
+        let declaration = Array("xmlns".utf8) + (parts.count == 2 ? ":".utf8 + parts[0] : [])
         guard let namespace = root.attributes[declaration] else { return parts.count == 1 }
-        return namespace == "http://www.w3.org/2000/svg"
-            || namespace.hasPrefix("&") && namespace.hasSuffix(";")
+        return namespace.elementsEqual("http://www.w3.org/2000/svg".utf8)
+            || namespace.first == UInt8(ascii: "&") && namespace.last == UInt8(ascii: ";")
     }
 
     /// Whether a document that broke off before its root would have been an SVG.
     private static func mentionsSVG(_ text: UnsafeRawBufferPointer) -> Bool {
         guard ContentGuess.describe(text) != ContentGuess.page else { return false }
-        let start = String(decoding: text.prefix(4096), as: UTF8.self)
-        return start.contains("<svg") || start.contains("<!DOCTYPE svg")
+        let start = Array(text.prefix(4096))
+        return start.contains(Array("<svg".utf8)) || start.contains(Array("<!DOCTYPE svg".utf8))
     }
 
     private static func size(of root: XMLShape.Element) -> (width: Int, height: Int)? {
-        if let width = root.attributes["width"].flatMap(pixels),
-            let height = root.attributes["height"].flatMap(pixels)
-        {
+        func attribute(_ name: String) -> [UInt8] { root.attributes[Array(name.utf8)] ?? [] }
+        if let width = pixels(attribute("width")), let height = pixels(attribute("height")) {
             return (width, height)
         }
-        let viewBox = (root.attributes["viewBox"] ?? "").split { " ,\t\r\n".contains($0) }
+        let viewBox = attribute("viewBox").split { $0.isSpace || $0 == UInt8(ascii: ",") }
         guard viewBox.count == 4, let width = pixels(viewBox[2]), let height = pixels(viewBox[3])
         else { return nil }
         return (width, height)
     }
 
     /// A length in px or without a unit, rounded; nil for anything else.
-    private static func pixels(_ text: some StringProtocol) -> Int? {
-        var digits = text.split { $0.isWhitespace }.joined()
-        if digits.hasSuffix("px") { digits.removeLast(2) }
+    private static func pixels(_ text: some Collection<UInt8>) -> Int? {
+        var digits = text.filter { !$0.isSpace }
+        if digits.suffix(2).elementsEqual("px".utf8) { digits.removeLast(2) }
         // `Double` would also take "0x10", "inf" and "nan".
-        guard digits.allSatisfy({ "0123456789.+-eE".contains($0) }), let number = Double(digits),
-            number > 0
+        guard digits.allSatisfy("0123456789.+-eE".utf8.contains),
+            let number = Double(String(decoding: digits, as: UTF8.self)), number > 0
         else { return nil }
         return Int(exactly: max(1, number.rounded()))
     }

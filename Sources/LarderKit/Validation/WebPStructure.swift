@@ -1,3 +1,5 @@
+// all text: codes of four bytes
+
 /// WebP, as RFC 9649 has it: a RIFF file with a VP8 or VP8L picture, or several.
 enum WebPStructure {
     /// Walks the chunks of the RIFF file, and those inside animation frames.

@@ -1,3 +1,5 @@
+import LarderCache
+
 /// A pass over an XML document that checks its shape (XML 1.0, without what entities stand for) and
 /// keeps its root's attributes.
 ///
@@ -8,9 +10,9 @@
 struct XMLShape {
     /// The first element.
     struct Element {
-        let name: String
-        /// The attributes' values as they are written.
-        let attributes: [String: String]
+        let name: [UInt8]
+        /// The attributes' values as they are written, but for overlong ones.
+        let attributes: [[UInt8]: [UInt8]]
     }
 
     /// The root, once the pass has come to it.
@@ -24,6 +26,10 @@ struct XMLShape {
     private static let depthLimit = 256
     /// Each attribute is compared with all others of its tag.
     private static let attributeLimit = 256
+    /// An attribute's value in bytes: pictures within a drawing have millions. libxml2 has the same limit.
+    private static let valueLimit = 10_000_000
+    /// What is kept of the root is looked at again: a size, a namespace.
+    private static let keptLimit = 1024
 
     /// A document in UTF-8 or in another encoding that writes markup as ASCII does.
     init(_ bytes: UnsafeRawBufferPointer) {
@@ -53,7 +59,7 @@ struct XMLShape {
             try closeElement()
         } else if try accept("<?") {
             let name = try takeName()
-            guard text(name).lowercased() != "xml" else {
+            guard !reader.bytes[name].isWord("xml") else {
                 throw damaged("has its XML declaration out of place")
             }
             try skip(past: "?>")
@@ -115,7 +121,7 @@ struct XMLShape {
         guard root == nil || !open.isEmpty else { throw damaged("has a second root") }
         let name = try takeName()
         var names: [Range<Int>] = []
-        var attributes: [String: String] = [:]
+        var attributes: [[UInt8]: [UInt8]] = [:]
         while true {
             let hasSpace = skipSpace()
             if try accept("/>") { break }
@@ -133,10 +139,18 @@ struct XMLShape {
             names.append(attribute)
             guard try skipEquals() else { throw damaged("has an attribute without a value") }
             let value = try takeValue()
-            if root == nil { attributes[text(attribute)] = text(value) }
+            guard value.count <= Self.valueLimit else {
+                throw damaged("has an attribute of more than \(Self.valueLimit) bytes")
+            }
+            if root == nil, attribute.count <= Self.keptLimit, value.count <= Self.keptLimit {
+                attributes[Array(reader.bytes[attribute])] = Array(reader.bytes[value])
+            }
         }
         guard open.count <= Self.depthLimit else { throw damaged("is nested too deeply") }
-        if root == nil { root = Element(name: text(name), attributes: attributes) }
+        if root == nil {
+            let name = reader.bytes[name].prefix(Self.keptLimit)
+            root = Element(name: Array(name), attributes: attributes)
+        }
     }
 
     private mutating func closeElement() throws(ImageFault) {
@@ -195,13 +209,14 @@ struct XMLShape {
             while let byte = reader.next, byte != UInt8(ascii: ";"), reader.offset - start < 9 {
                 try reader.skip(1)
             }
-            let code = UInt32(text(start..<reader.offset), radix: isHexadecimal ? 16 : 10)
+            let digits = String(decoding: reader.bytes[start..<reader.offset], as: UTF8.self)
+            let code = UInt32(digits, radix: isHexadecimal ? 16 : 10)
             if reader.remaining == 0 { throw isCut }
             guard let code, code >= 0x20 || [9, 10, 13].contains(code), Unicode.Scalar(code) != nil
             else { throw damaged("has a reference to an impossible character") }
         } else {
-            let name = text(try takeName())
-            guard hasDocumentType || ["amp", "lt", "gt", "quot", "apos"].contains(name) else {
+            let name = reader.bytes[try takeName()]
+            guard hasDocumentType || Self.declared.contains(where: name.elementsEqual) else {
                 throw damaged("has a reference to nothing that is declared")
             }
         }
@@ -284,14 +299,12 @@ struct XMLShape {
         var bytes = bytes.prefix(4).makeIterator()
         var decoder = UTF8()
         guard case .scalarValue(let scalar) = decoder.decode(&bytes), scalar.value >= 0x80,
-            scalar != "\u{FFFE}", scalar != "\u{FFFF}"
+            scalar != "\u{FFFE}", scalar != "\u{FFFF}"  // text: scalars
         else { return nil }
         return UTF8.width(scalar)
     }
 
-    private func text(_ range: Range<Int>) -> String {
-        String(decoding: reader.bytes[range], as: UTF8.self)
-    }
+    private static let declared = ["amp", "lt", "gt", "quot", "apos"].map { Array($0.utf8) }
 
     private var isCut: ImageFault { .truncated(.svg, "ends before its root is closed") }
 

@@ -16,7 +16,7 @@ import Testing
         ("Accept", ["accept"]), ("Foo, Bar , foo", ["bar", "foo"]), ("", []), (" , ,", []),
         // Bodies are decoded: whatever coding they came in, the bytes are the same.
         ("Accept-Encoding", []), ("accept-encoding, Accept", ["accept"]), ("*", []),
-        ("Foo*", ["foo*"]),
+        ("Foo*", ["foo*"]), ("Foo, e\u{301}, Bar", ["bar", "foo"]),
     ])
     func namesAreTheFieldsThatSelect(_ field: String, _ names: [String]) {
         #expect(Vary(field).names == names)

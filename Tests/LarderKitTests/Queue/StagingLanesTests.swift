@@ -22,7 +22,7 @@ import Testing
         await withoutBlockingTasks {
             for number in 0..<10_000 {
                 group.enter()
-                lanes.async(isLong: false) {
+                lanes.async(.small) {
                     counts.withLock { $0[number] += 1 }
                     group.leave()
                 }
@@ -38,10 +38,10 @@ import Testing
         let gate = DispatchSemaphore(value: 0)
         let others = DispatchGroup()
         await withoutBlockingTasks {
-            lanes.async(isLong: false) { gate.wait() }
+            lanes.async(.small) { gate.wait() }
             for _ in 0..<100 {
                 others.enter()
-                lanes.async(isLong: false) { others.leave() }
+                lanes.async(.small) { others.leave() }
             }
             // Would wait for ever if the blocked lane were the only one.
             others.wait()
@@ -49,14 +49,47 @@ import Testing
         }
     }
 
-    @Test func aLongPieceHoldsUpNone() {
+    /// Whatever it is: a body that takes long to check is off the way of small ones, of the feeder, and so of an
+    /// interrupt; a large one of those that are merely long.
+    @Test(
+        arguments: [(65_537, [0, 65_536]), (1 << 20 + 1, [0, 65_537, 1 << 20])]
+            as [(Int64, [Int64])])
+    func aLongPieceHoldsUpNone(bytes: Int64, others: [Int64]) async {
         let primary = DispatchQueue(label: "lane")
         let lanes = StagingLanes(primary: primary)
         let gate = DispatchSemaphore(value: 0)
-        lanes.async(isLong: true) { gate.wait() }
-        // Would wait for ever if it were on the first lane.
-        primary.sync {}
-        gate.signal()
+        let group = DispatchGroup()
+        await withoutBlockingTasks {
+            lanes.async(.init(bytes: bytes)) { gate.wait() }
+            for other in others {
+                group.enter()
+                lanes.async(.init(bytes: other)) { group.leave() }
+            }
+            // Would wait for ever if these were behind it.
+            group.wait()
+            primary.sync {}
+            gate.signal()
+        }
+    }
+
+    /// Each is in memory while it is checked.
+    @Test func twoLargePiecesNeverRunAtOnce() async {
+        let lanes = StagingLanes(primary: DispatchQueue(label: "lane"))
+        let running = Mutex((now: 0, most: 0))
+        let group = DispatchGroup()
+        await withoutBlockingTasks {
+            for _ in 0..<100 {
+                group.enter()
+                lanes.async(.large) {
+                    running.withLock { ($0.now, $0.most) = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    sched_yield()
+                    running.withLock { $0.now -= 1 }
+                    group.leave()
+                }
+            }
+            group.wait()
+        }
+        #expect(running.withLock { $0.most } == 1)
     }
 
     @Test func whatHasRunIsLetGo() async {
@@ -67,7 +100,7 @@ import Testing
             let group = DispatchGroup()
             for number in 0..<10 {
                 group.enter()
-                lanes.async(isLong: false) {
+                lanes.async(.small) {
                     if number == 0 { withExtendedLifetime(held) {} }
                     group.leave()
                 }

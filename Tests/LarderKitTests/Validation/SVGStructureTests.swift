@@ -75,6 +75,43 @@ struct SVGStructureTests: ImageTests {
         #expect(fault("<!DOCTYPE svg SYSTEM '\(file.absoluteString)'><svg/>") == nil)
     }
 
+    /// Compared as text, each of these took ten seconds and more.
+    @Test(arguments: [
+        "<svg width='$' height='$'/>", "<svg viewBox='$ $ $ $'/>", "<svg xmlns='$'/>",
+        "<svg $='1'/>",
+        "<$/>", "<?xml version='1.0' encoding='$'?><svg/>", "<svg>&$;</svg>", "<?$?><svg/>",
+        "<!DOCTYPE $><svg>&$;</svg>", "<html><!-- $ --></html>", "$",
+    ])
+    func combiningMarksTakeNoTime(document: String) {
+        let marks = "e" + String(repeating: "\u{301}\u{323}", count: 20_000)
+        let start = ContinuousClock.now
+        _ = fault(document.replacingOccurrences(of: "$", with: marks))
+        #expect(ContinuousClock.now - start < .seconds(2))
+    }
+
+    @Test func anAttributeHasABound() throws {
+        func drawing(_ count: Int) -> String {
+            "<svg><path d='\(String(repeating: "1", count: count))'/></svg>"
+        }
+        #expect(fault(drawing(10_000_000)) == nil)
+        #expect(fault(drawing(10_000_001))?.code == .damaged)
+        // What is read of the root has a bound of its own: a size beyond it is none.
+        let blanks = String(repeating: " ", count: 1023)
+        #expect(try inspect("<svg width='\(blanks)3' height='2'/>").width == 3)
+        #expect(try inspect("<svg width=' \(blanks)3' height='2'/>").width == nil)
+    }
+
+    @Test func aDrawingInUTF16HasABoundOfItsOwn() throws {
+        func drawing(_ count: Int) -> [UInt8] {
+            let text = "<svg>" + String(repeating: " ", count: count / 2 - 12) + "</svg>"
+            return [0xFF, 0xFE] + text.utf16.flatMap { Bytes.little(Int($0), 2) }
+        }
+        #expect(drawing(2 << 20).count == 2 << 20)
+        #expect(fault(drawing(2 << 20)) == nil)
+        #expect(fault(drawing(2 << 20 + 2))?.code == .damaged)
+        #expect(fault(drawing(4 << 20))?.code == .damaged)
+    }
+
     @Test func otherMarkupIsNamed() {
         #expect(
             fault("<rss version='2.0'></rss>")?.message == "an XML document (rss), not an image")

@@ -1,3 +1,5 @@
+import LarderCache
+
 /// Finds the entries of a manifest in one pass: walks down the paths that shapes have entries at, and
 /// passes over everything else.
 ///
@@ -96,11 +98,11 @@ final class EntryWalk<Cursor: ManifestCursor> {
             guard case .success(let key) = key else { return try cursor.skip() }
             let inside = trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
             if !inside.isEmpty {
-                if key == "apps" { kindOfApps = try cursor.kind().complaint }
+                if key.isSame(as: "apps") { kindOfApps = try cursor.kind().complaint }
                 return try walk(inside, at: [.member(key)])
             }
             let before = cursor.progress
-            if root.keys.contains(key) {
+            if root.isKept(key) {
                 return root.take(key, try cursor.take(), size: cursor.progress - before)
             }
             hasStrangeMembers = true

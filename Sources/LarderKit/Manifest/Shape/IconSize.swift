@@ -1,3 +1,5 @@
+import LarderCache
+
 /// How large an icon is, from what a manifest says beside its URL.
 enum IconSize {
     /// The width in pixels; 0 where nothing is known.
@@ -12,12 +14,12 @@ enum IconSize {
         {
             return height
         }
-        return firstNumber(in: match.key)
+        return firstNumber(in: match.key.utf8)
     }
 
     private static func largest(of sizes: String) -> Int {
-        sizes.split(whereSeparator: \.isWhitespace).reduce(0) { largest, size in
-            size.lowercased() == "any" ? .max : max(largest, firstNumber(in: String(size)))
+        sizes.utf8.split(whereSeparator: \.isSpace).reduce(0) { largest, size in
+            size.isWord("any") ? .max : max(largest, firstNumber(in: size))
         }
     }
 
@@ -30,9 +32,8 @@ enum IconSize {
         }
     }
 
-    private static func firstNumber(in text: String) -> Int {
-        let digits = text.utf8.drop { !(0x30...0x39).contains($0) }
-            .prefix { (0x30...0x39).contains($0) }
+    private static func firstNumber(in text: some Collection<UInt8>) -> Int {
+        let digits = text.drop { !$0.isDigit }.prefix(while: \.isDigit)
         return Int(String(decoding: digits.prefix(9), as: UTF8.self)) ?? 0
     }
 }

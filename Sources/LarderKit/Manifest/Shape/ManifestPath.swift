@@ -1,3 +1,7 @@
+// all text: paths are the user's own, or the table's
+
+import LarderCache
+
 /// Where values are in a manifest: a small subset of JSONPath (RFC 9535), the same for every format.
 ///
 ///     feed.results                a member of a member
@@ -15,6 +19,16 @@ public struct ManifestPath: Equatable, Sendable {
         case elements
         case members
         case elementsWhere(String, String)
+
+        static func == (left: Segment, right: Segment) -> Bool {
+            switch (left, right) {
+            case (.member(let left), .member(let right)): left.isSame(as: right)
+            case (.elements, .elements), (.members, .members): true
+            case (.elementsWhere(let left, let value), .elementsWhere(let right, let other)):
+                left.isSame(as: right) && value.isSame(as: other)
+            default: false
+            }
+        }
     }
 
     /// Why a text is no path.

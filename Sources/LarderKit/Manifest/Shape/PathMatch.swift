@@ -1,3 +1,5 @@
+import LarderCache
+
 /// A value that a path has led to.
 struct PathMatch {
     let value: ManifestValue
@@ -55,7 +57,10 @@ extension ManifestPath {
         case (.elements, .array(let elements)):
             for element in elements { collect(next, match.element(element), limit, &found) }
         case (.elementsWhere(let key, let value), .array(let elements)):
-            for case .dictionary(let members) in elements where members[key] == .string(value) {
+            for case .dictionary(let members) in elements {
+                guard case .string(let text)? = members[key], text.isSame(as: value) else {
+                    continue
+                }
                 collect(next, match.element(.dictionary(members)), limit, &found)
             }
         default: return
@@ -75,7 +80,7 @@ extension [ManifestValue.Member] {
         var index = count
         while index > 0 {
             index -= 1
-            if self[index].key == key { return self[index].value }
+            if self[index].key.isSame(as: key) { return self[index].value }
         }
         return nil
     }

@@ -1,9 +1,11 @@
+import LarderCache
+
 /// The members of a manifest's outermost dictionary that mean something in an entry: it may be one itself,
 /// as a web app manifest is, or the first of JSON Lines. Each is kept once, and all are no larger than an
 /// entry may be.
 struct RootMembers {
     /// The names of those that are kept.
-    let keys: Set<String>
+    private let keys: Set<[UInt8]>
     /// The line that the dictionary begins on.
     var line: Int?
     private let marks: [ManifestPath]
@@ -17,15 +19,21 @@ struct RootMembers {
         let lines = recognition.lineShapes.map { recognition.shapes[$0] }
         marks = lines.flatMap(\.marks)
         let roots = recognition.shapes.filter { $0.entries.contains { $0.segments.isEmpty } }
-        keys = (lines + roots).reduce(into: EntryDecoder.keys) { keys, shape in
+        keys = (lines + roots).reduce(into: Set(EntryDecoder.keys.map { Array($0.utf8) })) {
+            keys, shape in
             let paths =
                 shape.icons.map(\.path) + shape.names + shape.marks
                 + [shape.priority, shape.integrity, shape.key].compactMap(\.self)
-            for case .member(let key)? in paths.map(\.segments.first) { keys.insert(key) }
+            for case .member(let key)? in paths.map(\.segments.first) {
+                keys.insert(Array(key.utf8))
+            }
         }
     }
 
     var isEmpty: Bool { members.isEmpty }
+
+    /// Whether a member of that name is one of them.
+    func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }
 
     /// The members as an element.
     var value: ManifestValue { .dictionary(members) }
@@ -39,7 +47,7 @@ struct RootMembers {
 
     mutating func take(_ key: String, _ value: Result<ManifestValue, EntryError>, size: Int) {
         self.size += size
-        members.removeAll { $0.key == key }
+        members.removeAll { $0.key.isSame(as: key) }
         switch value {
         case .failure(let error): failure = error
         case .success where self.size > limits.maximumEntrySize: failure = .tooLarge(limits)

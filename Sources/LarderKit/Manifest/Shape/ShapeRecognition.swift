@@ -91,7 +91,7 @@ final class ShapeRecognition {
         if let found = shape(of: element, among: candidates) { return found }
         if case .success(.dictionary(let members)) = element {
             let isFamiliar =
-                members.isEmpty || members.contains { EntryDecoder.keys.contains($0.key) }
+                members.isEmpty || members.contains { EntryDecoder.hasMeaning($0.key) }
             if isFamiliar { hasFamiliar = true } else { hasStrange = true }
         }
         return plain ?? candidates.first ?? 0

@@ -1,3 +1,5 @@
+import LarderCache
+
 /// Takes one value after another out of an XML property list.
 struct PlistElementReader {
     let reader: XMLReader
@@ -137,7 +139,7 @@ struct PlistElementReader {
     private func integer(_ text: String) throws -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
         if let integer = Int(digits) { return .integer(integer) }
-        if digits.lowercased().hasPrefix("0x"), let integer = Int(digits.dropFirst(2), radix: 16) {
+        if digits.utf8.prefix(2).isWord("0x"), let integer = Int(digits.dropFirst(2), radix: 16) {
             return .integer(integer)
         }
         if let large = UInt64(digits) { return .double(Double(large)) }

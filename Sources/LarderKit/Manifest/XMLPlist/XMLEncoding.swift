@@ -1,3 +1,5 @@
+import LarderCache
+
 /// The encodings of XML that are read.
 enum XMLEncoding {
     case utf8
@@ -26,16 +28,14 @@ enum XMLEncoding {
         if begins([0xFE, 0xFF], [0x00, 0x3C]) { return .utf16(isBigEndian: true) }
         if begins([0xFF, 0xFE], [0x3C, 0x00]) { return .utf16(isBigEndian: false) }
         guard let name = try declared(in: window) else { return .utf8 }
-        switch name.lowercased() {
-        case "utf-8", "utf8", "utf-16": return .utf8
-        case "us-ascii", "ascii": return .latin1(isASCII: true)
-        case "iso-8859-1", "latin1": return .latin1(isASCII: false)
-        default:
-            throw window.error(
-                .malformed,
-                "the encoding \(name.quoted(limit: 40)) is none of UTF-8, UTF-16, ISO-8859-1 and US-ASCII"
-            )
-        }
+        func isOne(of names: StaticString...) -> Bool { names.contains { name.utf8.isWord($0) } }
+        if isOne(of: "utf-8", "utf8", "utf-16") { return .utf8 }
+        if isOne(of: "us-ascii", "ascii") { return .latin1(isASCII: true) }
+        if isOne(of: "iso-8859-1", "latin1") { return .latin1(isASCII: false) }
+        throw window.error(
+            .malformed,
+            "the encoding \(name.quoted(limit: 40)) is none of UTF-8, UTF-16, ISO-8859-1 and US-ASCII"
+        )
     }
 
     /// The encoding that the document names; nil where it names none.

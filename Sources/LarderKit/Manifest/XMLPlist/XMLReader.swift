@@ -118,8 +118,8 @@ final class XMLReader {
             .split(whereSeparator: \.isNewline).joined(separator: " ")
         let code: ManifestError.Code
         switch message {
-        case _ where message.contains("depth"): code = .tooDeep
-        case _ where message.contains("huge"): code = .tooLarge
+        case _ where message.utf8.contains("depth".utf8): code = .tooDeep
+        case _ where message.utf8.contains("huge".utf8): code = .tooLarge
         default: code = .malformed
         }
         let noted = Int(problem.pointee.line)
