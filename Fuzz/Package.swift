@@ -1,18 +1,26 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// A package of its own: without the fuzzer's runtime these programs have no `main`. Built by Scripts/fuzz.
+/// One program for each target of Scripts/fuzz: the kit, and what measures the time.
+func program(_ name: String, path: String) -> Target {
+    .executableTarget(
+        name: "fuzz-\(name)",
+        dependencies: ["Pace", .product(name: "LarderKit", package: "larder")], path: path)
+}
+
+// A package of its own: without the fuzzer's runtime these programs have no `main`. Built by Scripts/fuzz, and for
+// testing, since most of what reads headers is no one's to call.
 let package = Package(
     name: "larder-fuzz",
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "larder", path: "..")],
     targets: [
-        .executableTarget(
-            name: "fuzz-manifests", dependencies: [.product(name: "LarderKit", package: "larder")],
-            path: "Manifests"),
-        .executableTarget(
-            name: "fuzz-images", dependencies: [.product(name: "LarderKit", package: "larder")],
-            path: "Images"),
+        .target(name: "Pace", path: "Pace"),
+        program("manifests", path: "Manifests"),
+        program("images", path: "Images"),
+        program("svg", path: "SVG"),
+        program("headers", path: "Headers"),
+        program("vary", path: "Vary"),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,10 +1,19 @@
 import LarderKit
+import Pace
 
 /// What the fuzzer calls with each input: bytes as a server would send them for an icon.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzImages(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    guard let info = try? ImageInspector.inspect(UnsafeRawBufferPointer(start: data, count: count))
-    else { return 0 }
-    guard info.width ?? 1 > 0, info.height ?? 1 > 0 else { fatalError("no size: \(info)") }
+    let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+    for bytes in [bytes, Pace.stretched(bytes)].compactMap(\.self) {
+        Pace.keep(bytes.count) {
+            bytes.withUnsafeBytes { bytes in
+                guard let info = try? ImageInspector.inspect(bytes) else { return }
+                guard info.width ?? 1 > 0, info.height ?? 1 > 0 else {
+                    fatalError("no size: \(info)")
+                }
+            }
+        }
+    }
     return 0
 }

@@ -1,4 +1,5 @@
 import LarderKit
+import Pace
 
 /// What the fuzzer calls with each input: a manifest, behind a first line `?ENTRIES NAME ICON` where its
 /// places are to be named by hand.
@@ -15,7 +16,10 @@ public func fuzzManifests(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         bytes.removeFirst(min(line.count + 1, bytes.count))
         rules = ManifestRules(places: String(decoding: line.dropFirst(), as: UTF8.self))
     }
-    let whole = Reading(of: .bytes(bytes, name: "input"), rules: rules)
+    let whole = Pace.keep(bytes.count) { Reading(of: .bytes(bytes, name: "input"), rules: rules) }
+    if let long = Pace.stretched(bytes) {
+        Pace.keep(long.count) { _ = Reading(of: .bytes(long, name: "input"), rules: rules) }
+    }
     PipedBytes.hand(bytes) { descriptor in
         let piped = Reading(of: .descriptor(descriptor, name: "input"), rules: rules)
         guard piped == whole else { fatalError("through a pipe \(piped), else \(whole)") }

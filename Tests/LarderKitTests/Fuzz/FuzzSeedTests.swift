@@ -1,7 +1,9 @@
 import Foundation
 import Testing
 
+@testable import LarderCache
 @testable import LarderKit
+@testable import LarderTransfer
 
 /// What the fuzzer begins with and what it has found, read to the end. `Scripts/fuzz` looks for more.
 @Suite(.timeLimit(.minutes(1))) struct FuzzSeedTests: ImageTests {
@@ -17,7 +19,9 @@ import Testing
         Array(try Data(contentsOf: Self.seeds.appendingPathComponent("\(target)/\(name)")))
     }
 
-    @Test(arguments: ["manifests", "images"]) func thereAreSeeds(target: String) {
+    @Test(arguments: ["manifests", "images", "svg", "headers", "vary"]) func thereAreSeeds(
+        target: String
+    ) {
         #expect(!Self.names(of: target).isEmpty)
     }
 
@@ -44,8 +48,30 @@ import Testing
         }
     }
 
-    @Test(arguments: names(of: "images")) func image(name: String) throws {
-        let bytes = try bytes("images", name)
+    /// In each of a head's lines, and all that is made of them.
+    @Test(arguments: names(of: "headers")) func head(name: String) throws {
+        var parser = ResponseHeadParser(maximumBytes: 64 << 10, maximumFields: 256)
+        var head: ResponseHead?
+        for line in try bytes("headers", name).split(separator: 0x0A) {
+            let step = (line + [0x0A]).withUnsafeBytes { parser.add($0) }
+            if case .head(let found) = step { head = found }
+        }
+        let found = try #require(head)
+        let fields = Validators(found.headers.all)
+        #expect(fields.vouch(for: fields))
+        #expect(Freshness.expiry(of: fields, receivedAt: Date()).timeIntervalSince1970.isFinite)
+    }
+
+    @Test(arguments: names(of: "vary")) func vary(name: String) throws {
+        let lines = try bytes("vary", name).split(separator: 0x0A)
+        let vary = Vary(String(decoding: lines[0], as: UTF8.self))
+        #expect(Vary(vary.names.joined(separator: ",")).names == vary.names)
+    }
+
+    @Test(
+        arguments: ["images", "svg"].flatMap { target in names(of: target).map { (target, $0) } })
+    func image(target: String, name: String) throws {
+        let bytes = try bytes(target, name)
         for length in stride(from: bytes.count, through: 0, by: -max(1, bytes.count / 64)) {
             _ = fault(Array(bytes.prefix(length)))
         }

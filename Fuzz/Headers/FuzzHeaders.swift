@@ -1,0 +1,67 @@
+import Foundation
+import Pace
+
+@testable import LarderCache
+@testable import LarderKit
+@testable import LarderTransfer
+
+/// What the fuzzer calls with each input: the heads of a response, line by line as libcurl hands them over.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzHeaders(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+    for bytes in [bytes, Pace.stretched(bytes)].compactMap(\.self) {
+        Pace.keep(bytes.count) {
+            if let head = head(bytes) { read(head) }
+        }
+    }
+    return 0
+}
+
+private func head(_ bytes: [UInt8]) -> ResponseHead? {
+    var parser = ResponseHeadParser(maximumBytes: .max, maximumFields: .max)
+    var found: ResponseHead?
+    bytes.withUnsafeBytes { bytes in
+        var start = 0
+        while start < bytes.count {
+            let end = bytes[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
+            if case .head(let head) = parser.add(.init(rebasing: bytes[start..<end])) {
+                found = head
+            }
+            start = end
+        }
+    }
+    return found
+}
+
+/// Everything that is made of a head.
+private func read(_ head: ResponseHead) {
+    let now = Date(timeIntervalSince1970: 1_700_000_000)
+    let fields = Validators(head.headers.all)
+    guard fields.vouch(for: fields) else { fatalError("vouches for another: \(head.headers)") }
+    let expiry = Freshness.expiry(of: fields, receivedAt: now)
+    guard expiry.timeIntervalSince1970.isFinite else { fatalError("no instant: \(head.headers)") }
+    _ = Freshness.expiry(ofRedirect: head, receivedAt: now)
+    for (name, value) in fields.conditions() {
+        guard HeaderFields.isSendable(name: name, value: value) else {
+            fatalError("cannot be sent: \(name): \(value)")
+        }
+    }
+    if let vary = fields.vary { _ = Vary(vary).variant(for: [("Accept", "image/*")]) }
+    _ = HostSign(head: head, error: nil)
+    if let delay = RetryAfter.delay(of: head, now: now), delay < .zero { fatalError("\(delay)") }
+    if let range = ByteRange(head.headers), range.first > range.last { fatalError("\(range)") }
+    _ = Resumption.totalBytes(head)
+    _ = Resumption.validator(of: head, fields)
+    _ = head.headers.contentCodings
+    guard head.headers.transferCodings.isEmpty else { fatalError("a transfer coding") }
+    if let location = head.headers[first: "Location"], let url = try? HTTPURL("http://a/b"),
+        case .success(let target) = Redirect.target(
+            of: location, from: url, after: 0, allowsDowngrade: true)
+    {
+        _ = target.description
+        guard (try? HTTPURL(target.string)) == target else {
+            fatalError("another: \(target.string)")
+        }
+    }
+    _ = head.headers.fields
+}

@@ -1,0 +1,46 @@
+import Pace
+
+@testable import LarderCache
+
+/// What the fuzzer calls with each input: a `Vary` field, and on further lines the fields of a request.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzzVary(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = Array(UnsafeBufferPointer(start: data, count: count))
+    for bytes in [bytes, Pace.stretched(bytes)].compactMap(\.self) {
+        Pace.keep(bytes.count) { compare(bytes) }
+    }
+    return 0
+}
+
+private func compare(_ bytes: [UInt8]) {
+    let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
+    let vary = Vary(String(decoding: lines.first ?? [], as: UTF8.self))
+    var names: Set<[UInt8]> = []
+    let fields = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
+        let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
+        // One field of a name, so that the order does not matter.
+        guard names.insert(line[..<colon].lowercasedASCII).inserted else { return nil }
+        return (
+            String(decoding: line[..<colon], as: UTF8.self),
+            String(decoding: line[colon...].dropFirst(), as: UTF8.self)
+        )
+    }
+    let variant = vary.variant(for: fields)
+    guard (variant == nil) == vary.names.isEmpty else { fatalError("a variant of nothing") }
+    guard Set(fields.map { Array($0.name.utf8).lowercasedASCII }).count == fields.count else {
+        return
+    }
+    let twisted = fields.reversed().map { ($0.name.uppercasedASCII, " \($0.value)\t") }
+    guard vary.variant(for: twisted) == variant else {
+        fatalError("another variant: \(vary.names)")
+    }
+    guard Vary(vary.names.joined(separator: " , ")).names == vary.names else {
+        fatalError("other names: \(vary.names)")
+    }
+}
+
+extension String {
+    fileprivate var uppercasedASCII: String {
+        String(decoding: utf8.map { 0x61...0x7A ~= $0 ? $0 ^ 0x20 : $0 }, as: UTF8.self)
+    }
+}
