@@ -15,8 +15,11 @@ final class CacheRun: Sendable {
     private let counts = Mutex<[RunRecord.Count: Int64]>([:])
 
     private init(wait: LockWait, isQuiet: Bool) {
+        let interrupts = Interrupts(isQuiet: isQuiet)
+        var wait = wait
+        wait.isCancelled = { interrupts.signal != nil }
+        self.interrupts = interrupts
         self.wait = wait
-        interrupts = Interrupts(isQuiet: isQuiet)
     }
 
     /// Runs a command's body, as ``ExitStatus/of(_:)`` does, once it has the lock that it was told to take.

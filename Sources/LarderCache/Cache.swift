@@ -88,6 +88,14 @@ public final class Cache: Sendable {
     /// - Throws: ``CacheError``, `.missing` where there is no directory, or only something else in it, `.damaged` where the index cannot
     ///   be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
+        try open(at: path, wait: wait, waitsForWriters: false)
+    }
+
+    /// - Parameter waitsForWriters: whether to wait for other processes that write the index, and not to
+    ///   read beside them.
+    static func open(
+        at path: String, wait: LockWait, waitsForWriters: Bool
+    ) throws(CacheError) -> Cache {
         let directory = try CacheDirectory(path: path, create: false, wait: wait)
         guard try !IndexRecovery.isIndexGone(from: directory, waiting: directory.isWritable) else {
             throw CacheError(
@@ -102,10 +110,14 @@ public final class Cache: Sendable {
             return Cache(directory: directory, index: nil)
         }
         do {
-            return Cache(directory: directory, index: try CacheIndex(of: directory))
-        } catch  where error.code == .storage {
-            // SQLite wants room for a log even to read; a cache is not to be lost for that.
-            guard let index = try? CacheIndex(readOnly: directory) else { throw error }
+            let index = try CacheIndex(
+                of: directory, patience: waitsForWriters ? nil : .seconds(1))
+            return Cache(directory: directory, index: index)
+        } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
+            // SQLite wants room for a log, and its lock for that, even to read; a cache is not to be lost for that.
+            let index = try? CacheIndex(
+                readOnly: directory, isBesideWriter: error.code == .locked)
+            guard let index else { throw error }
             return Cache(directory: directory, index: index, isReadOnly: true, obstacle: error)
         }
     }
@@ -113,12 +125,14 @@ public final class Cache: Sendable {
     /// Opens the cache at `path` to be verified: the same as ``open(at:wait:)``, but for an index that is
     /// damaged, which is then a finding.
     ///
+    /// - Parameter isForRepair: whether it is to be written, too: then other processes that write its
+    ///   index are waited for. Default: false.
     /// - Throws: ``CacheError``, `.missing` where there is no such directory.
     public static func openDamaged(
-        at path: String, wait: LockWait = .none
+        at path: String, wait: LockWait = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
         do {
-            return try open(at: path, wait: wait)
+            return try open(at: path, wait: wait, waitsForWriters: isForRepair)
         } catch  where error.isDamage {
             let directory = try CacheDirectory(path: path, create: false, wait: wait)
             return Cache(
@@ -240,7 +254,8 @@ public final class Cache: Sendable {
     /// The same for what a reader was just given: who can read is never failed because use cannot be
     /// recorded.
     public func noteUse(of object: StoredObject) {
-        if ObjectUse.isDue(object.usedAt) { try? recordUse(of: [object.digest]) }
+        guard let index, !isReadOnly, ObjectUse.isDue(object.usedAt) else { return }
+        try? index.writeInPassing { try ObjectUse.record([object.digest], at: Date(), in: $0) }
     }
 
     /// What the cache holds.

@@ -112,9 +112,12 @@ struct EvictCommand: AsyncParsableCommand {
                 } ?? EvictionReport(isDryRun: dryRun)
             run.note(report.counts)
             if json { print(report.json) } else if !quiet { print(report.text) }
-            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            let failure = report.isInterrupted ? nil : report.failure
+            if quiet, failure == nil, let complaint = report.complaint {
+                Console.complain(complaint)
+            }
             if report.isInterrupted { try run.interrupts.status.exit() }
-            if let failure = report.failure { throw failure }
+            if let failure { throw failure }
             if !report.missed.isEmpty { try ExitStatus.someFailed.exit() }
         }
     }

@@ -34,6 +34,8 @@ struct SnapshotCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
             let line = ProgressLine(isQuiet: quiet)
+            // From the first on, something would be left if it left at once.
+            run.interrupts.ask("ending what is begun")
             let report: SnapshotReport
             do {
                 report = try Cache.open(at: cache.path, wait: run.wait).snapshot(

@@ -46,7 +46,7 @@ struct VerifyCommand: AsyncParsableCommand {
             configuration.manifestRules = try reading.rules
             try network.apply(to: &configuration)
             let verification = CacheVerification(configuration)
-            let cache = try cache.openDamaged(wait: run.wait)
+            let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
             var options = part.options
             options.isCancelled = { run.interrupts.isAsked }
             let line = ProgressLine(isQuiet: quiet)
@@ -55,7 +55,9 @@ struct VerifyCommand: AsyncParsableCommand {
             ) { line.show($0.text) }
             line.clear()
             var failure: (any Error)?
-            if repair, let cache, !report.findings.isEmpty, !report.isInterrupted {
+            if repair, let cache, !report.findings.isEmpty, !report.isInterrupted,
+                report.failure == nil
+            {
                 do {
                     try await verification.repair(&report, of: cache) {
                         run.interrupts.isAsked
@@ -70,6 +72,7 @@ struct VerifyCommand: AsyncParsableCommand {
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure
             }
+            if let failure = report.failure, !report.isInterrupted { throw failure }
             if quiet {
                 if let complaint = report.complaint { Console.complain(complaint) }
             } else if let failure {

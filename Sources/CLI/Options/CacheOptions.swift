@@ -54,8 +54,11 @@ struct CacheOptions: ParsableArguments {
     }
 
     /// The same, though its index may be damaged: to be verified.
-    func openDamaged(wait: LockWait) throws -> Cache? {
-        try said(try open(wait, Cache.openDamaged))
+    func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache? {
+        try said(
+            try open(wait) { (path, wait) throws(CacheError) in
+                try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)
+            })
     }
 
     /// The same, where it makes no difference that there is none.

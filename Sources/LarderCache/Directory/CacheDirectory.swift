@@ -8,7 +8,7 @@ final class CacheDirectory: Sendable {
     let path: String
     let root: FileDescriptor
     let isWritable: Bool
-    private let wait: LockWait
+    let wait: LockWait
 
     /// The lock on the root.
     enum Lock {

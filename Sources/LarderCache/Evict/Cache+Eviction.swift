@@ -10,7 +10,7 @@ extension Cache {
         at path: String, wait: LockWait = .none
     ) throws(CacheError) -> Cache {
         try makeRoom(in: try CacheDirectory(path: path, create: false, wait: wait))
-        return try open(at: path, wait: wait)
+        return try open(at: path, wait: wait, waitsForWriters: true)
     }
 
     private static func makeRoom(in directory: CacheDirectory) throws(CacheError) {

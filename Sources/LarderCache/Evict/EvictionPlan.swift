@@ -23,6 +23,8 @@ final class EvictionPlan {
 
     /// What was decided about all objects.
     struct Decision {
+        /// Every object that there is.
+        var all = EvictionReport.Tally()
         var left = EvictionReport.Tally()
         var held: [Hold: EvictionReport.Tally] = [:]
         var missed: [Reason] = []
@@ -100,11 +102,12 @@ final class EvictionPlan {
                 try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")
                 try hold(db)
                 var excess = try excess(free: free, db)
+                decision.all = excess.left
                 // As it would be if nothing were held: who is held and would have gone then is kept.
                 var wish = excess
                 // What must go whatever the limits comes first, and may already meet them.
                 for isLimit in [false, true] where !isLimit || excess.isAny {
-                    try forEachObject(db) { object in
+                    try forEachObject(db, at: instant) { object in
                         if policy.isCancelled() { throw CancellationError() }
                         let mandate = mandate(for: object, at: instant)
                         guard isLimit == (mandate == nil), !isLimit || excess.isAny else { return }
@@ -190,8 +193,10 @@ final class EvictionPlan {
         return EvictionExcess(policy, left: left, free: free)
     }
 
-    /// In the order in which they go.
-    private func forEachObject(_ db: Database, _ body: (Object) throws -> Void) throws {
+    /// In the order in which they go. What no clock that was right has recorded is as of now.
+    private func forEachObject(
+        _ db: Database, at instant: Date, _ body: (Object) throws -> Void
+    ) throws {
         let age = policy.age == .used ? "used_at" : "stored_at"
         let rows = try Row.fetchCursor(
             db,
@@ -199,8 +204,8 @@ final class EvictionPlan {
                 SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL
                 FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                     LEFT JOIN main.wanted w ON w.object = o.id
-                ORDER BY o.\(age), o.digest
-                """)
+                ORDER BY iif(o.\(age) < ?, ?, o.\(age)), o.digest
+                """, arguments: [ObjectUse.earliest, instant.timeIntervalSince1970])
         while let row = try rows.next() {
             try body(
                 Object(
@@ -213,14 +218,16 @@ final class EvictionPlan {
     private func mandate(for object: Object, at instant: Date) -> Reason? {
         if policy.only != nil, !object.isWanted { return .only }
         let since = policy.age == .used ? object.usedAt : object.storedAt
-        guard let limit = policy.maximumAge else { return nil }
+        guard let limit = policy.maximumAge, since >= ObjectUse.earliest else { return nil }
         return instant.timeIntervalSince1970 - since >= limit ? .age : nil
     }
 
-    /// A use in a time to come is of a clock that was set back, and no run's.
+    /// A use in a time to come may be that of a run that is under way, too: by a clock that is behind it, none
+    /// takes its place.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
-        if start == .distantPast { return .run }
-        let end = instant.timeIntervalSince1970 + Freshness.clockSkew
+        let end =
+            start < instant
+            ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 

@@ -80,7 +80,10 @@ public struct EvictionReport: Sendable {
     public internal(set) var left = Tally()
     /// Whether it was cancelled before its end.
     public internal(set) var isInterrupted = false
-    /// Why files of objects that went are left; nil where none is. A later run sweeps them.
+    /// How many remembered failures were forgotten: they were too old, or too many.
+    public internal(set) var forgottenFailures = 0
+    /// What has ended it before its end: a failing disk, or another process's lock on the index. Or why files of
+    /// objects that went are left: a later run sweeps them. Nil where there is nothing of that.
     public internal(set) var failure: CacheError?
     /// The limits that are not kept at its end, whoever has stored meanwhile.
     public internal(set) var missed: [Reason] = []

@@ -28,6 +28,8 @@ struct Evictor {
     private var report: EvictionReport
     /// Bytes on disk that are free since; counted, because a file system may take its time.
     private var freed: Int64 = 0
+    /// All objects that there were, those included that have gone.
+    private var before = EvictionReport.Tally()
 
     init(
         directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy,
@@ -47,21 +49,21 @@ struct Evictor {
         let disk = try DiskSpace(of: directory.root)
         // All manifests are read before anything is removed.
         let plan = try makePlan(in: run, on: disk)
-        report.swept = try Sweeper(directory: directory, index: index, policy: policy).run()
-        report.isInterrupted = policy.isCancelled()
-        if let index, let plan {
-            freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-            do {
+        do {
+            try Sweeper(directory: directory, index: index, policy: policy).run(&report.swept)
+            report.isInterrupted = policy.isCancelled()
+            if let index, let plan {
+                freed = report.swept.values.reduce(0) { $0 + $1.bytes }
                 // Nothing is written, so no room is needed, in a dry run; the index may be read-only.
                 if isReadOnly || isTight(disk) {
                     try evict(plan, from: index, in: run, on: disk)
                 } else {
                     try index.withRoom { try evict(plan, from: index, in: run, on: disk) }
                 }
-            } catch is CancellationError {
-                try breakOff(index, on: disk)
+                try plan.close()
             }
-            try plan.close()
+        } catch {
+            try stop(error, on: disk)
         }
         withExtendedLifetime(run) {}
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -97,6 +99,9 @@ struct Evictor {
             let runStart = try RunDirectory.oldestStart(in: directory, except: run?.name)
             let decision = try plan.decide(
                 at: now, runStart: Self.use(since: runStart, now), free: disk.free + freed)
+            before = decision.all
+            before.count += report.total.count
+            before.bytes += report.total.bytes
             report.held = decision.held
             report.missed = decision.missed
             report.left = decision.left
@@ -109,7 +114,9 @@ struct Evictor {
                 break
             }
         }
-        try ObjectUse.settleTimesToCome(in: index)
+        try ObjectUse.settle(in: index)
+        report.forgottenFailures = try FailureTable.trim(index, unless: policy.isCancelled)
+        try index.shrink(unless: policy.isCancelled)
     }
 
     /// What is free in the end, as the file system says; it may first have to be told to get on with it.
@@ -122,15 +129,35 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Takes stock of an eviction that was cancelled.
-    private mutating func breakOff(_ index: CacheIndex, on disk: DiskSpace) throws {
-        report.isInterrupted = true
-        report.left = try index.objectTotals()
-        if policy.isDryRun {
+    /// Takes stock of an eviction that was cancelled, or that the disk or another process's lock has ended.
+    ///
+    /// - Throws: what else has ended it.
+    private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
+        let cause =
+            (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }
+            ?? error as? CacheError
+        if error is CancellationError || cause?.code == .locked && policy.isCancelled() {
+            report.isInterrupted = true
+        } else if let cause, cause.code == .storage || cause.code == .locked {
+            report.failure = directory.judged(cause)
+        } else {
+            throw error
+        }
+        guard let index else { return }
+        if var left = try? index.objectTotals() {
+            if policy.isDryRun {
+                left.count -= report.total.count
+                left.bytes -= report.total.bytes
+            }
+            report.left = left
+        } else {
+            // As it was when it was last decided, and what went since.
+            report.left = before
             report.left.count -= report.total.count
             report.left.bytes -= report.total.bytes
         }
-        report.missed = EvictionExcess(policy, left: report.left, free: try room(disk)).missed
+        let free = (try? room(disk)) ?? disk.free + freed
+        report.missed = EvictionExcess(policy, left: report.left, free: free).missed
     }
 
     /// Removes all victims; returns whether none had been used meanwhile.

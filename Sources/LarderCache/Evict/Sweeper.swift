@@ -21,8 +21,8 @@ struct Sweeper {
         limit = Date(timeIntervalSinceNow: -policy.grace)
     }
 
-    func run() throws -> [Leftover: Tally] {
-        var swept: [Leftover: Tally] = [:]
+    /// - Parameter swept: is told of each kind, so far as it comes.
+    func run(_ swept: inout [Leftover: Tally]) throws {
         swept[.runs] = try sweepRuns()
         // Anything in `tmp/` may be deleted.
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
@@ -35,7 +35,6 @@ struct Sweeper {
         }
         // Without an index every object looks like one; it is to be restored, not to be followed.
         if let index { swept[.orphans] = try sweepOrphans(index) }
-        return swept
     }
 
     /// Nobody's since the lock on them is free, so without grace.

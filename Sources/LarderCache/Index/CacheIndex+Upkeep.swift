@@ -46,7 +46,15 @@ extension CacheIndex {
     }
 
     /// Copies what is committed into another database.
-    func copy(to other: DatabaseQueue) throws { try database.backup(to: other) }
+    ///
+    /// - Throws: `CancellationError`.
+    func copy(to other: DatabaseQueue, unless isCancelled: () -> Bool) throws {
+        try withoutActuallyEscaping(isCancelled) { isCancelled in
+            try database.backup(to: other, pagesPerStep: 1_000) { _ in
+                if isCancelled() { throw CancellationError() }
+            }
+        }
+    }
 
     /// Folds the log into the index, and gives its room back.
     func foldLog() throws {

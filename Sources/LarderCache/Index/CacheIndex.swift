@@ -16,10 +16,17 @@ final class CacheIndex: Sendable {
     private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
     let uri: String
+    private let wait: WriterWait
 
     /// Opens the index of `directory`, and brings its schema up to date.
-    init(of directory: CacheDirectory) throws(CacheError) {
-        path = directory.indexPath
+    ///
+    /// - Parameter patience: how long to wait at most for another process's writing; nil: as the directory's
+    ///   user is to wait. Default: nil.
+    init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
+        let path = directory.indexPath
+        self.path = path
+        let wait = WriterWait(directory.wait, subject: path)
+        self.wait = wait
         self.directory = directory
         uri = Self.uri(path, mode: "mode=ro")
         // One process at a time, because two that migrate a new file at once both make its tables.
@@ -27,11 +34,21 @@ final class CacheIndex: Sendable {
         defer { withExtendedLifetime(lock) {} }
         do {
             var configuration = Configuration()
-            configuration.busyMode = .callback(Self.waitForWriter)
+            configuration.busyMode = .callback(wait.goesOn)
             configuration.maximumReaderCount = 4
-            // Readers look up single rows, or follow an order; each would fill a cache of 2 MB.
-            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
-            let pool = try DatabasePool(path: path, configuration: configuration)
+            let isNew = try directory.root.status(of: CacheLayout.index).map { $0.st_size == 0 }
+            configuration.prepareDatabase { db in
+                // Readers look up single rows, or follow an order; each would fill a cache of 2 MB.
+                try db.execute(sql: "PRAGMA cache_size = -512")
+                // Pages can be given back by an index alone that was told so before it had any.
+                guard isNew ?? true, !db.configuration.readonly else { return }
+                try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
+            }
+            // Also what only reads has to write, where there is no log yet.
+            func open() throws -> DatabasePool {
+                try DatabasePool(path: path, configuration: configuration)
+            }
+            let pool = try patience.map { try wait.limited(to: $0, open) } ?? open()
             // GRDB's pool chooses NORMAL, which may lose the last commits with the power. And on
             // macOS fsync(2) leaves them in the drive's cache unless SQLite is told otherwise.
             try pool.writeWithoutTransaction {
@@ -55,14 +72,20 @@ final class CacheIndex: Sendable {
     }
 
     /// Opens an index whose directory cannot be written; `nil` where there is none.
-    init?(readOnly directory: CacheDirectory) throws(CacheError) {
+    ///
+    /// - Parameter isBesideWriter: whether somebody else is known to write it. Default: false.
+    init?(
+        readOnly directory: CacheDirectory, isBesideWriter: Bool = false
+    ) throws(CacheError) {
         path = directory.indexPath
         self.directory = directory
         inode = nil
+        wait = WriterWait(.none, subject: path)
         // `immutable`: no locks and no shared memory, neither of which a read-only medium has.
         // But beside a log it would pass over commits: somebody else is writing, or was killed.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
-        uri = Self.uri(path, mode: log.map { $0.st_size > 0 } ?? false ? "mode=ro" : "immutable=1")
+        let isWritten = isBesideWriter || log.map { $0.st_size > 0 } ?? false
+        uri = Self.uri(path, mode: isWritten ? "mode=ro" : "immutable=1")
         guard try directory.root.status(of: CacheLayout.index) != nil else { return nil }
         do {
             var configuration = Configuration()
@@ -232,14 +255,21 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// How many objects were stored or used after `instant`, and how many there are.
-    func objectsOfTimesToCome(after instant: Double) throws(CacheError) -> (some: Int, all: Int)? {
+    /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how many there
+    /// are, and since which day most are of a time to come (0: they are not).
+    func objectsOfImpossibleTimes(
+        after instant: Double
+    ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {
         try lookUp { db in
             try Row.fetchOne(
                 db,
-                sql: "SELECT coalesce(sum(max(used_at, stored_at) > ?), 0), count(*) FROM objects",
-                arguments: [instant]
-            ).map { ($0[0], $0[1]) }
+                sql: """
+                    SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
+                        coalesce(sum(max(used_at, stored_at) > ?), 0), count(*),
+                        (SELECT user_version FROM pragma_user_version)
+                    FROM objects
+                    """, arguments: [ObjectUse.earliest, instant]
+            ).map { ($0[0], $0[1], $0[2], $0[3]) }
         }
     }
 
@@ -283,20 +313,29 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
+    /// The same for what nothing depends on: not where another process has SQLite's lock for more than a moment.
+    func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
+        do {
+            // Within the connection's turn: nobody else of this process waits by that limit.
+            try database.writeWithoutTransaction { db in
+                try wait.limited(to: WriterWait.moment) {
+                    try db.inTransaction(.immediate) {
+                        try confirmPlace()
+                        try body(db)
+                        return .commit
+                    }
+                }
+            }
+        } catch {
+            throw error as? CacheError ?? failure(error)
+        }
+    }
+
     private func confirmPlace() throws(CacheError) {
         guard try directory.root.status(of: CacheLayout.index)?.st_ino == inode else {
             throw CacheError(
                 .index, subject: path, message: "was deleted or replaced while it was in use")
         }
-    }
-
-    /// Called again and again by SQLite while another process writes; false gives up, after about 30 s.
-    ///
-    /// SQLite's own way waits for up to 100 ms at a time, and would miss the few milliseconds that an eviction
-    /// leaves to others between its steps.
-    static func waitForWriter(_ attempt: Int) -> Bool {
-        usleep(.random(in: 500...1_500))
-        return attempt < 30_000
     }
 
     /// Leaves the database: SQLite folds the log into it unless another process is there. Everything
@@ -317,7 +356,8 @@ final class CacheIndex: Sendable {
         do { return try database.unsafeRead(body) } catch { throw failure(error) }
     }
 
-    private func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
+    /// Reads with several statements, to all of which the index is as at one moment.
+    func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         do { return try database.read(body) } catch { throw failure(error) }
     }
 }

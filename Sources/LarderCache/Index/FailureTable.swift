@@ -7,6 +7,8 @@ struct FailureTable {
     private let db: Database
     /// Almost always: a success then has nothing to forget, and costs nothing.
     private var isEmpty: Bool
+    /// How many were added, and the bytes of their keys and URLs.
+    private(set) var added = (rows: 0, bytes: 0)
 
     init(_ db: Database) throws {
         self.db = db
@@ -28,6 +30,8 @@ struct FailureTable {
             deposit.key, deposit.url == deposit.key ? nil : deposit.url, code, status,
             deposit.receivedAt.timeIntervalSince1970,
         ])
+        added.rows += 1
+        added.bytes += deposit.key.utf8.count + deposit.url.utf8.count
     }
 
     /// Forgets the failures of a resource that was fetched.

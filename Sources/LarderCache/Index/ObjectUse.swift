@@ -10,15 +10,19 @@ public enum ObjectUse {
     /// Uses are recorded so many at a time, between which other writers get their turn.
     public static let stepLimit = 2_000
 
-    /// Whether a use at `instant` of an object that was used at `last` is to be recorded. One of a
-    /// time to come is of a clock that was set back, and would shield the object until then.
+    /// Before that nothing was ever used, in seconds since 1970 (the beginning of 2020): whoever recorded such
+    /// a use had a clock that was not set, as a machine without a battery has until it asks the network.
+    static let earliest: TimeInterval = 1_577_836_800
+
+    /// Whether a use at `instant` of an object that was used at `last` is to be recorded. None takes
+    /// the place of a later one: it is rather this clock that is wrong.
     public static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
-        abs(instant.timeIntervalSince(last)) >= precision
+        instant.timeIntervalSince(last) >= precision
     }
 
     /// The same of a row of `objects o`, as an SQL condition.
     package static func isDue(at instant: Date) -> String {
-        "abs(o.used_at - \(instant.timeIntervalSince1970)) >= \(precision)"
+        "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
 
     /// Records uses where they are due; nothing where the object is gone.
@@ -28,7 +32,7 @@ public enum ObjectUse {
         let update = try PreparedStatement(
             db,
             """
-            UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND abs(used_at - ?1) >= \(precision)
+            UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)
             """)
         for digest in objects { try update.run(instant.timeIntervalSince1970, digest) }
     }
@@ -41,33 +45,52 @@ public enum ObjectUse {
             db,
             """
             UPDATE objects SET used_at = ?1
-            WHERE id = ?2 AND +digest = ?3 AND abs(used_at - ?1) >= \(precision)
+            WHERE id = ?2 AND +digest = ?3 AND ?1 - used_at >= \(precision)
             """)
         for object in objects {
             try update.run(instant.timeIntervalSince1970, object.row, object.digest)
         }
     }
 
-    /// Takes what is recorded for a time to come, by a clock that has been set back since, as of now: the
-    /// objects age from now on, instead of being young until then. Unless that is so of most objects: then
-    /// it is the clock that is wrong, not they.
-    static func settleTimesToCome(in index: CacheIndex) throws(CacheError) {
+    /// How many days most uses may be of a time to come, until it is they that are wrong.
+    private static let patience = 7
+
+    /// Takes what no clock that was right can have recorded as of now: the objects age from now on. That is
+    /// what is recorded before ``earliest``, and what is of a time to come; where that is so of most objects, it may be
+    /// today's clock that is wrong, and they stay as they are for a week of its days.
+    static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
+        guard now >= earliest else { return }
         let limit = now + Freshness.clockSkew
-        guard let count = try index.objectsOfTimesToCome(after: limit), count.some > 0,
-            2 * count.some <= count.all
-        else { return }
+        guard let counts = try index.objectsOfImpossibleTimes(after: limit) else { return }
+        let today = Int(now / 86_400)
+        let isDoubtful = 2 * counts.toCome > counts.all
+        var doubtfulSince = isDoubtful ? counts.doubtfulSince : 0
+        if isDoubtful, !(1...today).contains(doubtfulSince) { doubtfulSince = today }
+        let settlesToCome = !isDoubtful || today - doubtfulSince >= patience
+        if settlesToCome { doubtfulSince = 0 }
+        if doubtfulSince != counts.doubtfulSince {
+            try index.writeStep { try $0.execute(sql: "PRAGMA user_version = \(doubtfulSince)") }
+        }
+        let last = settlesToCome ? limit : .greatestFiniteMagnitude
+        guard counts.before > 0 || settlesToCome && counts.toCome > 0 else { return }
         var isDone = false
         while !isDone {
             try index.writeStep { db in
-                let update = try db.cachedStatement(
-                    sql: """
-                        UPDATE objects SET used_at = min(used_at, ?1), stored_at = min(stored_at, ?1)
-                        WHERE id IN (
-                            SELECT id FROM objects WHERE max(used_at, stored_at) > ?2
-                            LIMIT \(Evictor.batchLimit))
-                        """)
-                try update.execute(arguments: [now, limit])
+                let update = try PreparedStatement(
+                    db,
+                    """
+                    UPDATE objects SET
+                        used_at = CASE WHEN used_at < ?1 THEN ?2 WHEN used_at > ?3 THEN ?2
+                            ELSE used_at END,
+                        stored_at = CASE WHEN stored_at < ?1 THEN ?2 WHEN stored_at > ?3 THEN ?2
+                            ELSE stored_at END
+                    WHERE id IN (
+                        SELECT id FROM objects
+                        WHERE min(used_at, stored_at) < ?1 OR max(used_at, stored_at) > ?3
+                        LIMIT \(Evictor.batchLimit))
+                    """)
+                try update.run(earliest, now, last)
                 isDone = db.changesCount == 0
             }
         }

@@ -5,10 +5,10 @@ import GRDB
 struct CommitStop {
     private let database: DatabaseQueue
 
-    /// - Throws: `DatabaseError`, `SQLITE_BUSY` where somebody goes on writing for longer than 30 s.
-    init(at path: String) throws {
+    /// - Throws: `DatabaseError`, `SQLITE_BUSY` where somebody goes on writing for longer than `wait`.
+    init(at path: String, wait: WriterWait) throws {
         var configuration = Configuration()
-        configuration.busyMode = .callback(CacheIndex.waitForWriter)
+        configuration.busyMode = .callback(wait.goesOn)
         configuration.allowsUnsafeTransactions = true
         database = try DatabaseQueue(path: path, configuration: configuration)
         try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }

@@ -70,16 +70,19 @@ struct IndexRecovery {
     ) throws(CacheError) -> RecoveryReport {
         defer { run.remove() }
         var report = RecoveryReport()
-        let name = run.uniqueName()
-        let path = "\(directory.path)/\(CacheLayout.temporary)/\(run.name)/\(name)"
+        let folder = "\(directory.path)/\(CacheLayout.temporary)/\(run.name)"
+        let (draft, name) = (run.uniqueName(), run.uniqueName())
         var stop: CommitStop?
         defer { stop?.end() }
         do {
-            let database = try DatabaseQueue(path: path)
+            let database = try DatabaseQueue(path: "\(folder)/\(draft)")
             report.source = try copyRows(to: database, &stop, unless: isCancelled)
             try IndexSchema.migrator.migrate(database)
             try compareWithTree(database, &report, unless: isCancelled)
+            _ = try database.write { try FailureTable.trim($0, at: Date()) }
+            try database.compact(into: "\(folder)/\(name)")
             try database.close()
+            run.remove(draft)
         } catch is CancellationError {
             report.isInterrupted = true
             return report
@@ -102,6 +105,7 @@ struct IndexRecovery {
         to database: DatabaseQueue, _ stop: inout CommitStop?,
         unless isCancelled: @escaping @Sendable () -> Bool
     ) throws -> RecoveryReport.Source {
+        let wait = WriterWait(directory.wait, subject: directory.indexPath)
         for (name, source) in [
             (CacheLayout.index, RecoveryReport.Source.index),
             (CacheLayout.snapshot, .snapshot),
@@ -110,7 +114,7 @@ struct IndexRecovery {
             guard try directory.root.status(of: name)?.isRegularFile == true else { continue }
             do {
                 var configuration = Configuration()
-                configuration.busyMode = .callback(CacheIndex.waitForWriter)
+                configuration.busyMode = .callback(wait.goesOn)
                 let old = try DatabaseQueue(
                     path: "\(directory.path)/\(name)", configuration: configuration)
                 defer { try? old.close() }
@@ -129,13 +133,15 @@ struct IndexRecovery {
                     isIntact,
                     complaints.allSatisfy({ $0 == "ok" || $0.hasPrefix("CHECK constraint failed") })
                 else {
-                    if source == .index { stop = try? CommitStop(at: "\(directory.path)/\(name)") }
+                    if source == .index {
+                        stop = try? CommitStop(at: "\(directory.path)/\(name)", wait: wait)
+                    }
                     continue
                 }
                 // What is copied must be all: the log goes with the old file.
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-                    stop = try CommitStop(at: "\(directory.path)/\(name)")
+                    stop = try CommitStop(at: "\(directory.path)/\(name)", wait: wait)
                     // What came in between: a kill before the new index is there must not cost it.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }

@@ -27,11 +27,12 @@ struct CacheSnapshot {
         do {
             let copy = try CacheDirectory(path: target.staging, create: true)
             var report = SnapshotReport()
-            let database = try DatabaseQueue(path: copy.indexPath)
+            let draft = copy.indexPath + ".draft"
+            let database = try DatabaseQueue(path: draft)
             // The index first: an object that is stored from now on is not missed.
-            try index?.copy(to: database)
+            try index?.copy(to: database, unless: isCancelled)
             try database.writeWithoutTransaction {
-                // One file that a read-only medium can hold: the copy says that it has a log, like the original.
+                // The copy says that it has a log, like the original.
                 try $0.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON")
             }
             try IndexSchema.migrator.migrate(database)
@@ -39,7 +40,13 @@ struct CacheSnapshot {
             report.resources =
                 try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") }
                 ?? 0
+            if isCancelled() { throw CancellationError() }
+            // One file that a read-only medium can hold, and no larger than it must be.
+            try database.compact(into: copy.indexPath)
             try database.close()
+            guard unlink(draft) == 0 else {
+                throw CacheError("unlink", subject: draft, errno: errno)
+            }
             try Durability.add(
                 FileDescriptor.open(CacheLayout.index, beneath: copy.root, flags: O_RDONLY))
             try Durability.add(copy.root)

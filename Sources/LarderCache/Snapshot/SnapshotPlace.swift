@@ -6,6 +6,8 @@ struct SnapshotPlace {
     /// The directory in which the copy is made.
     let staging: String
     private let parent: FileDescriptor
+    /// Held for as long as the copy is made: what a killed process has left is nobody's, and is swept by the next.
+    private let lock: FileDescriptor
 
     /// - Throws: ``CacheError`` `.unusable` where the place is taken or lies beneath `source`, `.missing`
     ///   where there is no directory that it could be in.
@@ -13,8 +15,6 @@ struct SnapshotPlace {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         self.path = url.path
         let folder = url.deletingLastPathComponent().path
-        let serial = String(UInt64.random(in: .min ... .max), radix: 36)
-        staging = "\(folder)/.\(url.lastPathComponent).\(serial).partial"
         do throws(CacheError) {
             parent = try FileDescriptor.open(folder, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == ENOENT {
@@ -43,6 +43,57 @@ struct SnapshotPlace {
                 throw CacheError(
                     .unusable, subject: self.path, message: "is there already, and not empty")
             }
+        }
+        try Self.sweep(url.lastPathComponent, beneath: parent)
+        let (name, lock) = try Self.makeStaging(for: url.lastPathComponent, beneath: parent)
+        staging = "\(folder)/\(name)"
+        self.lock = lock
+    }
+
+    /// A directory that others see to be in use.
+    private static func makeStaging(
+        for name: String, beneath parent: FileDescriptor
+    ) throws(CacheError) -> (name: String, lock: FileDescriptor) {
+        while true {
+            let serial = String(UInt64.random(in: .min ... .max), radix: 36)
+            let staging = ".\(name).\(serial)\(suffix)"
+            if let number = FileDescriptor.makeDirectory(staging, beneath: parent) {
+                throw CacheError("mkdir", subject: staging, errno: number)
+            }
+            do throws(CacheError) {
+                let lock = try FileDescriptor.open(
+                    staging, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
+                // Shared, as the cache that is made in it has it.
+                if flock(lock.raw, LOCK_SH | LOCK_NB) == 0,
+                    try parent.status(of: staging) != nil
+                {
+                    return (staging, lock)
+                }
+            } catch  where error.errno == ENOENT {
+                // Swept before it was locked.
+            }
+        }
+    }
+
+    private static let suffix = ".partial"
+
+    /// Removes what was left of copies to the same place whose processes were killed.
+    private static func sweep(
+        _ name: String, beneath parent: FileDescriptor
+    ) throws(CacheError) {
+        for staging in try parent.names(subject: name) {
+            let start = ".\(name)."
+            let serial = Substring(
+                staging.utf8.dropFirst(start.utf8.count).dropLast(suffix.utf8.count))
+            guard UInt64(serial, radix: 36) != nil,
+                (start + serial + suffix).utf8.elementsEqual(staging.utf8),
+                let lock = try? FileDescriptor.open(
+                    staging, beneath: parent, flags: O_RDONLY | O_DIRECTORY),
+                flock(lock.raw, LOCK_EX | LOCK_NB) == 0
+            else { continue }
+            // What is another user's stays.
+            _ = try? parent.removeTree(staging)
+            withExtendedLifetime(lock) {}
         }
     }
 

@@ -21,7 +21,14 @@ struct DepositRows {
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
-        touch = try PreparedStatement(db, "UPDATE objects SET used_at = ? WHERE id = ?")
+        // Never back: a clock that was not set would have the object evicted. But an eviction that has decided
+        // about it sees that something has happened.
+        touch = try PreparedStatement(
+            db,
+            """
+            UPDATE objects SET used_at = CASE WHEN ?1 >= used_at THEN ?1 ELSE used_at + 0.001 END
+            WHERE id = ?2
+            """)
         describe = try PreparedStatement(
             db,
             """

@@ -10,7 +10,7 @@ import GRDB
 /// never older than the name it vouches for. The second sync covers the renames' directories.
 public final class Store: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`, but for `report`,
-    // `failure` and `hasCommitted`, which belong to the serial queue `commits`.
+    // `failure`, `hasCommitted` and `remembered`, which belong to the serial queue `commits`.
 
     /// A batch is committed when it holds this many deposits, …
     public static let batchLimit = 500
@@ -47,6 +47,8 @@ public final class Store: @unchecked Sendable {
     private var report: @Sendable ([Outcome]) -> Void = { _ in }
     private var failure: CacheError?
     private var hasCommitted = false
+    /// How many failures the index remembers at most, and their bytes; nil until one is added.
+    private var remembered: (rows: Int, bytes: Int)?
 
     init(directory: CacheDirectory, index: CacheIndex) throws(CacheError) {
         self.directory = directory
@@ -242,8 +244,25 @@ public final class Store: @unchecked Sendable {
                 let result = try record(deposit, vanished: vanished, &failures, rows)
                 outcomes.append(Outcome(token: deposit.token, result: result))
             }
+            try bound(failures, db)
         }
         return outcomes
+    }
+
+    /// Keeps the failures that the index remembers within their bounds; looks at all of them once, and then only
+    /// when enough were added.
+    private func bound(_ failures: FailureTable, _ db: Database) throws {
+        guard failures.added.rows > 0 else { return }
+        if let known = remembered {
+            remembered = (known.rows + failures.added.rows, known.bytes + failures.added.bytes)
+        }
+        guard let known = remembered, known.rows <= FailureTable.rowLimit,
+            known.bytes <= FailureTable.byteLimit
+        else {
+            remembered = try FailureTable.trim(
+                db, at: Date(), to: remembered == nil ? 1 : 0.75)
+            return
+        }
     }
 
     private func record(

@@ -35,9 +35,14 @@ final class Verifier: @unchecked Sendable {
     }
 
     func run() throws(CacheError) -> VerifyReport {
-        try readTotals()
-        try time(.objects, checkObjects)
-        try time(.resources, nameResources)
+        do throws(CacheError) {
+            try readTotals()
+            try time(.objects, checkObjects)
+            try time(.resources, nameResources)
+        } catch  where error.code == .storage {
+            report.failure = error
+            report.reachesEnd = false
+        }
         report.sort()
         return report
     }
@@ -46,8 +51,8 @@ final class Verifier: @unchecked Sendable {
         _ step: VerifyReport.Step, _ body: () throws(CacheError) -> Void
     ) throws(CacheError) {
         let start = ContinuousClock.now
+        defer { report.note(step, since: start) }
         try body()
-        report.note(step, since: start)
     }
 
     private func readTotals() throws(CacheError) {

@@ -49,6 +49,8 @@ public struct VerifyReport: Sendable {
     public var isComplete: Bool { reachesEnd && !isResumed }
     /// Whether it, or the repair that followed, was cancelled before its end.
     public package(set) var isInterrupted = false
+    /// Why it could not go on: the disk fails. Nil where it could.
+    public package(set) var failure: CacheError?
     /// Everything found, in the order of its subject; entries that are not cached come last, in that of the
     /// manifests.
     public package(set) var findings: [Finding] = []

@@ -186,7 +186,7 @@ public final class Prefetcher: Sendable {
         defer { control.withLock { $0.queue = nil } }
         if isCancelled { queue.stop() }
         do {
-            try queue.run()
+            try Plan.translatingErrors { try queue.run() }
             return nil
         } catch let error as CacheError {
             return error

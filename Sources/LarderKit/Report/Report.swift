@@ -53,6 +53,12 @@ public struct Report: Sendable {
         if waiting.icons > 1 { outcomes[.coalesced, default: 0] += waiting.icons - 1 }
     }
 
+    /// Counts all that are left of a plan.
+    mutating func addUnfinished(of plan: PlanSummary) {
+        outcomes[.unfinished, default: 0] += max(0, plan.icons - icons)
+        (entries, icons) = (max(entries, plan.entries), max(icons, plan.icons))
+    }
+
     mutating func add(_ result: EntryResult) {
         if result.icon == 1 { entries += 1 }
         icons += 1

@@ -194,6 +194,7 @@ extension VerifyReport {
         object.set("resumed", isResumed)
         object.set("reached_end", reachesEnd)
         object.set("leftovers", leftovers)
+        object.set("error", failure?.json)
         return object.text
     }
 }
@@ -288,6 +289,8 @@ extension EvictionReport {
         object.set("missed", missed.map(\.rawValue))
         object.set("seconds", seconds)
         object.set("interrupted", isInterrupted)
+        object.set("error", failure?.json)
+        object.set("forgotten_failures", forgottenFailures)
         return object.text
     }
 }

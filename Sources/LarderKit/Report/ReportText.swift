@@ -179,6 +179,9 @@ extension EvictionReport {
                 "\(isDryRun ? "would sweep" : "swept") \(tally.count.of(leftover.text.one, leftover.text.several)), "
                     + ByteText.describe(tally.bytes))
         }
+        if forgottenFailures > 0 {
+            lines.append("forgot \(forgottenFailures.of("failure")), the oldest")
+        }
         lines.append(
             "\(describe(left)) \(isDryRun ? "would be left" : "left") (\(DurationText.describe(seconds)))"
         )

@@ -1,3 +1,4 @@
+import GRDB
 import LarderCache
 import Synchronization
 
@@ -79,6 +80,7 @@ final class Reporter: Sendable {
             try emit(results)
             try plan.markDone(fetches.map(\.id))
         } catch {
+            let error = (error as? DatabaseError).map { CacheError(index: "the plan", $0) } ?? error
             state.withLock { $0.failure = $0.failure ?? error }
         }
         state.withLock { state in
@@ -93,11 +95,20 @@ final class Reporter: Sendable {
     func finish(
         failure: CacheError?, isInterrupted: Bool, receivedBytes: Int64, seconds: Double
     ) throws -> Report {
-        if let failure = state.withLock({ $0.failure }) { throw failure }
-        try plan.forEachUnfinishedEntry { page in
-            try emit(page.map { EntryResult($0, .unfinished) })
+        var failure = failure
+        do {
+            if let failure = state.withLock({ $0.failure }) { throw failure }
+            try Plan.translatingErrors {
+                try plan.forEachUnfinishedEntry { page in
+                    try emit(page.map { EntryResult($0, .unfinished) })
+                }
+            }
+        } catch let error as CacheError where error.code == .storage {
+            // The plan lies on the disk that has failed: what was done is still known, and how much was not.
+            failure = failure ?? error
+            state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }
-        return state.withLock { state in
+        return state.withLock { [failure] state in
             state.report.receivedBytes = receivedBytes
             state.report.seconds = seconds
             state.report.failure = failure

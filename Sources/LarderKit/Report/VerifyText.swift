@@ -20,6 +20,8 @@ extension VerifyReport {
         if isInterrupted {
             lines.append(
                 "interrupted: " + (reachesEnd ? "not all was repaired" : "not all was read"))
+        } else if failure != nil {
+            lines.append("stopped: not all was read")
         } else if !reachesEnd {
             lines.append("time was up: the next run goes on from here")
         } else if isResumed {

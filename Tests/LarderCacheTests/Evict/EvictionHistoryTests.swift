@@ -64,9 +64,13 @@ private struct EvictionHistory {
             let bytes = noise(1 + number * 40, seed: number)
             store.add(.staged(try store.stage(bytes)), at: key, receivedAt: instant)
             let digest = try Digest.reference(of: bytes)
-            if model.objects[digest] == nil { digests.insert(digest) }
-            model.objects[digest, default: .init(size: Int64(bytes.count), used: 0, stored: clock)]
-                .used = clock
+            if model.objects[digest] == nil {
+                digests.insert(digest)
+                model.objects[digest] = .init(
+                    size: Int64(bytes.count), used: clock, stored: clock)
+            } else {
+                model.use(digest, at: clock)
+            }
             model.resources[key] = digest
         }
         store.flush()
@@ -87,7 +91,7 @@ private struct EvictionHistory {
     private mutating func use() throws {
         let (digests, start) = (some(of: 6, model.objects.keys.sorted()), start)
         try scene.cache.recordUse(of: digests)
-        try adopt(digests) { used, _ in abs(used - start) <= 3_600 }
+        try adopt(digests) { used, _ in used >= start - 3_600 }
     }
 
     /// Confirmed by their origin, when the clock shows it.
@@ -96,7 +100,7 @@ private struct EvictionHistory {
         for key in some(of: 6, model.resources.keys.sorted()) {
             guard let digest = model.resources[key] else { continue }
             store.add(.unchanged(digest), at: key, receivedAt: instant)
-            model.objects[digest]?.used = clock
+            model.use(digest, at: clock)
         }
         store.flush()
         store.close()

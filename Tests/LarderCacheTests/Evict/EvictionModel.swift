@@ -71,6 +71,12 @@ struct EvictionModel {
         return missed
     }
 
+    /// Used when a clock shows this; no clock takes a later use back.
+    mutating func use(_ digest: Digest, at clock: Double) {
+        guard let used = objects[digest]?.used else { return }
+        objects[digest]?.used = clock >= used ? clock : used + 0.001
+    }
+
     /// The objects that are of a time to come, where these are not most of them.
     func timesToCome(at now: Double) -> [Digest] {
         let future = objects.filter { max($0.value.used, $0.value.stored) > now }.map(\.key)

@@ -16,7 +16,7 @@ struct EvictionScene {
 
     /// An instant long past.
     static func instant(_ seconds: Double) -> Date {
-        Date(timeIntervalSince1970: 1_000_000 + seconds)
+        Date(timeIntervalSince1970: 1_600_000_000 + seconds)
     }
 
     /// Stores an object for each of some keys, in one batch, by a run that has ended.

@@ -75,14 +75,63 @@ import Testing
         }
     }
 
-    /// A clock that had gone ahead shields nothing.
-    @Test func useInATimeToComeIsNoRuns() throws {
+    /// A clock that had gone ahead shields nothing, but while a run is under way: its own use would be
+    /// told by nothing else.
+    @Test(arguments: [false, true]) func useInATimeToComeMayBeARuns(isUnderWay: Bool) throws {
         try withScene { scene in
             try scene.store([("a", [1], Date(timeIntervalSinceNow: 86_400))])
-            let running = try scene.cache.store()
-            #expect(try scene.evict { $0.maximumBytes = 0 }.report.held.isEmpty)
-            #expect(try scene.keys.isEmpty)
-            running.close()
+            let running = isUnderWay ? try scene.cache.store() : nil
+            let (report, _) = try scene.evict { $0.maximumBytes = 0 }
+            #expect(report.held[.run]?.count == (isUnderWay ? 1 : nil))
+            #expect(try scene.keys.isEmpty == !isUnderWay)
+            running?.close()
+        }
+    }
+
+    /// What was fetched before the clock was set is of no known age: it is the youngest, and ages from then on.
+    @Test func whatAClockThatWasNeverSetHasStoredDoesNotGoByAge() throws {
+        try withScene { scene in
+            let unset = Date(timeIntervalSince1970: 60)
+            try scene.store([("old", [1], Self.old), ("a", [2], unset), ("b", [3], unset)])
+            func instants() throws -> [Double] {
+                try ["a", "b"].map {
+                    try #require(try scene.cache.resource($0)).object.usedAt.timeIntervalSince1970
+                }
+            }
+            let (report, _) = try scene.evict {
+                $0.maximumAge = 86_400
+                $0.isDryRun = true
+            }
+            #expect(report.evicted[.age]?.count == 1)
+            #expect(try instants() == [60, 60])
+            _ = try scene.evict { $0.maximumAge = 86_400 }
+            #expect(try scene.keys == ["a", "b"])
+            #expect(try instants().allSatisfy { abs(Date().timeIntervalSince1970 - $0) < 600 })
+            try scene.expectAgreement()
+        }
+    }
+
+    /// Most objects are of a time to come: today's clock is wrong, or theirs was. After a week it is taken to
+    /// be right.
+    @Test func aClockThatWasAheadOnceDoesNotShieldForEver() throws {
+        try withScene { scene in
+            let ahead = Date(timeIntervalSinceNow: 400 * 86_400)
+            try scene.store([("a", [1], ahead), ("b", [2], ahead), ("c", [3], Self.old)])
+            func use() throws -> Date { try #require(try scene.cache.resource("a")).object.usedAt }
+            func setDay(_ ago: Int) throws {
+                try scene.cache.requireWritable().write { db in
+                    let day = Int(Date().timeIntervalSince1970 / 86_400) - ago
+                    try db.execute(sql: "PRAGMA user_version = \(day)")
+                }
+            }
+            for day in [0, 6] {
+                if day > 0 { try setDay(day) }
+                _ = try scene.evict()
+                #expect(abs(try use().timeIntervalSince(ahead)) < 1)
+            }
+            try setDay(8)
+            _ = try scene.evict()
+            #expect(abs(try use().timeIntervalSinceNow) < 600)
         }
     }
 

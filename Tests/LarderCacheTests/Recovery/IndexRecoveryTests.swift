@@ -34,8 +34,8 @@ import Testing
         }
     }
 
-    /// The header, or a page in the middle that only a look at it shows.
-    @Test(arguments: [0..<100, 4096..<8192])
+    /// The header, or a page in the middle that only a look at it shows: the second one says where pages belong.
+    @Test(arguments: [0..<100, 8192..<12_288])
     func aDamagedIndexIsSetAsideAndRebuilt(bytes: Range<Int>) throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
