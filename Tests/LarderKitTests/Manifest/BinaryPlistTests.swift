@@ -1,4 +1,5 @@
 import Foundation
+import LarderTestSupport
 import Testing
 
 @testable import LarderKit
@@ -97,5 +98,24 @@ import Testing
         }
         bytes[6] = UInt8(ascii: "1")
         #expect(throws: BinaryPlist.Damage.self) { try value(bytes) }
+    }
+
+    /// As the standard library has it, but for how many bytes of a broken pair are replaced.
+    @Test func textInUTF16IsThatOfTheStandardLibrary() {
+        var generator = Pseudorandom(seed: 16)
+        let kinds: [ClosedRange<Int>] = [
+            0...0x7F, 0x80...0x7FF, 0x800...0xFFFF, 0xD800...0xDBFF, 0xDC00...0xDFFF,
+            0xD7F0...0xE010,
+        ]
+        for length in 0..<2000 {
+            let units = (0..<(length % 40)).map { _ in
+                let kind = kinds[generator.next(below: kinds.count)]
+                return UInt16(kind.lowerBound + generator.next(below: kind.count))
+            }
+            let bytes = units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+            let text = bytes.withUnsafeBytes { String(bigEndianUTF16: $0) }
+            #expect(
+                Array(text.utf8) == Array(String(decoding: units, as: UTF16.self).utf8), "\(units)")
+        }
     }
 }

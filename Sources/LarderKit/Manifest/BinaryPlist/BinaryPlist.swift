@@ -150,16 +150,7 @@ struct BinaryPlist {
     /// The text of a string object.
     func text(at offset: Int, size: Int, isUTF16: Bool) throws -> String {
         let run = try bytes.run(at: offset, count: size)
-        if isUTF16 {
-            let units = [UInt16](unsafeUninitializedCapacity: size / 2) { units, count in
-                count = size / 2
-                for index in 0..<count {
-                    let unit = run.loadUnaligned(fromByteOffset: 2 * index, as: UInt16.self)
-                    units[index] = UInt16(bigEndian: unit)
-                }
-            }
-            return String(decoding: units, as: UTF16.self)
-        }
+        if isUTF16 { return String(bigEndianUTF16: run) }
         guard run.allSatisfy({ $0 < 0x80 }) else {
             throw Damage(reason: "a string has bytes that are not ASCII")
         }

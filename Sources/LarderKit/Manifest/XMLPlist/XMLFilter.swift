@@ -84,6 +84,8 @@ final class XMLFilter {
         }
         if isInCDATA {
             try passCDATA()
+        } else if hasTag, owedLines == 0, passPlainly() {
+            return true
         } else if window.unread[0] == UInt8(ascii: "<") {
             try passMarkup()
         } else {
@@ -93,6 +95,29 @@ final class XMLFilter {
     }
 
     // MARK: - Text
+
+    /// Passes on what is as libxml2 is to have it, and mostly all is: text, and tags without anything but their
+    /// names. False where nothing is.
+    private func passPlainly() -> Bool {
+        let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(Self.capacity - end))
+        var length = 0
+        var last: XMLTag?
+        while length < bytes.count {
+            guard let place = bytes[length...].place(of: UInt8(ascii: "<")) else {
+                length = bytes.count
+                break
+            }
+            length = place
+            guard let tag = XMLTag(plain: UnsafeBufferPointer(rebasing: bytes[place...])) else {
+                break
+            }
+            length += tag.length
+            last = tag
+        }
+        if let last { isBetweenElements = last.isBetweenElements }
+        pass(length)
+        return length > 0
+    }
 
     private func passText() throws {
         let text = window.unread
@@ -166,7 +191,7 @@ final class XMLFilter {
                     .notAManifest, "the document is a \(name), not a property list")
         }
         hasTag = true
-        isBetweenElements = tag.isEnd || tag.isEmpty || tag.isOfContainer
+        isBetweenElements = tag.isBetweenElements
         put(tag.isEnd ? "</" : "<")
         put(tag.name)
         put(tag.isEmpty ? "/>" : ">")
