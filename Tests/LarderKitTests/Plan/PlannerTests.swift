@@ -70,7 +70,7 @@ import Testing
 
     @Test func comparesWithTheCache() async throws {
         let origin = try Origin()
-        origin.on("/fresh", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        origin.on("/fresh", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=3600"))
         origin.on("/stale", .ok(IconPainter.png(seed: 2)).header("Cache-Control", "max-age=0"))
         try await withTemporaryDirectory { directory in
             let manifest = """
@@ -90,7 +90,7 @@ import Testing
 
     @Test func anObjectDeletedByHandIsMissing() async throws {
         let origin = try Origin()
-        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=3600"))
         try await withTemporaryDirectory { directory in
             let path = directory.path("cache")
             let manifest = #"[{"icon": "\#(origin.url("/a"))"}]"#
@@ -105,7 +105,7 @@ import Testing
 
     @Test func cachedBytesThatAnEntryRefusesAreMissing() async throws {
         let origin = try Origin()
-        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=3600"))
         try await withTemporaryDirectory { directory in
             let path = directory.path("cache")
             let url = origin.url("/a")

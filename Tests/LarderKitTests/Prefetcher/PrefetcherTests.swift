@@ -227,7 +227,7 @@ import Testing
 
     @Test func aPrefetcherCanBeUsedAgain() async throws {
         let origin = try Origin()
-        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        origin.on("/a", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=3600"))
         try await withTemporaryDirectory { directory in
             var configuration = PrefetchConfiguration(cache: directory.path("cache"))
             configuration.transfer.addressPolicy = .allowAll
@@ -256,7 +256,7 @@ import Testing
 
     @Test func whatWasAcceptedAsAnyContentIsNoIconForARunThatWantsIcons() async throws {
         let origin = try Origin()
-        origin.on("/a", .ok("just text").header("Cache-Control", "max-age=60"))
+        origin.on("/a", .ok("just text").header("Cache-Control", "max-age=3600"))
         try await withTemporaryDirectory { directory in
             let text = manifest([origin.url("/a")])
             let cache = directory.path("cache")
