@@ -7,14 +7,15 @@ import Pace
 public func fuzzVary(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
     for bytes in [bytes, Pace.stretched(bytes)].compactMap(\.self) {
-        Pace.keep(bytes.count) { compare(bytes) }
+        compare(bytes)
     }
     return 0
 }
 
 private func compare(_ bytes: [UInt8]) {
     let lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false)
-    let vary = Vary(String(decoding: lines.first ?? [], as: UTF8.self))
+    let text = String(decoding: lines.first ?? [], as: UTF8.self)
+    let vary = Pace.keep(bytes.count) { Vary(text) }
     var names: Set<[UInt8]> = []
     let fields = lines.dropFirst().compactMap { line -> (name: String, value: String)? in
         let colon = line.firstIndex(of: UInt8(ascii: ":")) ?? line.endIndex
@@ -25,7 +26,7 @@ private func compare(_ bytes: [UInt8]) {
             String(decoding: line[colon...].dropFirst(), as: UTF8.self)
         )
     }
-    let variant = vary.variant(for: fields)
+    let variant = Pace.keep(bytes.count) { vary.variant(for: fields) }
     guard (variant == nil) == vary.names.isEmpty else { fatalError("a variant of nothing") }
     guard Set(fields.map { Array($0.name.utf8).lowercasedASCII }).count == fields.count else {
         return
