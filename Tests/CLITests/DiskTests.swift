@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderTestSupport
 import Testing
 
@@ -61,6 +62,58 @@ import Testing
             #expect(try larder.verify() == 0)
             #expect(try larder.status().objects == 10)
             #expect(FileManager.default.fileExists(atPath: larder.cache + "/index.snapshot.sqlite"))
+        }
+    }
+
+    /// To the last byte, on a disk where every file takes a block: neither a snapshot is left to be dropped, nor a
+    /// byte for a log.
+    @Test(
+        .enabled(if: LoopDisk.isPossible(.ext4), "loop devices take root on Linux"),
+        arguments: [false, true])
+    func aDiskThatIsFullToTheLastByteCanBeEvictedFrom(hasLog: Bool) async throws {
+        try await withFixture { larder in
+            let disk = try LoopDisk(.ext4, at: larder.directory.path("disk"))
+            defer { withExtendedLifetime(disk) {} }
+            let cache = disk.path + "/cache"
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(200))
+            func run(_ arguments: String...) throws -> Finished {
+                try larder.binary.run(arguments + ["--cache", cache])
+            }
+            #expect(try run("prefetch", manifest, "--allow-private-network").status == 0)
+            unlink(cache + "/index.snapshot.sqlite")
+            if hasLog {
+                // As a killed process leaves it.
+                let queue = try DatabaseQueue(path: cache + "/index.sqlite")
+                try await queue.write { db in
+                    try db.execute(sql: "UPDATE objects SET used_at = used_at - 1")
+                }
+                for suffix in ["", "-wal", "-shm"] {
+                    _ = try? FileManager.default.copyItem(
+                        atPath: cache + "/index.sqlite" + suffix,
+                        toPath: larder.directory.path("copy" + suffix))
+                }
+                try queue.close()
+                for suffix in ["", "-wal"] {
+                    unlink(cache + "/index.sqlite" + suffix)
+                    try FileManager.default.copyItem(
+                        atPath: larder.directory.path("copy" + suffix),
+                        toPath: cache + "/index.sqlite" + suffix)
+                }
+            }
+            let filler = open(disk.path + "/filler", O_WRONLY | O_CREAT, 0o644)
+            for size in [1 << 20, 4096, 1] {
+                let block = [UInt8](repeating: 1, count: size)
+                while write(filler, block, size) > 0 {}
+                fsync(filler)
+            }
+            close(filler)
+
+            let evict = try run("evict", "--max-count", "10")
+            #expect(evict.status == 0, "\(evict)")
+            unlink(disk.path + "/filler")
+            #expect(try run("verify").status == 0)
+            let status = try run("status", "--json")
+            #expect(status.standardOutput.contains("\"objects\":10,"), "\(status)")
         }
     }
 

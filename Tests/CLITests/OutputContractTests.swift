@@ -14,6 +14,11 @@ import Testing
 
     // MARK: Keys
 
+    /// The same of a run whose disk has failed, which takes a disk.
+    private static func stopped(_ report: [String: JSONValue]) -> [String: JSONValue] {
+        report.merging(["error": .object(["code": .string("storage")])]) { $1 }
+    }
+
     @Test func prefetch() async throws {
         try await withFixture { larder in
             let (manifest, report) = (try mixed(larder), larder.directory.path("report.jsonl"))
@@ -124,6 +129,7 @@ import Testing
             reports.append(try verify("--manifest", manifest))
             larder.origin.on("/svg", .status(404))
             reports.append(try verify("--repair"))
+            reports.append(Self.stopped(reports[0]))
             try compare(reports, with: "verify --json")
             let findings = reports.flatMap { $0["findings"]?.array ?? [] }.compactMap(\.object)
             try compare(findings, with: "Findings")
@@ -166,6 +172,7 @@ import Testing
                 #expect(lines.isEmpty == !options.contains("--dry-run"))
                 if !lines.isEmpty { try compare(lines, with: "Victims") }
             }
+            reports.append(Self.stopped(reports[0]))
             try compare(reports, with: "evict --json")
             for (key, column, words) in [
                 ("evicted", "reason", EvictionReport.Reason.allCases.map(\.rawValue)),

@@ -23,6 +23,53 @@ import Testing
         }
     }
 
+    /// Nobody's since its process is gone; what is like it by its name alone stays.
+    @Test func whatAKilledSnapshotLeftIsRemovedByTheNext() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            func place(_ name: String) throws -> String {
+                let path = larder.directory.path(name)
+                try FileManager.default.createDirectory(
+                    atPath: path + "/objects", withIntermediateDirectories: true)
+                return path
+            }
+            let left = try place(".copy.1a2b3c.partial")
+            let busy = try place(".copy.9z9z.partial")
+            let others = try [".copy.1-2.partial", ".other.1a.partial", ".copy.1a.part"].map(place)
+            let root = open(busy, O_RDONLY | O_CLOEXEC)
+            #expect(flock(root, LOCK_SH) == 0)
+            #expect(try larder.run("snapshot", larder.directory.path("copy")).status == 0)
+            #expect(!FileManager.default.fileExists(atPath: left))
+            for path in others + [busy] { #expect(FileManager.default.fileExists(atPath: path)) }
+            close(root)
+        }
+    }
+
+    /// In its first moment, when the index is copied and no object yet.
+    @Test func anInterruptedSnapshotLeavesNothing() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let folder = larder.directory.path("copies")
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: false)
+            for signal in [SIGINT, SIGTERM] {
+                let process = try larder.binary.start([
+                    "snapshot", folder + "/copy", "--cache", larder.cache,
+                ])
+                while try FileManager.default.contentsOfDirectory(atPath: folder).isEmpty {
+                    usleep(200)
+                }
+                process.kill(signal)
+                let status = try process.wait().status
+                let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+                #expect(names == (status == 0 ? ["copy"] : []), "\(status)")
+                try? FileManager.default.removeItem(atPath: folder + "/copy")
+            }
+        }
+    }
+
     @Test func damageMakesTheStatusTwo() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)

@@ -13,6 +13,7 @@ import Foundation
 ///     quarantine/                         objects that failed verification
 ///     runs/<command>.json                 what became of the last run of a command
 ///     locks/<name>                        locked by the run that was given that name; never removed
+///     reserve                             room for the eviction of a full disk
 ///     verify-position.json                where a verification that ran out of time goes on
 ///
 /// No absolute path is ever stored: a cache that is moved or copied stays whole.
@@ -29,6 +30,7 @@ enum CacheLayout {
     static let runs = "runs"
     static let locks = "locks"
     static let verifyPosition = "verify-position.json"
+    static let reserve = "reserve"
 
     /// What directories are made with, before the umask: nobody's root is to be open to all.
     static let directoryMode: mode_t = 0o775
@@ -55,6 +57,6 @@ enum CacheLayout {
 
     /// Everything that belongs directly beneath a root.
     static let ownNames: Set<String> = [
-        tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition,
+        tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition, reserve,
     ]
 }

@@ -19,9 +19,12 @@ extension Cache {
         else { return }
         try RunDirectory.sweepAbandoned(in: directory)
         // Taken again at the end.
+        Reserve(directory).giveUp()
         if try directory.root.status(of: CacheLayout.snapshot)?.isRegularFile == true {
             unlinkat(directory.root.raw, CacheLayout.snapshot, 0)
         }
+        // What was freed is there once the file system has noted so.
+        try? Durability.flush(directory.root)
     }
 
     /// Keeps the cache within bounds: sweeps leftovers, then removes the objects that `policy` lets go,
@@ -48,6 +51,7 @@ extension Cache {
             {
                 try? index.takeSnapshot(run: run)
             }
+            if !policy.isDryRun, report.failure == nil { Reserve(directory).take() }
             return report
         } catch let error as DatabaseError {
             throw directory.judged(CacheError(index: "the eviction's plan", error))

@@ -44,9 +44,18 @@ final class CacheIndex: Sendable {
                 guard isNew ?? true, !db.configuration.readonly else { return }
                 try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
             }
-            // Also what only reads has to write, where there is no log yet.
+            // GRDB writes where there is no log yet, in a transaction that begins by reading: SQLite asks nobody
+            // then whether to wait.
             func open() throws -> DatabasePool {
-                try DatabasePool(path: path, configuration: configuration)
+                var attempt = 0
+                while true {
+                    do {
+                        return try DatabasePool(path: path, configuration: configuration)
+                    } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                        guard wait.goesOn(attempt) else { throw error }
+                        attempt += 1
+                    }
+                }
             }
             let pool = try patience.map { try wait.limited(to: $0, open) } ?? open()
             // GRDB's pool chooses NORMAL, which may lose the last commits with the power. And on

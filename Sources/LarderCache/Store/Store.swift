@@ -169,7 +169,10 @@ public final class Store: @unchecked Sendable {
     public func close() {
         commits.sync {
             // Without one, a lost index costs the URLs of this run; that is no failure of the run.
-            if hasCommitted, failure == nil { try? index.takeSnapshot(run: run) }
+            if hasCommitted, failure == nil {
+                try? index.takeSnapshot(run: run)
+                Reserve(directory).take()
+            }
         }
         run.remove()
         partials.close()
