@@ -13,4 +13,11 @@ int syncfs(int descriptor);
 #include <malloc.h>
 #endif
 
+// sqlite3_db_config(3) takes its arguments in a list that Swift cannot make.
+struct sqlite3;
+int sqlite3_db_config(struct sqlite3 *, int, ...);
+static inline int larder_sqlite_configure(struct sqlite3 *connection, int option, int value) {
+  return sqlite3_db_config(connection, option, value, (int *)0);
+}
+
 #endif

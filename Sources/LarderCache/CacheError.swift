@@ -89,10 +89,18 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
                 self.init(unopened: subject, message)
             }
         // The last is what a file without larder's tables leads to.
-        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR:
+        case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_TOOBIG,
+            .SQLITE_MISMATCH:
             self.init(
                 .damaged, subject: subject,
                 message: "\(message); the next prefetch, or larder reindex, rebuilds the index"
+            )
+        case .SQLITE_INTERRUPT:
+            // Of ``StepLimit``: who cancels does not ask what it was.
+            self.init(
+                .damaged, subject: subject,
+                message:
+                    "takes more steps than its size explains; the next prefetch, or larder reindex, rebuilds the index"
             )
         default:
             self.init(.index, subject: subject, message: message)

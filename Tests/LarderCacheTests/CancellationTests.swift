@@ -45,21 +45,24 @@ import Testing
     @Test func breakingOffOneReadLeavesTheOthers() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: ["a": noise(50, seed: 1)])
-            let database = try #require(cache.index).database
+            let database = try #require(cache.index).connections
             let (begun, broken) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let sum = Mutex(Result<Int?, any Error>.success(nil))
             let isDone = DispatchSemaphore(value: 0)
             Thread.detachNewThread {
                 let result = Result {
-                    try database.read { db in
-                        db.add(
-                            function: DatabaseFunction("meet", argumentCount: 0) { _ in
-                                begun.signal()
-                                broken.wait()
-                                return 1
-                            })
-                        // Its statement is under way when the other one is broken off.
-                        return try Int.fetchOne(db, sql: "SELECT meet() + sum(size) FROM objects")
+                    try database.reading {
+                        try $0.read { db in
+                            db.add(
+                                function: DatabaseFunction("meet", argumentCount: 0) { _ in
+                                    begun.signal()
+                                    broken.wait()
+                                    return 1
+                                })
+                            // Its statement is under way when the other one is broken off.
+                            return try Int.fetchOne(
+                                db, sql: "SELECT meet() + sum(size) FROM objects")
+                        }
                     }
                 }
                 sum.withLock { $0 = result }
@@ -67,13 +70,15 @@ import Testing
             }
             begun.wait()
             #expect(throws: CancellationError.self) {
-                try database.read(unless: Patience(2).isOver) { db in
-                    try Int.fetchOne(
-                        db,
-                        sql: """
-                            WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
-                            SELECT sum(i) FROM n
-                            """)
+                try database.reading {
+                    try $0.read(unless: Patience(1).isOver) { db in
+                        try Int.fetchOne(
+                            db,
+                            sql: """
+                                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+                                SELECT sum(i) FROM n
+                                """)
+                    }
                 }
             }
             broken.signal()

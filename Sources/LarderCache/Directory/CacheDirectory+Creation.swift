@@ -50,7 +50,7 @@ extension CacheDirectory {
         if try hasOwnTag() { return true }
         // SQLite would wait for ever to read a pipe.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
-        return CacheIndex.isOwn(indexPath)
+        return CacheIndex.isOwn(in: self)
     }
 
     private func hasOwnTag() throws(CacheError) -> Bool {

@@ -81,6 +81,15 @@ final class CacheDirectory: Sendable {
     /// The index's path, for SQLite.
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
+    /// Removes what another program would act on that uses SQLite on the index, or an older larder. Best done:
+    /// this one never looks at it.
+    func removeForeignJournals() {
+        for name in CacheLayout.foreignJournals
+        where (try? root.status(of: name))??.isRegularFile == true {
+            unlinkat(root.raw, name, 0)
+        }
+    }
+
     /// The directory `objects/sha256`; nil where the cache is empty and read-only.
     func objects(create: Bool = false) throws(CacheError) -> FileDescriptor {
         let objects = try FileDescriptor.directory(

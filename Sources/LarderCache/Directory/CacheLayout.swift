@@ -55,6 +55,12 @@ enum CacheLayout {
     /// The same, and what it has where it keeps no log.
     static let databaseFiles = indexFiles + [index + "-journal"]
 
+    /// What SQLite would have beside the databases that keep no log, or whose writer has ended: never written
+    /// by larder, nor read.
+    static let foreignJournals =
+        [index, snapshot].map { $0 + "-journal" }
+        + ["-wal", "-shm"].map { snapshot + $0 }
+
     /// Everything that belongs directly beneath a root.
     static let ownNames: Set<String> = [
         tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition, reserve,

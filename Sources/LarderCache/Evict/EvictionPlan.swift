@@ -41,23 +41,12 @@ final class EvictionPlan {
     ///   - directory: where the objects lie.
     /// - Throws: what the policy's keys throw, ``CacheError``.
     init(
-        _ policy: EvictionPolicy, index uri: String, at path: String?, in directory: CacheDirectory
+        _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
         self.policy = policy
         fanOuts = FanOuts(directory)
-        var configuration = Configuration()
-        configuration.prepareDatabase { db in
-            // Nobody else reads it and nobody wants it after a crash.
-            try db.execute(
-                sql: """
-                    PRAGMA main.journal_mode = OFF;
-                    PRAGMA main.synchronous = OFF;
-                    PRAGMA main.locking_mode = EXCLUSIVE;
-                    """)
-        }
-        database = try DatabaseQueue(path: path ?? "", configuration: configuration)
+        database = try ScratchDatabase.open(at: path, joining: index)
         try database.writeWithoutTransaction { db in
-            try db.execute(sql: "ATTACH DATABASE ? AS cache", arguments: [uri])
             try db.execute(sql: Self.tables)
             for (table, keys) in [("kept_keys", policy.keep), ("only_keys", policy.only)] {
                 guard let keys else { continue }
@@ -159,7 +148,7 @@ final class EvictionPlan {
 
     private struct Object {
         let id: Int64
-        let digest: Data
+        let digest: Digest
         let size: Int64
         let usedAt: Double
         let storedAt: Double
@@ -185,12 +174,7 @@ final class EvictionPlan {
     }
 
     private func excess(free: Int64, _ db: Database) throws -> EvictionExcess {
-        let totals = try Row.fetchOne(
-            db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM cache.objects")
-        var left = EvictionReport.Tally()
-        left.count = totals?[0] ?? 0
-        left.bytes = totals?[1] ?? 0
-        return EvictionExcess(policy, left: left, free: free)
+        EvictionExcess(policy, left: try .init(db, "cache.objects"), free: free)
     }
 
     /// In the order in which they go. What no clock that was right has recorded is as of now.
@@ -198,19 +182,23 @@ final class EvictionPlan {
         _ db: Database, at instant: Date, _ body: (Object) throws -> Void
     ) throws {
         let age = policy.age == .used ? "used_at" : "stored_at"
-        let rows = try Row.fetchCursor(
+        let rows = try PreparedStatement(
             db,
-            sql: """
-                SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL
-                FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
-                    LEFT JOIN main.wanted w ON w.object = o.id
-                ORDER BY iif(o.\(age) < ?, ?, o.\(age)), o.digest
-                """, arguments: [ObjectUse.earliest, instant.timeIntervalSince1970])
-        while let row = try rows.next() {
+            """
+            SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL
+            FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
+                LEFT JOIN main.wanted w ON w.object = o.id
+            ORDER BY iif(o.\(age) < ?, ?, o.\(age)), o.digest
+            """)
+        try rows.bind(ObjectUse.earliest, instant.timeIntervalSince1970)
+        defer { rows.reset() }
+        while try rows.step() {
             try body(
                 Object(
-                    id: row[0], digest: row[1], size: row[2], usedAt: row[3], storedAt: row[4],
-                    hold: (row[5] as String?).flatMap(Hold.init), isWanted: row[6]))
+                    id: rows.integer(0), digest: try rows.requireDigest(1),
+                    size: try rows.requireInteger(2, in: 0...StoredObject.largest),
+                    usedAt: try rows.requireTime(3), storedAt: try rows.requireTime(4),
+                    hold: rows.text(5).flatMap(Hold.init), isWanted: rows.bool(6)))
         }
     }
 
@@ -234,9 +222,9 @@ final class EvictionPlan {
     /// What taking an object frees. A file that has another name (a hard link) frees nothing, and none is
     /// taken for the sake of room alone that does not make any.
     private func room(of object: Object) throws -> Int64 {
-        guard policy.minimumFree != nil, let digest = Digest(bytes: object.digest) else { return 0 }
+        guard policy.minimumFree != nil else { return 0 }
         do throws(CacheError) {
-            return try fanOuts.room(of: digest)
+            return try fanOuts.room(of: object.digest)
         } catch  where error.errno == EACCES {
             return 0
         }
@@ -249,7 +237,7 @@ final class EvictionPlan {
                 VALUES (?, ?, ?, ?, ?, ?)
                 """)
         try insert.execute(arguments: [
-            object.id, object.digest, object.size, object.usedAt, room, reason.rawValue,
+            object.id, object.digest.blob, object.size, object.usedAt, room, reason.rawValue,
         ])
     }
 }

@@ -1,3 +1,5 @@
+import GRDB
+
 /// What an eviction took, what it left and why.
 public struct EvictionReport: Sendable {
     /// Why an object goes.
@@ -51,6 +53,16 @@ public struct EvictionReport: Sendable {
 
         /// None.
         public init() {}
+
+        /// All objects of a table.
+        init(_ db: Database, _ table: String) throws {
+            let sums = try PreparedStatement(
+                db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)")
+            defer { sums.reset() }
+            guard try sums.step() else { return }
+            count = Int(sums.integer(0))
+            bytes = try sums.requireInteger(1)
+        }
 
         mutating func add(_ bytes: Int64) {
             count += 1

@@ -86,7 +86,7 @@ struct Evictor {
             : run.map {
                 "\(directory.path)/\(CacheLayout.temporary)/\($0.name)/eviction.sqlite"
             }
-        return try EvictionPlan(policy, index: index.uri, at: path, in: directory)
+        return try EvictionPlan(policy, index: index, at: path, in: directory)
     }
 
     private mutating func evict(

@@ -12,26 +12,34 @@ extension CacheIndex {
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
         do {
-            return try database.read(unless: isCancelled) { db in
-                let check = isQuick ? "quick_check" : "integrity_check"
-                // It looks every row up in every index, at random.
-                try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
-                defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
-                let lines = try String.fetchAll(db, sql: "PRAGMA \(check)(20)")
-                var complaints = lines.filter { $0 != "ok" }
-                guard try IndexSchema.isIntact(db) else {
-                    return complaints + ["its tables are not those that larder makes"]
-                }
-                let dangling = try Row.fetchAll(db, sql: "PRAGMA foreign_key_check").count
-                if dangling > 0 { complaints.append("\(dangling) resources point at no object") }
-                for (table, condition) in IndexSchema.brokenRows {
-                    let rows = try Int.fetchOne(
-                        db, sql: "SELECT count(*) FROM \(table) WHERE \(condition)")
-                    if let rows, rows > 0 {
-                        complaints.append("\(rows) \(table) have what is no digest or size")
+            return try connections.reading { reader in
+                try reader.read(unless: isCancelled) { db in
+                    let check = isQuick ? "quick_check" : "integrity_check"
+                    // It looks every row up in every index, at random.
+                    try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
+                    defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
+                    let lines = try PreparedStatement(db, "PRAGMA \(check)(20)").rows {
+                        $0.text(0) ?? ""
                     }
+                    var complaints = lines.filter { $0 != "ok" }
+                    guard try IndexSchema.isIntact(db) else {
+                        return complaints + ["its tables are not those that larder makes"]
+                    }
+                    let dangling = try PreparedStatement(db, "PRAGMA foreign_key_check").rows { _ in
+                    }.count
+                    if dangling > 0 {
+                        complaints.append("\(dangling) resources point at no object")
+                    }
+                    for (table, condition) in IndexSchema.brokenRows {
+                        let rows = try PreparedStatement(
+                            db, "SELECT count(*) FROM \(table) WHERE \(condition)"
+                        ).firstInteger()
+                        if let rows, rows > 0 {
+                            complaints.append("\(rows) \(table) have what is no digest or size")
+                        }
+                    }
+                    return complaints
                 }
-                return complaints
             }
         } catch is CancellationError {
             return []
@@ -42,7 +50,11 @@ extension CacheIndex {
 
     /// Copies what is committed beside the index, for the day that it is lost.
     func takeSnapshot(run: RunDirectory) throws(CacheError) {
-        try IndexSnapshot.take(of: database, in: directory, run: run)
+        do {
+            try connections.reading { try IndexSnapshot.take(of: $0, in: directory, run: run) }
+        } catch {
+            throw error as? CacheError ?? failure(error)
+        }
     }
 
     /// Copies what is committed into another database.
@@ -50,15 +62,17 @@ extension CacheIndex {
     /// - Throws: `CancellationError`.
     func copy(to other: DatabaseQueue, unless isCancelled: () -> Bool) throws {
         try withoutActuallyEscaping(isCancelled) { isCancelled in
-            try database.backup(to: other, pagesPerStep: 1_000) { _ in
-                if isCancelled() { throw CancellationError() }
+            try connections.reading {
+                try $0.backup(to: other, pagesPerStep: 1_000) { _ in
+                    if isCancelled() { throw CancellationError() }
+                }
             }
         }
     }
 
     /// Folds the log into the index, and gives its room back.
     func foldLog() throws {
-        _ = try database.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
 
     /// Writes one step of long work in a transaction of its own, and then leaves the others time to begin
@@ -72,7 +86,7 @@ extension CacheIndex {
     /// again, which otherwise goes through the log each time.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
-            try database.writeWithoutTransaction {
+            try connections.writer.writeWithoutTransaction {
                 try $0.execute(
                     sql: """
                         PRAGMA cache_size = -\(cache); PRAGMA wal_autocheckpoint = \(checkpoint)

@@ -9,75 +9,93 @@ final class CacheIndex: Sendable {
     /// Rows are read so many at a time.
     private static let pageLimit = 500
 
-    let database: any DatabaseWriter
-    let path: String
+    let connections: IndexConnections
+    let file: DatabaseFile
     let directory: CacheDirectory
     /// The file that was opened; nil where it cannot be written anyway.
     private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
     let uri: String
     private let wait: WriterWait
+    var path: String { file.path }
 
     /// Opens the index of `directory`, and brings its schema up to date.
     ///
     /// - Parameter patience: how long to wait at most for another process's writing; nil: as the directory's
     ///   user is to wait. Default: nil.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
-        let path = directory.indexPath
-        self.path = path
-        let wait = WriterWait(directory.wait, subject: path)
+        let file = DatabaseFile(CacheLayout.index, in: directory)
+        self.file = file
+        let wait = WriterWait(directory.wait, subject: file.path)
         self.wait = wait
         self.directory = directory
-        uri = Self.uri(path, mode: "mode=ro")
+        uri = file.uri(.reading)
         // One process at a time, because two that migrate a new file at once both make its tables.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
         do {
+            try Self.refuseNewerVersion(of: file)
+            directory.removeForeignJournals()
             var configuration = Configuration()
             configuration.busyMode = .callback(wait.goesOn)
-            configuration.maximumReaderCount = 4
-            let isNew = try directory.root.status(of: CacheLayout.index).map { $0.st_size == 0 }
-            configuration.prepareDatabase { db in
-                // Readers look up single rows, or follow an order; each would fill a cache of 2 MB.
-                try db.execute(sql: "PRAGMA cache_size = -512")
-                // Pages can be given back by an index alone that was told so before it had any.
-                guard isNew ?? true, !db.configuration.readonly else { return }
-                try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-            }
-            // GRDB writes where there is no log yet, in a transaction that begins by reading: SQLite asks nobody
-            // then whether to wait.
-            func open() throws -> DatabasePool {
+            let writing = configuration
+            // A file gets its log in a transaction that begins by reading: SQLite asks nobody then whether to wait.
+            func open() throws -> DatabaseQueue {
                 var attempt = 0
                 while true {
                     do {
-                        return try DatabasePool(path: path, configuration: configuration)
+                        return try Self.openWriter(file, writing)
                     } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
                         guard wait.goesOn(attempt) else { throw error }
                         attempt += 1
                     }
                 }
             }
-            let pool = try patience.map { try wait.limited(to: $0, open) } ?? open()
-            // GRDB's pool chooses NORMAL, which may lose the last commits with the power. And on
-            // macOS fsync(2) leaves them in the drive's cache unless SQLite is told otherwise.
-            try pool.writeWithoutTransaction {
-                try $0.execute(
-                    sql: """
-                        PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
-                        PRAGMA cache_size = -\(Self.usualCache)
-                        """)
-            }
-            let migrator = IndexSchema.migrator
-            try Self.refuseNewerVersion(pool, path)
-            if try !pool.read(migrator.hasCompletedMigrations) { try migrator.migrate(pool) }
+            let writer = try patience.map { try wait.limited(to: $0, open) } ?? open()
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             inode = try directory.root.status(of: CacheLayout.index)?.st_ino
-            database = pool
+            configuration.busyMode = .timeout(10)
+            // Readers look up single rows, or follow an order; each would fill a cache of 2 MB.
+            configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
+            let readers = configuration
+            connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
         } catch let error as CacheError {
             throw error
         } catch {
-            throw directory.judged(CacheError(index: path, error))
+            throw directory.judged(CacheError(index: file.path, error))
         }
+    }
+
+    private static func openWriter(
+        _ file: DatabaseFile, _ configuration: Configuration
+    ) throws -> DatabaseQueue {
+        let writer = try file.open(.writing, configuration)
+        if try writer.writeWithoutTransaction({ try setUp($0, file) }) == false {
+            try IndexSchema.migrator.migrate(writer)
+        }
+        return writer
+    }
+
+    /// Checks what is there, and gives it a log. Returns whether all migrations have been applied.
+    private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
+        let applied = try migrations(in: db, file) ?? 0
+        // A file without a log gets one; in memory, since no journal's file is to be beside an index.
+        if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
+            try db.execute(sql: "PRAGMA journal_mode = MEMORY")
+            // Pages can be given back by an index alone that was told so before it had any.
+            if file.byteCount == 0 { try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL") }
+            guard try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL") == "wal" else {
+                throw DatabaseError(resultCode: .SQLITE_IOERR, message: "it can have no log")
+            }
+        }
+        // Anything less may lose the last commits with the power. And on macOS fsync(2) leaves them in the
+        // drive's cache unless SQLite is told otherwise.
+        try db.execute(
+            sql: """
+                PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
+                PRAGMA cache_size = -\(usualCache)
+                """)
+        return IndexSchema.isCurrent(applied)
     }
 
     /// Opens an index whose directory cannot be written; `nil` where there is none.
@@ -86,63 +104,83 @@ final class CacheIndex: Sendable {
     init?(
         readOnly directory: CacheDirectory, isBesideWriter: Bool = false
     ) throws(CacheError) {
-        path = directory.indexPath
+        let file = DatabaseFile(CacheLayout.index, in: directory)
+        self.file = file
         self.directory = directory
         inode = nil
-        wait = WriterWait(.none, subject: path)
-        // `immutable`: no locks and no shared memory, neither of which a read-only medium has.
+        wait = WriterWait(.none, subject: file.path)
         // But beside a log it would pass over commits: somebody else is writing, or was killed.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
         let isWritten = isBesideWriter || log.map { $0.st_size > 0 } ?? false
-        uri = Self.uri(path, mode: isWritten ? "mode=ro" : "immutable=1")
+        let access = isWritten ? DatabaseFile.Access.reading : .alone
+        uri = file.uri(access)
         guard try directory.root.status(of: CacheLayout.index) != nil else { return nil }
         do {
-            var configuration = Configuration()
-            configuration.readonly = true
-            let queue = try DatabaseQueue(path: uri, configuration: configuration)
+            let queue = try file.open(access)
             // One that a killed process left without tables reads as none.
-            guard try !queue.read(IndexSchema.migrator.appliedIdentifiers).isEmpty else {
+            guard let applied = try queue.unsafeRead({ try Self.migrations(in: $0, file) }) else {
                 return nil
             }
-            try Self.refuseNewerVersion(queue, path)
-            guard try queue.read(IndexSchema.migrator.hasCompletedMigrations) else {
+            guard IndexSchema.isCurrent(applied) else {
                 throw CacheError(
-                    .index, subject: path,
+                    .index, subject: file.path,
                     message: """
                         was written by an older version of larder, and can only be read once a newer \
                         one has opened it where it can be written
                         """)
             }
             try CacheRoot.confirm(directory.root, isAt: directory.path)
-            database = queue
+            connections = IndexConnections(reader: queue)
         } catch let error as CacheError {
             throw error
         } catch {
-            throw directory.judged(CacheError(index: path, error))
+            throw directory.judged(CacheError(index: file.path, error))
         }
     }
 
     /// Whether there is a database with larder's tables; false where it cannot be read. Leaves no trace.
-    static func isOwn(_ path: String) -> Bool {
-        var configuration = Configuration()
-        configuration.readonly = true
-        let uri = uri(path, mode: "immutable=1")
-        let tables = try? DatabaseQueue(path: uri, configuration: configuration).read {
+    static func isOwn(in directory: CacheDirectory) -> Bool {
+        let file = DatabaseFile(CacheLayout.index, in: directory)
+        let tables = try? file.open(.alone).unsafeRead {
             try $0.tableExists("objects") && $0.tableExists("resources")
         }
         return tables ?? false
     }
 
-    private static func refuseNewerVersion(_ database: any DatabaseReader, _ path: String) throws {
-        guard try database.read(IndexSchema.migrator.hasBeenSuperseded) else { return }
-        throw CacheError(
-            .index, subject: path,
-            message: "was written by a newer version of larder; use that version")
+    /// Refuses a newer version's index before anything beside it is made or changed.
+    static func refuseNewerVersion(of file: DatabaseFile) throws {
+        guard let status = try file.directory.root.status(of: file.name), status.st_size > 0,
+            let origin = try? file.open(.alone).unsafeRead(IndexSchema.origin)
+        else { return }
+        if case .newer = origin { throw newerVersion(file) }
     }
 
-    private static func uri(_ path: String, mode: String) -> String {
-        let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
-        return "file:\(escaped)?\(mode)"
+    /// How many migrations have been applied; nil where there are no tables yet.
+    static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
+        // A log may state any size, and copying would fill the disk with it.
+        let pages = try PreparedStatement(db, "PRAGMA page_count").firstInteger() ?? 0
+        let pageSize = try PreparedStatement(db, "PRAGMA page_size").firstInteger() ?? 0
+        guard
+            pages.multipliedReportingOverflow(by: pageSize).partialValue / 2
+                <= file.byteCount + 8 << 20
+        else {
+            throw DatabaseError(
+                resultCode: .SQLITE_CORRUPT, message: "it has fewer pages than it says")
+        }
+        switch try IndexSchema.origin(of: db) {
+        case .none: return nil
+        case .own(let migrations): return migrations
+        case .newer: throw newerVersion(file)
+        case .foreign:
+            throw DatabaseError(
+                resultCode: .SQLITE_CORRUPT, message: "its tables are not those that larder makes")
+        }
+    }
+
+    private static func newerVersion(_ file: DatabaseFile) -> CacheError {
+        CacheError(
+            .index, subject: file.path,
+            message: "was written by a newer version of larder; use that version")
     }
 
     /// The resource of a key, and the object it points at.
@@ -173,7 +211,9 @@ final class CacheIndex: Sendable {
 
     /// Whether the index vouches for any object.
     func hasObjects() throws(CacheError) -> Bool {
-        try lookUp { try Int.fetchOne($0, sql: "SELECT 1 FROM objects LIMIT 1") != nil }
+        try lookUp { db in
+            try PreparedStatement(db, "SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
+        }
     }
 
     /// Every resource in the order of its key, one at a time. No transaction is open meanwhile: `body` may
@@ -214,54 +254,62 @@ final class CacheIndex: Sendable {
     /// The URLs that resolve to an object.
     func keys(of digest: Digest) throws(CacheError) -> [String] {
         try lookUp { db in
-            try String.fetchAll(
+            try PreparedStatement(
                 db,
-                sql: """
-                    SELECT r.key FROM resources r JOIN objects o ON o.id = r.object
-                    WHERE o.digest = ? ORDER BY r.key
-                    """, arguments: [digest.blob])
+                """
+                SELECT r.key FROM resources r JOIN objects o ON o.id = r.object
+                WHERE o.digest = ? ORDER BY r.key
+                """
+            ).rows(digest) { try $0.requireText(0) }
         }
     }
 
     /// Counts and sums over all rows.
     func totals() throws(CacheError) -> IndexTotals {
         try read { db in
-            let objects = try Row.fetchOne(
+            var totals = IndexTotals()
+            // Not count(*), which no limit on steps would end.
+            let objects = try PreparedStatement(
                 db,
-                sql: """
-                    SELECT count(*), coalesce(sum(size), 0), min(stored_at), max(stored_at),
-                        min(used_at), max(used_at), (SELECT count(*) FROM pins)
-                    FROM objects
-                    """)
-            let resources = try Row.fetchOne(
-                db,
-                sql: """
-                    SELECT count(*), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
-                        (SELECT count(*) FROM failures)
-                    FROM resources r
-                    """)
-            func instant(_ column: Int) -> Date? {
-                (objects?[column] as Double?).map(Date.init(timeIntervalSince1970:))
+                """
+                SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
+                    min(used_at), max(used_at), (SELECT count(key) FROM pins)
+                FROM objects
+                """)
+            defer { objects.reset() }
+            if try objects.step() {
+                func instant(_ column: CInt) throws -> Date? {
+                    objects.isNull(column)
+                        ? nil : Date(timeIntervalSince1970: try objects.requireTime(column))
+                }
+                totals.objects = Int(objects.integer(0))
+                totals.bytes = try objects.requireInteger(1)
+                totals.oldest = try instant(2)
+                totals.newest = try instant(3)
+                totals.oldestUse = try instant(4)
+                totals.newestUse = try instant(5)
+                totals.pins = Int(objects.integer(6))
             }
-            return IndexTotals(
-                objects: objects?[0] ?? 0, bytes: objects?[1] ?? 0,
-                resources: resources?[0] ?? 0, freshResources: resources?[1] ?? 0,
-                failures: resources?[2] ?? 0,
-                oldest: instant(2), newest: instant(3), oldestUse: instant(4),
-                newestUse: instant(5), pins: objects?[6] ?? 0)
+            let resources = try PreparedStatement(
+                db,
+                """
+                SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
+                    (SELECT count(key) FROM failures)
+                FROM resources r
+                """)
+            defer { resources.reset() }
+            if try resources.step() {
+                totals.resources = Int(resources.integer(0))
+                totals.freshResources = Int(resources.integer(1))
+                totals.failures = Int(resources.integer(2))
+            }
+            return totals
         }
     }
 
     /// How many objects there are, and the sum of their sizes.
     func objectTotals() throws(CacheError) -> EvictionReport.Tally {
-        try read { db in
-            var tally = EvictionReport.Tally()
-            let row = try Row.fetchOne(
-                db, sql: "SELECT count(*), coalesce(sum(size), 0) FROM objects")
-            tally.count = row?[0] ?? 0
-            tally.bytes = row?[1] ?? 0
-            return tally
-        }
+        try read { try EvictionReport.Tally($0, "objects") }
     }
 
     /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how many there
@@ -270,15 +318,20 @@ final class CacheIndex: Sendable {
         after instant: Double
     ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {
         try lookUp { db in
-            try Row.fetchOne(
+            try PreparedStatement(
                 db,
-                sql: """
-                    SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
-                        coalesce(sum(max(used_at, stored_at) > ?), 0), count(*),
-                        (SELECT user_version FROM pragma_user_version)
-                    FROM objects
-                    """, arguments: [ObjectUse.earliest, instant]
-            ).map { ($0[0], $0[1], $0[2], $0[3]) }
+                """
+                SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
+                    coalesce(sum(max(used_at, stored_at) > ?), 0), count(id),
+                    (SELECT user_version FROM pragma_user_version)
+                FROM objects
+                """
+            ).rows(ObjectUse.earliest, instant) {
+                (
+                    Int($0.integer(0)), Int($0.integer(1)), Int($0.integer(2)),
+                    Int($0.integer(3))
+                )
+            }.first
         }
     }
 
@@ -287,7 +340,7 @@ final class CacheIndex: Sendable {
         try lookUp { db in
             let page = try PreparedStatement(
                 db, "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?"
-            ).rows(key, limit) { $0.text(0) ?? "" }
+            ).rows(key, limit) { try $0.requireText(0) }
             try Self.confirm(page.last, isBehind: key)
             return page
         }
@@ -311,7 +364,7 @@ final class CacheIndex: Sendable {
     ///   then is nowhere.
     func write(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
-            try database.write { db in
+            try connections.writer.write { db in
                 // Before: what it says of files may be no longer so, once another index has taken them over.
                 try confirmPlace()
                 try body(db)
@@ -326,7 +379,7 @@ final class CacheIndex: Sendable {
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
             // Within the connection's turn: nobody else of this process waits by that limit.
-            try database.writeWithoutTransaction { db in
+            try connections.writer.writeWithoutTransaction { db in
                 try wait.limited(to: WriterWait.moment) {
                     try db.inTransaction(.immediate) {
                         try confirmPlace()
@@ -349,12 +402,7 @@ final class CacheIndex: Sendable {
 
     /// Leaves the database: SQLite folds the log into it unless another process is there. Everything
     /// that follows fails.
-    func close() {
-        // This closes a pool's readers. `close` alone would close them last, and who leaves last
-        // folds the log in, which a reader cannot.
-        (database as? DatabasePool)?.releaseMemory()
-        try? database.close()
-    }
+    func close() { connections.close() }
 
     func failure(_ error: any Error) -> CacheError {
         directory.judged(CacheError(index: path, error))
@@ -362,12 +410,16 @@ final class CacheIndex: Sendable {
 
     /// Reads with a single statement, which needs no transaction around it: a fifth of the time.
     private func lookUp<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
-        do { return try database.unsafeRead(body) } catch { throw failure(error) }
+        do {
+            return try connections.reading { try $0.unsafeRead(body) }
+        } catch { throw failure(error) }
     }
 
     /// Reads with several statements, to all of which the index is as at one moment.
     func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
-        do { return try database.read(body) } catch { throw failure(error) }
+        do {
+            return try connections.reading { try $0.read(body) }
+        } catch { throw failure(error) }
     }
 }
 

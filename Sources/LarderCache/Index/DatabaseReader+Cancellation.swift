@@ -29,7 +29,9 @@ extension DatabaseReader {
                 }
                 return try body(db)
             }
-        } catch let error as DatabaseError where error.resultCode == .SQLITE_INTERRUPT {
+        } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_INTERRUPT && isCancelled()
+        {
             throw CancellationError()
         }
     }

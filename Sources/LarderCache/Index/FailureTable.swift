@@ -24,7 +24,7 @@ struct FailureTable {
                 VALUES (?, ?, ?, ?, ?, 1)
                 ON CONFLICT (key) DO UPDATE SET
                     url = excluded.url, code = excluded.code, status = excluded.status,
-                    failed_at = excluded.failed_at, count = count + 1
+                    failed_at = excluded.failed_at, count = min(count, 1000000) + 1
                 """)
         try upsert.execute(arguments: [
             deposit.key, deposit.url == deposit.key ? nil : deposit.url, code, status,

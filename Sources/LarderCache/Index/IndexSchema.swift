@@ -2,32 +2,107 @@ import GRDB
 
 /// The index's tables, as a list of migrations: a released one is never changed.
 enum IndexSchema {
-    /// Whether the tables are those that the migrations which have been applied make. A single flipped bit
-    /// may rename a column, which SQLite's own checks do not mind.
-    static func isIntact(_ db: Database) throws -> Bool {
-        let applied = try migrator.appliedIdentifiers(db)
-        guard let last = migrator.migrations.last(where: applied.contains) else { return false }
-        let fresh = try DatabaseQueue()
-        try migrator.migrate(fresh, upTo: last)
-        return try fresh.read(statements) == statements(of: db)
+    /// What a file's tables say of who made it.
+    enum Origin {
+        /// Nobody has made any yet.
+        case none
+        /// Larder, and so many migrations have been applied.
+        case own(migrations: Int)
+        /// A version that knows more migrations.
+        case newer
+        /// Somebody else, or what a damage has left: a single flipped bit may rename a column, which SQLite's own
+        /// checks do not mind.
+        case foreign
     }
 
-    /// The statements that made everything in it, each with what SQLite knows it by.
-    private static func statements(of db: Database) throws -> [Row] {
-        try Row.fetchAll(
+    /// Tells it from the statements that made everything in it, before any table is read: what has a table's
+    /// name may be a view that never ends.
+    static func origin(of db: Database) throws -> Origin {
+        let made = try statements(of: db)
+        let known = try known.get()
+        let isOwn = known.contains(made)
+        if made.isEmpty { return .none }
+        guard let last = known.last, !last.isEmpty else { return .foreign }
+        func isBookkeeping(_ statement: Statement) -> Bool {
+            statement[2].elementsEqual("grdb_migrations".utf8)
+        }
+        guard made.filter(isBookkeeping) == last.filter(isBookkeeping),
+            let applied = try identifiers(db)
+        else { return .foreign }
+        let all = migrator.migrations
+        if !applied.isSubset(of: all) { return .newer }
+        guard isOwn, applied == Set(all.prefix(applied.count)), known[applied.count] == made else {
+            return .foreign
+        }
+        return applied.isEmpty ? .none : .own(migrations: applied.count)
+    }
+
+    /// Whether all migrations have been applied, as the origin has it.
+    static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
+
+    /// Whether the tables are those that the migrations which have been applied make.
+    static func isIntact(_ db: Database) throws -> Bool {
+        if case .own = try origin(of: db) { return true }
+        return false
+    }
+
+    /// The migrations that have been applied; nil where that is no list of names.
+    private static func identifiers(_ db: Database) throws -> Set<String>? {
+        let names = try PreparedStatement(db, "SELECT identifier FROM grdb_migrations LIMIT 1000")
+            .rows { $0.isText(0) ? $0.text(0) : nil }
+        let some = names.compactMap(\.self)
+        return some.count == names.count ? Set(some) : nil
+    }
+
+    /// Type, name, table and statement of something in a schema, as bytes.
+    private typealias Statement = [[UInt8]]
+
+    /// What is in a schema after each number of migrations, from none at all.
+    private static let known = Result {
+        let fresh = try DatabaseQueue()
+        var known: [[Statement]] = []
+        for migration in migrator.migrations {
+            try migrator.migrate(fresh, upTo: migration)
+            let made = try fresh.read(statements)
+            if known.isEmpty {
+                known.append(
+                    made.filter { $0[2].elementsEqual("grdb_migrations".utf8) })
+            }
+            known.append(made)
+        }
+        return known
+    }
+
+    /// The statements that made everything in a file, each with what SQLite knows it by. One more than larder
+    /// ever makes is enough to tell that they are others.
+    private static func statements(of db: Database) throws -> [Statement] {
+        try PreparedStatement(
             db,
-            sql: """
-                SELECT type, name, tbl_name, sql FROM sqlite_master
-                WHERE name NOT LIKE 'sqlite_stat%' ORDER BY type, name
-                """)
+            """
+            SELECT type, name, tbl_name, sql FROM sqlite_master
+            WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
+            ORDER BY type, name LIMIT 64
+            """
+        ).rows { row in (0..<4).map { row.withBytes($0) { Array($0) } } }
     }
 
     /// The rows that break a rule of their tables, as a condition for each table. SQLite's own check passes
     /// over such rules on a connection that only reads.
     static let brokenRows = [
-        "objects": "length(digest) IS NOT 32 OR size < 0",
-        "resources": "variant IS NOT NULL AND length(variant) IS NOT 32",
+        "objects": """
+        typeof(digest) IS NOT 'blob' OR length(digest) IS NOT 32 OR typeof(size) IS NOT 'integer'
+        OR size NOT BETWEEN 0 AND \(StoredObject.largest) OR \(isNoTime("stored_at"))
+        OR \(isNoTime("used_at"))
+        """,
+        "resources": """
+        typeof(key) IS NOT 'text' OR variant IS NOT NULL AND length(variant) IS NOT 32
+        OR \(isNoTime("received_at")) OR \(isNoTime("fresh_until"))
+        """,
     ]
+
+    private static func isNoTime(_ column: String) -> String {
+        "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(PreparedStatement.longestTime)"
+    }
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()

@@ -96,6 +96,44 @@ package struct PreparedStatement {
     /// Whether a column is NULL.
     package func isNull(_ column: CInt) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
 
+    /// Whether a column is text.
+    package func isText(_ column: CInt) -> Bool { sqlite3_column_type(raw, column) == SQLITE_TEXT }
+
+    /// A column that must be text.
+    ///
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where it is none, as of the following ones.
+    package func requireText(_ column: CInt) throws -> String {
+        guard isText(column), let text = text(column) else { throw corrupt("a row has no text") }
+        return text
+    }
+
+    /// A column that must be an integer within bounds.
+    package func requireInteger(
+        _ column: CInt, in range: ClosedRange<Int64> = .min ... .max
+    ) throws -> Int64 {
+        let value = integer(column)
+        guard sqlite3_column_type(raw, column) == SQLITE_INTEGER, range.contains(value) else {
+            throw corrupt("a row has no number of its kind")
+        }
+        return value
+    }
+
+    /// A column that must be a time, in seconds since 1970: a number that a date can have.
+    package func requireTime(_ column: CInt) throws -> Double {
+        let value = double(column)
+        guard [SQLITE_FLOAT, SQLITE_INTEGER].contains(sqlite3_column_type(raw, column)),
+            abs(value) <= Self.longestTime
+        else { throw corrupt("a row has no time") }
+        return value
+    }
+
+    /// Some 30,000 years.
+    package static let longestTime = 1e12
+
+    private func corrupt(_ message: String) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: statement.sql)
+    }
+
     /// A column as an integer; NULL is 0.
     package func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(raw, column) }
 
@@ -152,8 +190,7 @@ package struct PreparedStatement {
     /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where it is none.
     package func requireDigest(_ column: CInt) throws -> Digest {
         if let digest = digest(column) { return digest }
-        throw DatabaseError(
-            resultCode: .SQLITE_CORRUPT, message: "a row has no digest", sql: statement.sql)
+        throw corrupt("a row has no digest")
     }
 
     /// A column as a digest; nil where it is none.

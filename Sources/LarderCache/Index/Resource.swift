@@ -49,16 +49,16 @@ public struct Resource: Sendable {
         validators.etag = row.text(2)
         validators.lastModified = row.text(3)
         validators.date = row.text(4)
-        validators.age = row.isNull(5) ? nil : row.double(5)
+        validators.age = row.isNull(5) ? nil : try row.requireTime(5)
         validators.cacheControl = row.text(6)
         validators.expires = row.text(7)
         validators.vary = row.text(10)
         self.validators = validators
-        key = row.text(0) ?? ""
+        key = try row.requireText(0)
         url = row.text(1) ?? key
         responseURL = row.text(12) ?? url
-        receivedAt = Date(timeIntervalSince1970: row.double(8))
-        freshUntil = Date(timeIntervalSince1970: row.double(9))
+        receivedAt = Date(timeIntervalSince1970: try row.requireTime(8))
+        freshUntil = Date(timeIntervalSince1970: try row.requireTime(9))
         variant = row.isNull(11) ? nil : try row.requireDigest(11)
         object = try StoredObject(row, startingAt: 13)
     }

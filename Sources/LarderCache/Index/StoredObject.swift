@@ -30,14 +30,17 @@ public struct StoredObject: Sendable {
         text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where there is no digest: the schema forbids that.
+    /// A terabyte: sums of more would not fit.
+    static let largest: Int64 = 1 << 40
+
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where a column has not what the schema asks for.
     package init(_ row: PreparedStatement, startingAt first: CInt = 0) throws {
         digest = try row.requireDigest(first)
-        size = row.integer(first + 1)
+        size = try row.requireInteger(first + 1, in: 0...Self.largest)
         mediaType = row.text(first + 2).flatMap { Self.isMediaType($0) ? $0 : nil }
         width = row.optionalInteger(first + 3).map(Int.init)
         height = row.optionalInteger(first + 4).map(Int.init)
-        storedAt = Date(timeIntervalSince1970: row.double(first + 5))
-        usedAt = Date(timeIntervalSince1970: row.double(first + 6))
+        storedAt = Date(timeIntervalSince1970: try row.requireTime(first + 5))
+        usedAt = Date(timeIntervalSince1970: try row.requireTime(first + 6))
     }
 }

@@ -6,11 +6,11 @@ struct CommitStop {
     private let database: DatabaseQueue
 
     /// - Throws: `DatabaseError`, `SQLITE_BUSY` where somebody goes on writing for longer than `wait`.
-    init(at path: String, wait: WriterWait) throws {
+    init(at file: DatabaseFile, wait: WriterWait) throws {
         var configuration = Configuration()
         configuration.busyMode = .callback(wait.goesOn)
         configuration.allowsUnsafeTransactions = true
-        database = try DatabaseQueue(path: path, configuration: configuration)
+        database = try file.open(.writing, configuration)
         try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
     }
 

@@ -75,7 +75,13 @@ struct IndexRecovery {
         var stop: CommitStop?
         defer { stop?.end() }
         do {
-            let database = try DatabaseQueue(path: "\(folder)/\(draft)")
+            // Before anything beside it changes.
+            let index = DatabaseFile(CacheLayout.index, in: directory)
+            if try directory.root.status(of: index.name)?.isRegularFile == true {
+                try CacheIndex.refuseNewerVersion(of: index)
+            }
+            directory.removeForeignJournals()
+            let database = try DatabaseFile(of: run, draft, in: directory).open(.making)
             report.source = try copyRows(to: database, &stop, unless: isCancelled)
             try IndexSchema.migrator.migrate(database)
             try compareWithTree(database, &report, unless: isCancelled)
@@ -115,33 +121,27 @@ struct IndexRecovery {
             do {
                 var configuration = Configuration()
                 configuration.busyMode = .callback(wait.goesOn)
-                let old = try DatabaseQueue(
-                    path: "\(directory.path)/\(name)", configuration: configuration)
+                let file = DatabaseFile(name, in: directory)
+                // A snapshot is one file: nothing beside it is its own.
+                let old = try file.open(source == .index ? .writing : .alone, configuration)
                 defer { try? old.close() }
-                guard try !old.read(IndexSchema.migrator.hasBeenSuperseded) else {
-                    throw CacheError(
-                        .index, subject: "\(directory.path)/\(name)",
-                        message: "was written by a newer version of larder; use that version")
-                }
                 // Without its tables, or with others, it says nothing.
-                let isIntact = try old.read(IndexSchema.isIntact)
+                let isIntact = try old.unsafeRead { try CacheIndex.migrations(in: $0, file) } != nil
                 let complaints = try old.read(unless: isCancelled) {
-                    try String.fetchAll($0, sql: "PRAGMA quick_check(100)")
+                    try PreparedStatement($0, "PRAGMA quick_check(100)").rows { $0.text(0) ?? "" }
                 }
                 // Rows that break a rule are left out one by one.
                 guard
                     isIntact,
                     complaints.allSatisfy({ $0 == "ok" || $0.hasPrefix("CHECK constraint failed") })
                 else {
-                    if source == .index {
-                        stop = try? CommitStop(at: "\(directory.path)/\(name)", wait: wait)
-                    }
+                    if source == .index { stop = try? CommitStop(at: file, wait: wait) }
                     continue
                 }
                 // What is copied must be all: the log goes with the old file.
                 if source == .index {
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.truncate) }
-                    stop = try CommitStop(at: "\(directory.path)/\(name)", wait: wait)
+                    stop = try CommitStop(at: file, wait: wait)
                     // What came in between: a kill before the new index is there must not cost it.
                     _ = try old.writeWithoutTransaction { try $0.checkpoint(.passive) }
                 }
@@ -149,7 +149,7 @@ struct IndexRecovery {
                     if isCancelled() { throw CancellationError() }
                 }
                 try database.writeWithoutTransaction { db in
-                    try db.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON")
+                    try db.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA foreign_keys = ON")
                     for (table, condition) in IndexSchema.brokenRows {
                         // One of an older version may not have the column yet.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")

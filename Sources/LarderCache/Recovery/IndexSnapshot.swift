@@ -12,12 +12,11 @@ enum IndexSnapshot {
         of database: any DatabaseReader, in directory: CacheDirectory, run: RunDirectory
     ) throws(CacheError) {
         let name = run.uniqueName()
-        let path = "\(directory.path)/\(CacheLayout.temporary)/\(run.name)/\(name)"
         do {
-            let copy = try DatabaseQueue(path: path)
+            let copy = try DatabaseFile(of: run, name, in: directory).open(.making)
             try database.backup(to: copy)
             // The copy says that it has a log, as the index does, and nobody would find one.
-            try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = DELETE") }
+            try copy.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = MEMORY") }
             try copy.close()
         } catch {
             run.remove(name)

@@ -27,24 +27,26 @@ struct CacheSnapshot {
         do {
             let copy = try CacheDirectory(path: target.staging, create: true)
             var report = SnapshotReport()
-            let draft = copy.indexPath + ".draft"
-            let database = try DatabaseQueue(path: draft)
+            let draft = CacheLayout.index + ".draft"
+            let database = try DatabaseFile(draft, in: copy).open(.making)
             // The index first: an object that is stored from now on is not missed.
             try index?.copy(to: database, unless: isCancelled)
             try database.writeWithoutTransaction {
                 // The copy says that it has a log, like the original.
-                try $0.execute(sql: "PRAGMA journal_mode = DELETE; PRAGMA foreign_keys = ON")
+                try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA foreign_keys = ON")
             }
             try IndexSchema.migrator.migrate(database)
             try copyObjects(of: database, to: copy, &report)
             report.resources =
-                try database.read { try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") }
+                try database.read {
+                    try PreparedStatement($0, "SELECT count(*) FROM resources").firstInteger()
+                }.map(Int.init)
                 ?? 0
             if isCancelled() { throw CancellationError() }
             // One file that a read-only medium can hold, and no larger than it must be.
             try database.compact(into: copy.indexPath)
             try database.close()
-            guard unlink(draft) == 0 else {
+            guard unlinkat(copy.root.raw, draft, 0) == 0 else {
                 throw CacheError("unlink", subject: draft, errno: errno)
             }
             try Durability.add(

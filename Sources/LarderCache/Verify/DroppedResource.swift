@@ -18,12 +18,12 @@ package struct DroppedResource: Sendable {
 
     static let columns = "r.key, r.url, o.digest, o.media_type, r.cache_control"
 
-    init(_ row: Row, finding: Int) {
-        key = row[0]
-        url = row[1] ?? row[0]
-        digest = (row[2] as Data?).flatMap { Digest(bytes: $0) }
-        isAnyContent = digest != nil && row[3] == nil
-        isUnstorable = CacheControl(row[4]).isNoStore
+    init(_ row: PreparedStatement, finding: Int) throws {
+        key = try row.requireText(0)
+        url = row.text(1) ?? key
+        digest = row.digest(2)
+        isAnyContent = digest != nil && row.isNull(3)
+        isUnstorable = CacheControl(row.text(4)).isNoStore
         self.finding = finding
     }
 }

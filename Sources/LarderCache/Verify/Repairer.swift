@@ -134,13 +134,13 @@ struct Repairer {
     private func drop(
         _ digest: Digest, finding: Int, in db: Database
     ) throws -> [DroppedResource] {
-        let select = try db.cachedStatement(
-            sql: """
-                SELECT \(DroppedResource.columns)
-                FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
-                """)
-        let dropped = try Row.fetchAll(select, arguments: [digest.blob])
-            .map { DroppedResource($0, finding: finding) }
+        let dropped = try PreparedStatement(
+            db,
+            """
+            SELECT \(DroppedResource.columns)
+            FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
+            """
+        ).rows(digest) { try DroppedResource($0, finding: finding) }
         let delete = try db.cachedStatement(sql: "DELETE FROM objects WHERE digest = ?")
         try delete.execute(arguments: [digest.blob])
         return dropped
@@ -158,14 +158,14 @@ struct Repairer {
         guard let first = damaged.first else { return [] }
         var dropped: [DroppedResource] = []
         try index.write { db in
-            dropped = try Row.fetchAll(
+            dropped = try PreparedStatement(
                 db,
-                sql: """
-                    SELECT \(DroppedResource.columns)
-                    FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL
-                    ORDER BY r.key
-                    """
-            ).map { DroppedResource($0, finding: first) }
+                """
+                SELECT \(DroppedResource.columns)
+                FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL
+                ORDER BY r.key
+                """
+            ).rows { try DroppedResource($0, finding: first) }
             try db.execute(
                 sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
         }

@@ -10,22 +10,9 @@ enum PlanSchema {
     private static let fetchingKibibytes = 1_024
 
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
-        var configuration = Configuration()
-        configuration.prepareDatabase { db in
-            // Nobody else reads it and nobody wants it after a crash.
-            try db.execute(
-                sql: """
-                    PRAGMA main.journal_mode = OFF;
-                    PRAGMA main.synchronous = OFF;
-                    PRAGMA main.locking_mode = EXCLUSIVE;
-                    PRAGMA main.cache_size = -\(cacheKibibytes);
-                    """)
-        }
-        let queue = try DatabaseQueue(path: path ?? "", configuration: configuration)
+        let queue = try ScratchDatabase.open(at: path, beside: cache)
         try queue.writeWithoutTransaction { db in
-            if let index = cache?.indexURI {
-                try db.execute(sql: "ATTACH DATABASE ? AS cache", arguments: [index])
-            }
+            try db.execute(sql: "PRAGMA main.cache_size = -\(cacheKibibytes)")
             try db.execute(sql: tables)
         }
         return queue

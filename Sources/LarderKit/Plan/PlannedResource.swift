@@ -101,7 +101,9 @@ extension PlannedResource.Failure {
         self.init(
             failure: PastFailure(
                 code: row.text(0), status: row.optionalInteger(1).map(Int.init),
-                failedAt: Date(timeIntervalSince1970: row.double(2)), count: Int(row.integer(3))),
+                failedAt: Date(
+                    timeIntervalSince1970: min(max(row.double(2), 0), PreparedStatement.longestTime)
+                ), count: Int(row.integer(3))),
             url: row.text(4))
     }
 }

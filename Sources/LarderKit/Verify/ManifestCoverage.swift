@@ -67,7 +67,8 @@ final class ManifestCoverage: Sendable {
                 cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
                 """
             let object =
-                plan.hasIndex ? "o.digest, o.size" : "NULL, NULL"
+                plan.hasIndex
+                ? "CAST(o.digest AS BLOB), coalesce(CAST(o.size AS INTEGER), 0)" : "NULL, NULL"
             let rows = try Row.fetchCursor(
                 db,
                 sql: """

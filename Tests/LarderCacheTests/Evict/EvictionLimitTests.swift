@@ -95,7 +95,7 @@ import Testing
         try withScene { scene in
             let count = 5 * Evictor.batchLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
-            let database = try #require(scene.cache.index).database
+            let database = try #require(scene.cache.index).connections.writer
             let transactions = Transactions(of: database)
             let report = try scene.evict { $0.maximumObjects = 0 }.report
             #expect(report.total.count == 1 && report.left.count == 0)
@@ -112,7 +112,7 @@ import Testing
             let count = 5 * Evictor.batchLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
             let other = try Cache.open(at: scene.directory.path)
-            let transactions = try Transactions(of: #require(scene.cache.index).database)
+            let transactions = try Transactions(of: #require(scene.cache.index).connections.writer)
             var error: (any Error)?
             transactions.onCommit = {
                 guard transactions.rows.reduce(0, +) > count / 2 else { return }

@@ -23,7 +23,7 @@ import Testing
             let index = try #require(scene.cache.index)
             let disk = try DiskSpace(of: scene.cache.directory.root)
             let plan = try EvictionPlan(
-                policy, index: index.uri, at: nil, in: scene.cache.directory)
+                policy, index: index, at: nil, in: scene.cache.directory)
             _ = try plan.decide(
                 at: Self.old.addingTimeInterval(age), runStart: Date(), free: disk.free)
             #expect(try plan.victims(after: 0, limit: 10).map(\.reason) == (isVictim ? [.age] : []))

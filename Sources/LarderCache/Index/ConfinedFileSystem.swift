@@ -1,0 +1,77 @@
+import Foundation
+import GRDBSQLite
+
+/// How SQLite reaches the files of a cache: as it reaches all others on this system, but for the names that it
+/// derives. An index may be somebody else's, and so may be what lies beside it:
+///
+/// - `-journal`: never there, never opened. An index is in WAL mode, and what has no log is written without a
+///   journal's file. SQLite would play a foreign one back, and then delete the file that it names as its
+///   super-journal, wherever that is.
+/// - super-journals: never opened, never deleted.
+/// - `-wal`: pages over those of the index, so as hostile as these, and no more; SQLite reads it up to the first
+///   frame that does not check. It alone is deleted, by who leaves the index last.
+/// - `-shm`: who comes first empties it, so what is planted there is never read. Its room is taken before it
+///   is used.
+/// - what `ATTACH` names: no other statements than this package's are run.
+///
+/// A link, a pipe or anything else that is no regular file is refused before SQLite is asked
+/// (``CacheDirectory``).
+///
+/// Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing of it.
+enum ConfinedFileSystem {
+    static let name = "larder"
+    /// What it is made of.
+    static var systemName: String { String(cString: system.pointee.zName) }
+
+    /// Makes it known to SQLite; once.
+    static func register() { _ = registration }
+
+    private static let registration: Void = {
+        var confined = system.pointee
+        confined.pNext = nil
+        // Never freed: SQLite keeps both as long as the process lives.
+        confined.zName = UnsafePointer(strdup(name))
+        confined.xOpen = { _, name, file, flags, outFlags in
+            ConfinedFileSystem.open(name, file, flags, outFlags)
+        }
+        confined.xDelete = { _, name, syncsDirectory in
+            guard let name, String(cString: name).hasSuffix("-wal") else {
+                // SQLITE_IOERR_DELETE, a macro that C has alone.
+                return SQLITE_IOERR | 10 << 8
+            }
+            return system.pointee.xDelete(system, name, syncsDirectory)
+        }
+        confined.xAccess = { _, name, flags, result in
+            guard let name, !String(cString: name).hasSuffix("-journal") else {
+                result?.pointee = 0
+                return SQLITE_OK
+            }
+            return system.pointee.xAccess(system, name, flags, result)
+        }
+        let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        place.initialize(to: confined)
+        sqlite3_vfs_register(place, 0)
+    }()
+
+    private static func open(
+        _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt,
+        _ outFlags: UnsafeMutablePointer<CInt>?
+    ) -> CInt {
+        // What has no name is SQLite's own, in the system's temporary directory.
+        if name != nil, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) == 0 {
+            file?.pointee.pMethods = nil
+            return SQLITE_CANTOPEN
+        }
+        let code = system.pointee.xOpen(system, name, file, flags, outFlags)
+        if code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let methods = file?.pointee.pMethods
+        {
+            file?.pointee.pMethods = BackedSharedMemory.methods(over: methods)
+        }
+        return code
+    }
+}
+
+/// SQLite's own way to files. Unsafe because it is a pointer: to a constant of SQLite's, which is never
+/// unregistered. An app may have chosen another one for its own databases.
+private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
+    sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)

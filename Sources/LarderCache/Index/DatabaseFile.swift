@@ -1,0 +1,100 @@
+import CLarderSystem
+import Foundation
+import GRDB
+import GRDBSQLite
+
+/// A database beneath a cache's root. Every one is opened here, as what it may be: somebody else's.
+struct DatabaseFile: Sendable {
+    enum Access {
+        /// As the index is, which has a log.
+        case writing
+        /// As what is only just made, without anything beside it.
+        case making
+        case reading
+        /// Without locks, log and shared memory, none of which a read-only medium has. Leaves no trace.
+        case alone
+
+        fileprivate var parameter: String {
+            switch self {
+            case .writing, .making: "mode=rwc"
+            case .reading: "mode=ro"
+            case .alone: "immutable=1"
+            }
+        }
+    }
+
+    let directory: CacheDirectory
+    /// Its path beneath the root.
+    let name: String
+
+    init(_ name: String, in directory: CacheDirectory) {
+        self.name = name
+        self.directory = directory
+    }
+
+    /// One that a run makes.
+    init(of run: RunDirectory, _ name: String, in directory: CacheDirectory) {
+        self.init("\(CacheLayout.temporary)/\(run.name)/\(name)", in: directory)
+    }
+
+    var path: String { "\(directory.path)/\(name)" }
+
+    func uri(_ access: Access) -> String { Self.uri(path, access) }
+
+    /// Opens it. Nothing is read before it is certain that its path led into the root.
+    func open(
+        _ access: Access, _ configuration: Configuration = Configuration()
+    ) throws -> DatabaseQueue {
+        var configuration = configuration
+        configuration.readonly = access != .writing && access != .making
+        // Weak: connections end when their queues do, which is later, and the directory's lock with it.
+        configuration.prepareDatabase { [weak directory, name] db in
+            guard let directory else { return }
+            try CacheRoot.confirm(directory.root, isAt: directory.path)
+            try Self.harden(db) { [weak directory] in
+                directory.map { DatabaseFile(name, in: $0).byteCount } ?? 0
+            }
+            if access == .making {
+                try db.execute(sql: "PRAGMA journal_mode = MEMORY")
+            }
+        }
+        return try DatabaseQueue(path: uri(access), configuration: configuration)
+    }
+
+    /// How long it is, with its log.
+    var byteCount: Int64 {
+        [name, name + "-wal"].reduce(0) { sum, name in
+            sum + Int64(((try? directory.root.status(of: name)) ?? nil)?.st_size ?? 0)
+        }
+    }
+
+    /// A new file that SQLite itself fills, by way of a journal, in a directory of this run's own.
+    static func draftURI(_ path: String) -> String {
+        "file:\(escaped(path))?mode=rwc&vfs=\(ConfinedFileSystem.systemName)"
+    }
+
+    private static func escaped(_ path: String) -> String {
+        path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
+    }
+
+    static func uri(_ path: String, _ access: Access) -> String {
+        ConfinedFileSystem.register()
+        return "file:\(escaped(path))?\(access.parameter)&vfs=\(ConfinedFileSystem.name)"
+    }
+
+    /// As sqlite.org/security.html has it for files from elsewhere.
+    static func harden(_ db: Database, indexBytes: @escaping @Sendable () -> Int64) throws {
+        guard let connection = db.sqliteConnection else { return }
+        for (option, value) in [
+            (SQLITE_DBCONFIG_DEFENSIVE, 1), (SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0),
+            (SQLITE_DBCONFIG_WRITABLE_SCHEMA, 0), (SQLITE_DBCONFIG_ENABLE_TRIGGER, 0),
+            (SQLITE_DBCONFIG_ENABLE_VIEW, 0),
+        ] as [(CInt, CInt)] {
+            larder_sqlite_configure(connection, option, value)
+        }
+        sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, 64 << 20)
+        sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, 256 << 10)
+        StepLimit.install(on: db, indexBytes: indexBytes)
+        try db.execute(sql: "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0")
+    }
+}

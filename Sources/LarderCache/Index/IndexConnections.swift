@@ -1,0 +1,58 @@
+import Foundation
+import GRDB
+
+/// The connections to an index: one that writes, and some that read beside it. GRDB's own pool looks for the log
+/// by the index's path, which a URI is none of, and would write at each opening to have one.
+final class IndexConnections: @unchecked Sendable {
+    // Unchecked because `idle` and `isClosed` are variables; every access holds `lock`.
+    private static let readerLimit = 4
+
+    let writer: DatabaseQueue
+    /// Nil where the writer reads, too: it can do nothing else.
+    private let openReader: (@Sendable () throws -> DatabaseQueue)?
+    private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
+    private let lock = NSLock()
+    private var idle: [DatabaseQueue] = []
+    private var isClosed = false
+
+    init(writer: DatabaseQueue, openReader: @escaping @Sendable () throws -> DatabaseQueue) {
+        self.writer = writer
+        self.openReader = openReader
+    }
+
+    /// - Parameter reader: the only connection.
+    init(reader: DatabaseQueue) {
+        writer = reader
+        openReader = nil
+    }
+
+    deinit { close() }
+
+    /// Lends a connection that reads.
+    func reading<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
+        guard let openReader else { return try body(writer) }
+        places.wait()
+        defer { places.signal() }
+        let reader = try lock.withLock {
+            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
+            return idle.popLast()
+        }
+        let connection = try reader ?? openReader()
+        defer { lock.withLock { idle.append(connection) } }
+        return try body(connection)
+    }
+
+    /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its log into
+    /// it, and only a writer can.
+    func close() {
+        for _ in 0..<Self.readerLimit { places.wait() }
+        defer { for _ in 0..<Self.readerLimit { places.signal() } }
+        let readers = lock.withLock {
+            defer { idle = [] }
+            isClosed = true
+            return idle
+        }
+        for reader in readers { try? reader.close() }
+        try? writer.close()
+    }
+}

@@ -1,0 +1,36 @@
+import GRDB
+
+/// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and nobody wants it
+/// after a crash.
+package enum ScratchDatabase {
+    /// - Parameters:
+    ///   - path: where it is to be; nil leaves the place to SQLite.
+    ///   - cache: nil where there is none, or none with an index.
+    package static func open(at path: String?, beside cache: Cache?) throws -> DatabaseQueue {
+        try open(at: path, joining: cache?.index)
+    }
+
+    static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
+        var configuration = Configuration()
+        configuration.prepareDatabase { [weak directory = index?.directory] db in
+            // First: a defended connection keeps its journal.
+            try db.execute(
+                sql: """
+                    PRAGMA main.journal_mode = OFF;
+                    PRAGMA main.synchronous = OFF;
+                    PRAGMA main.locking_mode = EXCLUSIVE;
+                    """)
+            try DatabaseFile.harden(db) { [weak directory] in
+                directory.map { DatabaseFile(CacheLayout.index, in: $0).byteCount } ?? 0
+            }
+        }
+        let database = try DatabaseQueue(
+            path: path.map { DatabaseFile.uri($0, .making) } ?? "", configuration: configuration)
+        if let index {
+            try database.writeWithoutTransaction {
+                try $0.execute(sql: "ATTACH DATABASE ? AS cache", arguments: [index.uri])
+            }
+        }
+        return database
+    }
+}

@@ -1,0 +1,67 @@
+import GRDB
+import GRDBSQLite
+
+/// A bound on the steps of a statement: the pages of a foreign index may lead to each other for ever. In
+/// proportion to the bytes that there are, several times what any statement of larder's takes.
+///
+/// SQLite says then that it was interrupted.
+final class StepLimit {
+    private static let interval: CInt = 10_000
+    private static let least = 4_000_000
+    private static let stepsPerByte = 16
+
+    private let connection: OpaquePointer
+    private let indexBytes: @Sendable () -> Int64
+    private var steps = 0
+    private var limit = StepLimit.least
+
+    private init(_ connection: OpaquePointer, _ indexBytes: @escaping @Sendable () -> Int64) {
+        self.connection = connection
+        self.indexBytes = indexBytes
+    }
+
+    /// Bounds all statements of a connection.
+    ///
+    /// - Parameter indexBytes: how long the files are, as of now, that are not the connection's own.
+    static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
+        guard let connection = db.sqliteConnection else { return }
+        // Unmanaged because SQLite keeps it: released by the destructor of a function, which is what a connection
+        // calls when it is closed.
+        let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
+        sqlite3_create_function_v2(
+            connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
+            { Unmanaged<StepLimit>.fromOpaque($0!).release() })
+        sqlite3_progress_handler(
+            connection, interval,
+            { Unmanaged<StepLimit>.fromOpaque($0!).takeUnretainedValue().count() ? 0 : 1 }, limit)
+        sqlite3_trace_v2(
+            connection, UInt32(SQLITE_TRACE_STMT),
+            { _, limit, _, text in
+                // What a statement causes, as the deletion of rows that refer to others, comes as a comment.
+                if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
+                    Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0
+                }
+                return 0
+            }, limit)
+    }
+
+    /// Whether the statement may go on.
+    private func count() -> Bool {
+        steps += Int(Self.interval)
+        if steps > limit {
+            let bytes = min(indexBytes(), Int64.max >> 16) + ownBytes
+            limit = Self.least + Self.stepsPerByte * Int(bytes)
+        }
+        return steps <= limit
+    }
+
+    /// What the connection has in memory and has written.
+    private var ownBytes: Int64 {
+        func value(_ status: CInt) -> Int64 {
+            var (current, highest): (CInt, CInt) = (0, 0)
+            sqlite3_db_status(connection, status, &current, &highest, 0)
+            return Int64(current)
+        }
+        return value(SQLITE_DBSTATUS_CACHE_USED) + value(SQLITE_DBSTATUS_CACHE_WRITE) * 4_096
+    }
+}
