@@ -190,7 +190,8 @@ import Testing
     }
 
     private static let names: Set = [
-        "CACHEDIR.TAG", "index.sqlite", "index.snapshot.sqlite", "objects", "runs", "tmp",
+        "CACHEDIR.TAG", "index.sqlite", "index.snapshot.sqlite", "objects", "reserve", "runs",
+        "tmp",
     ]
 
     @Test func requestsSayWhoAsks() async throws {
