@@ -65,6 +65,25 @@ import Testing
         }
     }
 
+    /// Large drawings are checked one after the other, for seconds in all: those that have come and wait for it
+    /// kept an interrupted run going for minutes.
+    @Test func whatWaitsToBeCheckedIsUnfinished() async throws {
+        try await withFixture { larder in
+            let drawing = Reply.ok("<svg>" + String(repeating: "<a/>", count: 3_900_000) + "</svg>")
+            larder.origin.onAny { _ in drawing }
+            let urls = (0..<16).map { larder.origin.url("/\($0)") }
+            let report = larder.directory.path("report.jsonl")
+            let process = try larder.startPrefetch(
+                try larder.manifest(urls: urls), report: report, options: ["--max-per-host", "16"])
+            try await larder.origin.waitForRequests(16)
+            process.kill(SIGINT)
+            let run = try PrefetchRun(process.wait(), report: report)
+            #expect(run.status == 130, "\(run.finished)")
+            #expect(run.summary.unfinished > 0 && run.summary.failed == 0, "\(run.finished)")
+            #expect(try larder.temporaries().isEmpty)
+        }
+    }
+
     /// What does not finish in a moment is given up.
     @Test func whatDoesNotFinishIsUnfinished() async throws {
         try await withFixture { larder in
