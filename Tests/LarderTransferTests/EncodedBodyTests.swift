@@ -110,6 +110,29 @@ import Testing
         }
     }
 
+    /// Of servers that have no word for it but their own.
+    @Test(arguments: ["identity", "none", "None, identity"])
+    func whatIsNotEncodedMaySaySo(encoding: String) async throws {
+        origin.on("/x", Reply.ok("hello, larder").header("Content-Encoding", encoding))
+        try await withClient { client in
+            let recorder = try await client.fetch(origin.url("/x"))
+            #expect(await recorder.error() == nil)
+            #expect(recorder.text == "hello, larder")
+        }
+    }
+
+    /// Nothing comes out of the inner coding, whose head has a name without end, and little goes into the outer one.
+    @Test func whatComesOutOfEachCodingIsBounded() async throws {
+        let head: [UInt8] = [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3]
+        let reply = Reply.deflated(head + [UInt8](repeating: 0x41, count: 300_000))
+        #expect(reply.bodyLength < 10_000)
+        origin.on("/x", reply.header("Content-Encoding", "deflate"))
+        try await withClient { client in
+            let over = try await client.fetch(origin.url("/x"), maximumBodyBytes: 100_000)
+            #expect(await over.error()?.code == .tooLarge)
+        }
+    }
+
     /// What nothing comes out of is bounded, too.
     @Test func paddingWithoutEndIsTooLong() async throws {
         let reply = Reply.ok(Self.hello + [UInt8](repeating: 0, count: 300_000)).chunked()

@@ -76,7 +76,8 @@ final class BodyDecoder {
     /// - Parameter bytes: what was fed, all of which will come again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
-        seen = bytes.count - layers[0].unread
+        // What came may be less than was looked at before.
+        seen += bytes.count - layers[0].unread
         layers[0].feed(.init(start: nil, count: 0))
     }
 

@@ -38,7 +38,10 @@ public struct HeaderFields: Sendable {
 
     /// What was done to the body before it was sent, in that order, in lower case; not what means nothing.
     package var contentCodings: [String] {
-        words(of: "Content-Encoding").filter { !$0.utf8.elementsEqual("identity".utf8) }
+        words(of: "Content-Encoding").filter { word in
+            // "none" is no coding's name, but servers say so, and clients take it.
+            !["identity", "none"].contains { word.utf8.elementsEqual($0.utf8) }
+        }
     }
 
     /// The same to the whole message, but for its parting into chunks.
