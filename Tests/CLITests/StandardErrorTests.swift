@@ -36,6 +36,30 @@ import Testing
         }
     }
 
+    #if os(Linux)
+        /// The next file to be opened would get its number, and messages would be written into that.
+        @Test func noFileGetsAClosedOnesPlace() async throws {
+            try await withFixture { larder in
+                let gate = try Gate()
+                larder.origin.on("/a", Icons.reply(1).heldBy(gate))
+                let manifest = try larder.manifest(larder.origin.url("/a"))
+                let process = try RunningProcess(
+                    "/bin/sh",
+                    ["-c", #"exec "$0" "$@" <&- 2>&-"#, larder.binary.path]
+                        + larder.prefetchArguments(
+                            [manifest], report: larder.directory.path("report.jsonl")))
+                try await larder.origin.waitForRequests(1)
+                for descriptor in [0, 2] {
+                    let target = try FileManager.default.destinationOfSymbolicLink(
+                        atPath: "/proc/\(process.pid)/fd/\(descriptor)")
+                    #expect(target == "/dev/null")
+                }
+                gate.open()
+                #expect(try process.wait().status == 0)
+            }
+        }
+    #endif
+
     /// As behind `2> >(head -1)`.
     @Test func aReaderThatHasLeftEndsNothing() async throws {
         try await withFixture { larder in
