@@ -101,6 +101,7 @@ struct EvictCommand: AsyncParsableCommand {
             let cache = try opened(run.wait)
             var policy = try policy(for: cache)
             policy.isCancelled = { run.interrupts.isAsked }
+            ProgramText.release()
             let printsVictims = dryRun && (json || !quiet)
             if let minFree, let size = try cache?.fileSystemBytes, minFree.bytes > size {
                 throw ValidationError(

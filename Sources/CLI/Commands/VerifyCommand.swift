@@ -50,6 +50,7 @@ struct VerifyCommand: AsyncParsableCommand {
             var options = part.options
             options.isCancelled = { run.interrupts.isAsked }
             let line = ProgressLine(isQuiet: quiet)
+            ProgramText.release()
             var report = try verification.verify(
                 cache, manifests: try part.sources(configuration), options: options
             ) { line.show($0.text) }

@@ -86,6 +86,8 @@ final class EvictionPlan {
     /// - Throws: `CancellationError`, ``CacheError``.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
+            // What all rows went through is of no use to those who go, and has a place beside it.
+            defer { db.releaseMemory() }
             var decision = Decision()
             try db.inTransaction(.deferred) {
                 try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")

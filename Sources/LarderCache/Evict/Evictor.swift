@@ -9,12 +9,20 @@ import GRDB
 /// and never a row without a file. And a store that puts the same bytes in its place meanwhile finds
 /// out: it commits a row only where its file is there in the same transaction, and from then on the
 /// file is no longer without a row.
+///
+/// Rows and files take turns, ``fileLimit`` objects each. A commit that is durable has the file system write
+/// down all that it was told before, each directory and inode that lost a file since the last: after
+/// every few files that takes several times as long as the files do.
 struct Evictor {
     /// A transaction ends after so many victims, or twice as many rows: an object may have any number of
     /// URLs; …
     static let batchLimit = 500
     /// … or after this time: others wait for it.
     static let batchTime = Duration.milliseconds(20)
+    /// So many files are removed at a time at most, a directory after the other, once their rows are gone; …
+    static let fileLimit = 4_096
+    /// … and fewer where that takes longer: an interrupt waits for it.
+    private static let fileTime = Duration.milliseconds(500)
     /// With less than that free, in bytes, the plan is made elsewhere, and steps are small: their log needs room.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
@@ -173,39 +181,68 @@ struct Evictor {
         defer { report.failure = report.failure ?? removal.failure }
         let isTight = isTight(disk)
         let limit = isTight ? Self.tightLimit : Self.batchLimit
-        while true {
-            let isOver = policy.isCancelled()
-            let batch = isOver ? [] : try plan.victims(after: rank, limit: limit)
-            guard !batch.isEmpty || !rowless.isEmpty else {
-                if isOver { throw CancellationError() }
-                return isWhole
-            }
-            if policy.isDryRun {
-                rank = batch.last?.rank ?? rank
-                for victim in batch { try count(victim) }
-                continue
-            }
-            var gone: [EvictionPlan.Victim] = []
-            try index.writeStep { db in
-                let deadline = ContinuousClock.now + Self.batchTime
-                rowless = try removal.removeFiles(of: rowless, in: db, until: deadline)
-                guard rowless.isEmpty else { return }
-                var room = 2 * limit
-                for victim in batch {
-                    switch try Self.removeRows(of: victim, atMost: &room, db) {
-                    case .gone: gone.append(victim)
-                    case .spared: isWhole = false
-                    case .begun: return
+        var fileLimit = limit
+        do {
+            while true {
+                let isOver = policy.isCancelled()
+                let batch = isOver ? [] : try plan.victims(after: rank, limit: limit)
+                if policy.isDryRun {
+                    rank = batch.last?.rank ?? rank
+                    for victim in batch { try count(victim) }
+                } else if !batch.isEmpty {
+                    let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
+                    // A reader may be in the way: then the log is folded later.
+                    if isTight { try? index.foldLog() }
+                    rowless += gone.map(\.digest)
+                    for victim in gone { try count(victim) }
+                }
+                if batch.isEmpty || rowless.count >= fileLimit {
+                    let (start, files) = (ContinuousClock.now, rowless)
+                    rowless = []
+                    try removal.removeFiles(of: files, in: index)
+                    let isSlow = ContinuousClock.now - start > Self.fileTime
+                    if !isTight {
+                        fileLimit =
+                            isSlow ? max(limit, fileLimit / 2) : min(2 * fileLimit, Self.fileLimit)
                     }
-                    rank = victim.rank
-                    if room == 0 || ContinuousClock.now >= deadline { break }
+                }
+                if batch.isEmpty {
+                    if isOver { throw CancellationError() }
+                    return isWhole
                 }
             }
-            // A reader may be in the way: then the log is folded later.
-            if isTight { try? index.foldLog() }
-            rowless += gone.map(\.digest)
-            for victim in gone { try count(victim) }
+        } catch {
+            // Their room may be what was wanting.
+            try? removal.removeFiles(of: rowless, in: index)
+            throw error
         }
+    }
+
+    /// Removes the rows of the first of a batch, in one transaction: as many as it has time and room for.
+    ///
+    /// - Parameters:
+    ///   - rank: the last that was dealt with.
+    ///   - isWhole: becomes false where one had been used meanwhile.
+    /// - Returns: those whose rows are gone.
+    private func removeRows(
+        of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
+        _ isWhole: inout Bool
+    ) throws(CacheError) -> [EvictionPlan.Victim] {
+        var gone: [EvictionPlan.Victim] = []
+        try index.writeStep { db in
+            let deadline = ContinuousClock.now + Self.batchTime
+            var room = 2 * limit
+            for victim in batch {
+                switch try Self.removeRows(of: victim, atMost: &room, db) {
+                case .gone: gone.append(victim)
+                case .spared: isWhole = false
+                case .begun: return
+                }
+                rank = victim.rank
+                if room == 0 || ContinuousClock.now >= deadline { break }
+            }
+        }
+        return gone
     }
 
     private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
@@ -234,15 +271,15 @@ struct Evictor {
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
         let some = "FROM resources WHERE object = ?1 ORDER BY id LIMIT ?2"
-        let select = try db.cachedStatement(
-            sql: """
-                SELECT NOT EXISTS (
-                    SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
-                FROM objects WHERE id = ?1 AND digest = ?3 AND used_at = ?4
-                """)
-        let isIdle = try Bool.fetchOne(
-            select, arguments: [victim.object, room, victim.digest.blob, victim.usedAt])
-        guard isIdle == true else { return .spared }
+        let isIdle = try PreparedStatement(
+            db,
+            """
+            SELECT NOT EXISTS (
+                SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
+            FROM objects WHERE id = ?1 AND digest = ?3 AND used_at = ?4
+            """
+        ).firstInteger(victim.object, room, victim.digest, victim.usedAt)
+        guard isIdle == 1 else { return .spared }
         let deleteResources = try db.cachedStatement(
             sql: "DELETE FROM resources WHERE id IN (SELECT id \(some))")
         try deleteResources.execute(arguments: [victim.object, room])

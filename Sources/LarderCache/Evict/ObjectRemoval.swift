@@ -10,6 +10,18 @@ final class ObjectRemoval {
 
     init(_ directory: CacheDirectory) { fanOuts = FanOuts(directory) }
 
+    /// Removes the files of those objects that have no row, a directory after the other, a step at a time:
+    /// in an order that knows no directories a file system takes several times as long.
+    func removeFiles(of digests: [Digest], in index: CacheIndex) throws(CacheError) {
+        let groups = Dictionary(grouping: digests) { $0.leadingBits >> 56 }
+        var rest = groups.keys.sorted().flatMap { groups[$0] ?? [] }
+        while !rest.isEmpty {
+            try index.writeStep { db in
+                rest = try removeFiles(of: rest, in: db, until: .now + Evictor.batchTime)
+            }
+        }
+    }
+
     /// Removes the files of those objects that have no row; what is no regular file is not the cache's
     /// own, and stays.
     ///
@@ -23,29 +35,21 @@ final class ObjectRemoval {
         where isRemovable: (stat) -> Bool = { _ in true },
         onRemoved: (stat) -> Void = { _ in }
     ) throws -> [Digest] {
-        guard !digests.isEmpty else { return [] }
-        var rest: [Digest] = []
-        var isBegun = false
-        for group in Dictionary(grouping: digests, by: CacheLayout.fanOut).values {
-            guard let fanOut = try fanOut(of: group[0]) else { continue }
-            for digest in group {
-                // One at least, or a disk that is slow enough would never be done.
-                if isBegun, ContinuousClock.now >= deadline {
-                    rest.append(digest)
-                    continue
-                }
-                isBegun = true
-                guard let status = try fanOut.status(of: digest.hex), status.isRegularFile,
-                    isRemovable(status)
-                else { continue }
-                guard try !hasRow(digest, db) else { continue }
-                guard unlinkat(fanOut.raw, digest.hex, 0) == 0 || errno == ENOENT else {
-                    throw CacheError("unlink", subject: CacheLayout.path(digest), errno: errno)
-                }
-                onRemoved(status)
+        for (position, digest) in digests.enumerated() {
+            // One at least, or a disk that is slow enough would never be done.
+            if position > 0, ContinuousClock.now >= deadline {
+                return Array(digests[position...])
             }
+            let name = digest.hex
+            guard let fanOut = try fanOut(of: digest), let status = try fanOut.status(of: name),
+                status.isRegularFile, isRemovable(status), try !hasRow(digest, db)
+            else { continue }
+            guard unlinkat(fanOut.raw, name, 0) == 0 || errno == ENOENT else {
+                throw CacheError("unlink", subject: CacheLayout.path(digest), errno: errno)
+            }
+            onRemoved(status)
         }
-        return rest
+        return []
     }
 
     /// Nil where its directory is out of reach; what may not be entered is kept for the report.
@@ -59,7 +63,7 @@ final class ObjectRemoval {
     }
 
     private func hasRow(_ digest: Digest, _ db: Database) throws -> Bool {
-        let select = try db.cachedStatement(sql: "SELECT 1 FROM objects WHERE digest = ?")
-        return try Int.fetchOne(select, arguments: [digest.blob]) != nil
+        try PreparedStatement(db, "SELECT 1 FROM objects WHERE digest = ?").firstInteger(digest)
+            != nil
     }
 }
