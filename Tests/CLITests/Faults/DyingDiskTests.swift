@@ -1,0 +1,59 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A disk that fails in mid-run, for good: what was done until then is told all the same, with why it ended.
+@Suite(.enabled(if: FaultShim.isPossible)) struct DyingDiskTests {
+    /// More than two batches.
+    private static let icons = 1_100
+
+    /// What every command's summary has.
+    private struct Summary: Decodable {
+        struct Problem: Decodable { let code: String }
+        let error: Problem?
+        let interrupted: Bool
+    }
+
+    @Test(arguments: ["prefetch", "evict", "verify"]) func whatWasDoneIsTold(_ command: String)
+        async throws
+    {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(Self.icons))
+            var arguments = [command]
+            // What fails: to put a body in its place, a commit, to remember where a verification got to.
+            var (call, number) = (Fault.Call.fsync, 4)
+            switch command {
+            case "prefetch":
+                (call, number) = (.rename, 600)
+                let report = larder.directory.path("report.jsonl")
+                arguments = Array(
+                    larder.prefetchArguments([manifest], report: report).dropLast(2))
+            case "evict":
+                #expect(try larder.prefetch(manifest).status == 0)
+                arguments += ["--max-count", "0", "--json"]
+            default:
+                #expect(try larder.prefetch(manifest).status == 0)
+                // It goes on where one has been, and another part's is kept.
+                let none = String(repeating: "0", count: 62)
+                try Data(#"{"1/2":"01\#(none)","all":"01\#(none)"}"#.utf8).write(
+                    to: URL(fileURLWithPath: larder.cache + "/verify-position.json"))
+                arguments += ["--max-duration", "1h", "--json"]
+                (call, number) = (.rename, 1)
+            }
+            let fault = Fault(
+                call: call, number: number,
+                way: .init(errno: EIO, name: "EIO", isLasting: true))
+            let log = larder.directory.path("reached")
+            let finished = try larder.binary.run(
+                arguments + ["--cache", larder.cache],
+                environment: fault.environment(
+                    FaultShim(in: larder.directory), root: larder.cache, log: log))
+            #expect(FileManager.default.fileExists(atPath: log), "never reached")
+            #expect(finished.status == 74, "\(finished)")
+            let summary = try JSONDecoder().decode(
+                Summary.self, from: finished.standardOutputBytes)
+            #expect(summary.error?.code == "storage", "\(finished)")
+            #expect(!summary.interrupted)
+        }
+    }
+}
