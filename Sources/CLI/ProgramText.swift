@@ -3,7 +3,7 @@ import Foundation
 /// The code of the program and of its libraries, as far as it is in memory.
 enum ProgramText {
     /// Lets go of it. What is run again comes back from the kernel's cache at the price of a page fault;
-    /// what only starting and planning have needed does not. Measured: 12 MB of a verification's 60.
+    /// what only starting and planning have needed does not.
     ///
     /// Such pages are never written to, but for the breakpoints of a debugger: a debug build keeps them.
     static func release() {

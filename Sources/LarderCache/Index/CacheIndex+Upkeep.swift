@@ -101,5 +101,5 @@ extension CacheIndex {
     /// In KiB: SQLite's default, …
     static let usualCache = 2_000
     /// … and what work on all rows gets.
-    private static let roomyCache = 12_000
+    private static let roomyCache = 8_000
 }
