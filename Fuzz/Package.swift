@@ -21,6 +21,7 @@ let package = Package(
         program("svg", path: "SVG"),
         program("headers", path: "Headers"),
         program("vary", path: "Vary"),
+        program("index", path: "Index"),
     ],
     swiftLanguageModes: [.v6]
 )

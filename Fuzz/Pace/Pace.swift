@@ -6,11 +6,13 @@
 
 /// Insists that no input takes more than a second for each megabyte that it has, of the processor's time.
 public enum Pace {
-    /// What an input of any size may take, in nanoseconds: the first of its kind loads tables.
-    private static let least: UInt64 = 200_000_000
-
     /// Runs `body`, which reads as many bytes.
-    public static func keep<Value>(_ count: Int, _ body: () throws -> Value) rethrows -> Value {
+    ///
+    /// - Parameter least: what an input of any size may take, in nanoseconds. Default: the first of its kind loads
+    ///   tables.
+    public static func keep<Value>(
+        _ count: Int, least: UInt64 = 200_000_000, _ body: () throws -> Value
+    ) rethrows -> Value {
         let start = now
         let value = try body()
         let spent = now - start

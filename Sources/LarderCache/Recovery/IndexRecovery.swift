@@ -154,12 +154,23 @@ struct IndexRecovery {
                         // One of an older version may not have the column yet.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
                     }
+                    // A row and what its indexes say of it may differ, which a quick check passes over.
+                    try db.execute(sql: "REINDEX")
+                }
+                let rest = try database.read(unless: isCancelled) {
+                    try PreparedStatement($0, "PRAGMA integrity_check(1)").rows { $0.text(0) ?? "" }
+                }
+                guard rest == ["ok"] else {
+                    throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: rest.first)
                 }
                 return source
             } catch let error as DatabaseError {
+                // Two rows of one name.
+                let isRule = error.resultCode == .SQLITE_CONSTRAINT
                 // A disk that fails says nothing about the rows: they stay where they are.
                 let error = CacheError(index: "\(directory.path)/\(name)", error)
-                guard error.isDamage else { throw error }
+                guard error.isDamage || isRule else { throw error }
+                try DatabaseQueue().backup(to: database)
             }
         }
         return .nothing

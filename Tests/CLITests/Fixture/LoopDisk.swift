@@ -16,7 +16,9 @@ final class LoopDisk: Sendable {
 
     /// Makes a file system and mounts it. In memory where there is room, since what the device was
     /// given is what survives, wherever it is kept.
-    init(_ kind: Kind, at path: String) throws {
+    ///
+    /// - Parameter blockSize: of ext4; nil leaves it to `mkfs`.
+    init(_ kind: Kind, at path: String, blockSize: Int? = nil) throws {
         self.path = path
         let memory = "/dev/shm"
         let isInMemory = FileManager.default.isWritableFile(atPath: memory)
@@ -25,7 +27,9 @@ final class LoopDisk: Sendable {
         do {
             // XFS takes no less than 300 MB; hardly any of it is used.
             try Self.command("truncate", "--size", "512M", file)
-            try Self.command("mkfs.\(kind)", "-q", kind == .xfs ? "-f" : "-F", file)
+            let blocks = blockSize.map { ["-b", "\($0)"] } ?? []
+            try Self.command(
+                "mkfs.\(kind)", ["-q", kind == .xfs ? "-f" : "-F"] + blocks + [file])
             device = try Self.command("losetup", "--find", "--show", file)
                 .standardOutput.trimmingCharacters(in: .newlines)
         } catch {
@@ -74,6 +78,11 @@ final class LoopDisk: Sendable {
 
     @discardableResult
     private static func command(_ name: String, _ arguments: String...) throws -> Finished {
+        try command(name, arguments)
+    }
+
+    @discardableResult
+    private static func command(_ name: String, _ arguments: [String]) throws -> Finished {
         let finished = try RunningProcess(
             "/usr/bin/env", ["PATH=/usr/sbin:/usr/bin:/sbin:/bin", name] + arguments
         ).wait()

@@ -62,6 +62,30 @@ import Testing
         }
     }
 
+    /// A bit that flips in a row's key alone, or in what the table's own index says of it, passes SQLite's quick check;
+    /// also where two rows have one name then.
+    @Test(arguments: [0, 1], ["x", "8"])
+    func aRowThatItsIndexDoesNotHaveIsMended(place: Int, end: String) throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            let path = directory.path("index.sqlite")
+            var file = try Data(contentsOf: URL(fileURLWithPath: path))
+            let key = Data("http://a.example/7".utf8)
+            var places: [Range<Int>] = []
+            while let found = file.range(of: key, in: (places.last?.upperBound ?? 0)..<file.count) {
+                places.append(found)
+            }
+            try #require(places.count == 2)
+            file.replaceSubrange(places[place], with: key.dropLast() + Data(end.utf8))
+            try file.write(to: URL(fileURLWithPath: path))
+
+            #expect(try Cache.reindex(at: directory.path).resources == 20)
+            let cache = try Cache.open(at: directory.path)
+            #expect(try cache.verify().findings.isEmpty)
+            #expect(try read(cache).count == 20)
+        }
+    }
+
     /// Replaces a text wherever the file has it by one of the same length.
     private func replace(_ text: String, by other: String, in path: String) throws {
         var bytes = Array(try Data(contentsOf: URL(fileURLWithPath: path)))

@@ -19,7 +19,7 @@ import Testing
         Array(try Data(contentsOf: Self.seeds.appendingPathComponent("\(target)/\(name)")))
     }
 
-    @Test(arguments: ["manifests", "images", "svg", "headers", "vary"]) func thereAreSeeds(
+    @Test(arguments: ["manifests", "images", "svg", "headers", "vary", "index"]) func thereAreSeeds(
         target: String
     ) {
         #expect(!Self.names(of: target).isEmpty)

@@ -1,0 +1,53 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+extension CLIFixture {
+    /// Every command that opens a cache.
+    private static func commands(_ manifest: String, _ url: String, _ copy: String) -> [[String]] {
+        let network = ["--allow-private-network"]
+        return [
+            ["status"], ["list"], ["plan", manifest], ["path", url], ["cat", url], ["verify"],
+            ["verify", "--repair"] + network, ["verify", "--manifest", manifest],
+            ["evict", "--max-count", "1000"], ["evict", "--max-count", "0", "--dry-run"],
+            ["pin", url], ["pin"], ["unpin", url], ["snapshot", copy], ["reindex"],
+            ["prefetch", manifest] + network,
+        ]
+    }
+
+    /// Runs each command on a cache of three icons in which something was planted just before, with what it came to.
+    func forEachCommand(
+        plant: () throws -> Void, _ body: ([String], Finished) throws -> Void
+    ) throws {
+        let urls = origin.serveIcons(3)
+        let manifest = try manifest(urls: urls)
+        try #require(try prefetch(manifest).status == 0)
+        let whole = directory.path("whole")
+        try FileManager.default.copyItem(atPath: cache, toPath: whole)
+        for command in Self.commands(manifest, urls[0], directory.path("copy")) {
+            try FileManager.default.removeTree(atPath: cache)
+            try FileManager.default.copyItem(atPath: whole, toPath: cache)
+            try plant()
+            try body(command, binary.run(command + ["--cache", cache], timeout: 120))
+            try? FileManager.default.removeTree(atPath: directory.path("copy"))
+        }
+    }
+}
+
+extension Finished {
+    /// What is right where an index's tables are not larder's.
+    func expectRefusalOrMending(of command: [String]) {
+        switch command[0] {
+        case "prefetch", "reindex",
+            "pin" where command != ["pin"]:
+            #expect(status == 0, "\(command): \(self)")
+        case "verify":
+            #expect([1, 2].contains(status), "\(command): \(self)")
+            let text = standardOutput + standardError
+            #expect(text.contains("larder reindex"), "\(command): \(self)")
+        default:
+            #expect(status == 1, "\(command): \(self)")
+            #expect(standardError.contains("larder reindex"), "\(command): \(self)")
+        }
+    }
+}

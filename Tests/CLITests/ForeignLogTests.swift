@@ -1,0 +1,90 @@
+import Foundation
+import GRDB
+import LarderTestSupport
+import Testing
+
+/// A cache from elsewhere whose index is sound, beside what SQLite would take for its log or for the memory that its
+/// readers share.
+@Suite struct ForeignLogTests {
+    enum Planted: String, CaseIterable {
+        case noise, noiseInALogsForm, hugeAndSparse, empty
+
+        func put(at path: String) throws {
+            var random = Pseudorandom(seed: 1)
+            var bytes =
+                self == .empty ? [] : (0..<100_000).map { _ in UInt8(random.next(below: 256)) }
+            if self == .noiseInALogsForm {
+                bytes.replaceSubrange(
+                    0..<12, with: [0x37, 0x7F, 6, 0x82, 0, 0x2D, 0xE2, 0x18, 0, 0, 16, 0])
+            }
+            try Data(bytes).write(to: URL(fileURLWithPath: path))
+            if self == .hugeAndSparse {
+                try #require(truncate(path, 1 << 40) == 0, "\(errno)")
+            }
+        }
+    }
+
+    @Test(arguments: ["-wal", "-shm"], Planted.allCases)
+    func whatIsNobodysLogChangesNothing(_ suffix: String, _ planted: Planted) async throws {
+        try await withFixture { larder in
+            try larder.forEachCommand {
+                try planted.put(at: larder.cache + "/index.sqlite" + suffix)
+            } _: { command, finished in
+                #expect(finished.status == 0, "\(command): \(finished)")
+                let status = try larder.run("status", "--json")
+                #expect(status.standardOutput.contains("\"resources\":3,"), "\(command): \(status)")
+            }
+        }
+    }
+
+    @Test(
+        arguments: ["-wal", "-shm", "-journal"],
+        [Plant.linkToFile, .danglingLink, .hardLink, .pipe, .directory])
+    func whatLeadsOutsideIsRefused(_ suffix: String, _ plant: Plant) async throws {
+        try await withFixture { larder in
+            let witness = larder.directory.path("witness")
+            try FileManager.default.createDirectory(
+                atPath: witness, withIntermediateDirectories: false)
+            try Data("precious".utf8).write(to: URL(fileURLWithPath: witness + "/file"))
+            let path = larder.cache + "/index.sqlite" + suffix
+            var before: [[UInt8]: FilePrint] = [:]
+            try larder.forEachCommand {
+                try plant.put(at: Array(path.utf8), witness: witness)
+                before = FilePrint.tree(Array(witness.utf8))
+            } _: { command, finished in
+                #expect(finished.status == 1, "\(command): \(finished)")
+                #expect(finished.standardError.contains("index.sqlite" + suffix), "\(finished)")
+                #expect(FilePrint.tree(Array(witness.utf8)) == before, "\(command)")
+                #expect(FilePrint(Array(path.utf8)) != nil, "\(command)")
+            }
+        }
+    }
+
+    /// Pages over those of the index, as good as any that SQLite writes.
+    @Test func aLogThatPutsAViewInATablesPlaceIsDamage() async throws {
+        try await withFixture { larder in
+            let path = larder.cache + "/index.sqlite"
+            let aside = larder.directory.path("aside.sqlite")
+            var log: Data?
+            try larder.forEachCommand {
+                if log == nil {
+                    try FileManager.default.copyItem(atPath: path, toPath: aside)
+                    let queue = try DatabaseQueue(path: aside)
+                    try queue.writeWithoutTransaction {
+                        try $0.execute(
+                            sql: """
+                                ALTER TABLE pins RENAME TO aside;
+                                CREATE VIEW pins AS WITH RECURSIVE c(x) AS
+                                    (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x AS key FROM c
+                                """)
+                    }
+                    log = try Data(contentsOf: URL(fileURLWithPath: aside + "-wal"))
+                    try queue.close()
+                }
+                try #require(log).write(to: URL(fileURLWithPath: path + "-wal"))
+            } _: { command, finished in
+                finished.expectRefusalOrMending(of: command)
+            }
+        }
+    }
+}
