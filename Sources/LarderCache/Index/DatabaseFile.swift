@@ -61,10 +61,13 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// How long it is, with its log.
+    /// How long it is, with its log: no longer than it can be by what it takes on the disk, since a file of holes
+    /// states any length.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
-            sum + Int64(((try? directory.root.status(of: name)) ?? nil)?.st_size ?? 0)
+            guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
+            // Some file systems pack what is written to them.
+            return sum + min(Int64(status.st_size), 16 * status.allocatedBytes + 1 << 20)
         }
     }
 

@@ -58,6 +58,9 @@ extension VerifyReport {
                 "\(uncached.count.of("entry is", "entries are")) not cached as the manifest wants:"
                 + " \(prefetch)"
         }
+        if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
+            return "larder reindex rebuilds the index from what is sound"
+        }
         let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
         return isMendable && findings.allSatisfy { $0.repair == nil }
             ? "larder verify --repair, with the prefetch's network options, fetches again what is not whole"

@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderCache
 import LarderTestSupport
 import LarderTransfer
@@ -107,5 +108,11 @@ import Testing
         }
         store.flush()
         store.close()
+        cache.close()
+        // No deposit moves a use back.
+        try DatabaseQueue(path: "\(path)/index.sqlite").writeWithoutTransaction {
+            try $0.execute(
+                sql: "UPDATE objects SET used_at = ?", arguments: [instant.timeIntervalSince1970])
+        }
     }
 }
