@@ -77,9 +77,11 @@ private func read(_ scene: Scene) {
         _ = verify(cache, isQuick: true)
     }
 
-    let opened = attempt("open") { try Cache.open(at: scene.path) }
-    if let opened {
-        look(opened)
+    // In scopes of their own: a cache that is still held keeps the rebuilding out.
+    var isOpened = false
+    if let cache = attempt("open", { try Cache.open(at: scene.path) }) {
+        isOpened = true
+        look(cache)
     } else if let cache = attempt("openDamaged", { try Cache.openDamaged(at: scene.path) }) {
         _ = verify(cache, isQuick: true)
         cache.close()
@@ -88,7 +90,7 @@ private func read(_ scene: Scene) {
         defer { cache.close() }
         _ = attempt("pin") { try cache.pin { add in try add(Scene.key(1)) } }
         _ = attempt("use") { try cache.recordUse(of: Scene.objects.map(\.digest)) }
-        if opened == nil { _ = attempt("status") { try cache.status() } }
+        if !isOpened { _ = attempt("status") { try cache.status() } }
     }
     // What is rebuilt is whole, whatever it was made from.
     guard let report = attempt("reindex", { try Cache.reindex(at: scene.path) }) else { return }
