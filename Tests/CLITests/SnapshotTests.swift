@@ -54,7 +54,7 @@ import Testing
             let folder = larder.directory.path("copies")
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false)
-            for signal in [SIGINT, SIGTERM] {
+            for signal in [SIGINT, SIGTERM, SIGHUP] {
                 let process = try larder.binary.start([
                     "snapshot", folder + "/copy", "--cache", larder.cache,
                 ])

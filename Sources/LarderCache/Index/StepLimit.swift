@@ -25,12 +25,14 @@ final class StepLimit {
     /// - Parameter indexBytes: how long the files are, as of now, that are not the connection's own.
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
-        // Unmanaged because SQLite keeps it: released by the destructor of a function, which is what a connection
-        // calls when it is closed.
+        // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is closed calls the
+        // destructor of each of its functions, and this one is there for that alone.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
         sqlite3_create_function_v2(
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
+            // Released here, because nothing else does.
             { Unmanaged<StepLimit>.fromOpaque($0!).release() })
+        // Unretained here and below, because the connection, which calls them, keeps it.
         sqlite3_progress_handler(
             connection, interval,
             { Unmanaged<StepLimit>.fromOpaque($0!).takeUnretainedValue().count() ? 0 : 1 }, limit)
