@@ -195,6 +195,15 @@ import Testing
         #expect(try await failure(of: reply)?.code == .headersTooLarge)
     }
 
+    @Test(arguments: [5_000, 70_000, 300_000]) func aTrailerThatIsTooLong(_ bytes: Int) async throws
+    {
+        let trailer = "X: " + String(repeating: "x", count: bytes)
+        let reply = Reply.raw(
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\(trailer)\r\n\r\n"
+        )
+        #expect(try await failure(of: reply)?.code == .headersTooLarge)
+    }
+
     // MARK: Other
 
     @Test func credentialsAreNotShown() async throws {

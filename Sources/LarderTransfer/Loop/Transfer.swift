@@ -51,8 +51,6 @@ final class Transfer {
             maximumFields: configuration.maximumHeaderFields)
     }
 
-    var hasHead: Bool { parser.isComplete }
-
     /// Whether no connection came about for the reason that ``AddressPolicy`` refused all there was.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
 

@@ -47,7 +47,7 @@ struct TransferOutcome {
         case .couldntConnect where handle.systemError == ECONNREFUSED: .connectionRefused
         case .operationTimedOut: timeoutCode
         case .sslConnectError where isLostInHandshake: .connectionLost
-        case .outOfMemory where handle.isConnected && !transfer.hasHead: .headersTooLarge
+        case .outOfMemory where handle.isConnected: .headersTooLarge
         default: general
         }
     }
