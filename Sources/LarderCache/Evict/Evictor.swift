@@ -229,7 +229,8 @@ struct Evictor {
         _ isWhole: inout Bool
     ) throws(CacheError) -> [EvictionPlan.Victim] {
         var gone: [EvictionPlan.Victim] = []
-        try index.writeStep { db in
+        // Made durable with all others before their files go.
+        try index.writeStep(isDurable: false) { db in
             let deadline = ContinuousClock.now + Self.batchTime
             var room = 2 * limit
             for victim in batch {

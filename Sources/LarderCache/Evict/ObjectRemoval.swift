@@ -10,9 +10,11 @@ final class ObjectRemoval {
 
     init(_ directory: CacheDirectory) { fanOuts = FanOuts(directory) }
 
-    /// Removes the files of those objects that have no row, a directory after the other, a step at a time:
-    /// in an order that knows no directories a file system takes several times as long.
+    /// Removes the files of those objects that have no row, once that is durable; a directory after the other,
+    /// a step at a time: in an order that knows no directories a file system takes several times as long.
     func removeFiles(of digests: [Digest], in index: CacheIndex) throws(CacheError) {
+        if digests.isEmpty { return }
+        try index.syncLog()
         let groups = Dictionary(grouping: digests) { $0.leadingBits >> 56 }
         var rest = groups.keys.sorted().flatMap { groups[$0] ?? [] }
         while !rest.isEmpty {

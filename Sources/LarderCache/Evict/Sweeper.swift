@@ -99,7 +99,7 @@ struct Sweeper {
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
         let name = (byte < 16 ? "0" : "") + String(byte, radix: 16)
         guard try root.status(of: name)?.isDirectory == true else { return [] }
-        let known = Set(try index.objects(fanOut: byte).map(\.digest))
+        let known = Set(try index.digests(fanOut: byte))
         var orphans: [(digest: Digest, bytes: Int64)] = []
         do throws(CacheError) {
             try tree.walk(fanOut: name, beneath: root) { (entry) throws(CacheError) in

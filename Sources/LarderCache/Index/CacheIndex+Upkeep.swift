@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// What verification, eviction and recovery do with all of an index, beside its other users.
 extension CacheIndex {
@@ -77,9 +78,32 @@ extension CacheIndex {
 
     /// Writes one step of long work in a transaction of its own, and then leaves the others time to begin
     /// theirs: who waits for SQLite's write lock asks for it every millisecond.
-    func writeStep(_ body: (Database) throws -> Void) throws(CacheError) {
-        try write(body)
+    func writeStep(
+        isDurable: Bool = true, _ body: (Database) throws -> Void
+    ) throws(CacheError) {
+        try write(isDurable: isDurable, body)
         usleep(3_000)
+    }
+
+    /// Makes durable what was committed: it is in the log, or was made durable on its way into the index.
+    func syncLog() throws(CacheError) {
+        do {
+            try connections.writer.writeWithoutTransaction { db in
+                let connection = db.sqliteConnection
+                var log: UnsafeMutablePointer<sqlite3_file>?
+                var code = sqlite3_file_control(
+                    connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
+                if code == SQLITE_OK, let log, let methods = log.pointee.pMethods {
+                    code = methods.pointee.xSync(log, SQLITE_SYNC_FULL | SQLITE_SYNC_DATAONLY)
+                }
+                guard code == SQLITE_OK else {
+                    throw DatabaseError(
+                        resultCode: ResultCode(rawValue: code), message: "the log's sync failed")
+                }
+            }
+        } catch {
+            throw failure(error)
+        }
     }
 
     /// Long work that writes all over the index, a step at a time: with room for what is written again and

@@ -240,14 +240,26 @@ final class CacheIndex: Sendable {
 
     /// Every object whose digest begins with `byte`.
     func objects(fanOut byte: UInt8) throws(CacheError) -> [StoredObject] {
-        try read { db in
+        try rows(StoredObject.columns, fanOut: byte) { try StoredObject($0) }
+    }
+
+    /// Their digests, which SQLite reads from the index over them alone.
+    func digests(fanOut byte: UInt8) throws(CacheError) -> [Digest] {
+        try rows("o.digest", fanOut: byte) { try $0.requireDigest(0) }
+    }
+
+    private func rows<Value>(
+        _ columns: String, fanOut byte: UInt8,
+        as row: @escaping (PreparedStatement) throws -> Value
+    ) throws(CacheError) -> [Value] {
+        let rest = Digest.byteCount - 1
+        return try read { db in
+            // Two bounds, and no other condition: it is what SQLite looks up, not what it tries on every row.
             try PreparedStatement(
-                db,
-                """
-                SELECT \(StoredObject.columns) FROM objects o
-                WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
-                """
-            ).rows(Data([byte]), byte == 255 ? nil : Data([byte + 1])) { try StoredObject($0) }
+                db, "SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?"
+            ).rows(
+                Data([byte] + [UInt8](repeating: 0, count: rest)),
+                Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)
         }
     }
 
@@ -362,12 +374,22 @@ final class CacheIndex: Sendable {
     ///
     /// - Throws: ``CacheError``, also where the index was deleted meanwhile: what is written to it
     ///   then is nowhere.
-    func write(_ body: (Database) throws -> Void) throws(CacheError) {
+    ///
+    /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``. Default: true.
+    func write(
+        isDurable: Bool = true, _ body: (Database) throws -> Void
+    ) throws(CacheError) {
         do {
-            try connections.writer.write { db in
-                // Before: what it says of files may be no longer so, once another index has taken them over.
-                try confirmPlace()
-                try body(db)
+            // Within one turn of the connection: what others of this process commit stays durable.
+            try connections.writer.writeWithoutTransaction { db in
+                if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
+                defer { if !isDurable { try? db.execute(sql: "PRAGMA synchronous = FULL") } }
+                try db.inTransaction(.immediate) {
+                    // Before: what it says of files may be no longer so, once another index has taken them over.
+                    try confirmPlace()
+                    try body(db)
+                    return .commit
+                }
             }
         } catch {
             throw error as? CacheError ?? failure(error)
