@@ -28,6 +28,11 @@ struct FaultShim {
         settings(beneath: root, number: number)
     }
 
+    /// Kills the program before it makes something beneath `root` durable; the first time is 1.
+    func killing(atSync number: Int, beneath root: String) -> [String: String] {
+        settings(beneath: root, number: number).merging(["LARDER_FAULT_CALL": "sync"]) { $1 }
+    }
+
     /// Has whatever makes something beneath `root` durable take so many milliseconds more.
     func slowingSyncs(by milliseconds: Int, beneath root: String) -> [String: String] {
         settings(beneath: root, number: 1).merging([
