@@ -1,0 +1,195 @@
+import Foundation
+import GRDB
+
+/// What the index says.
+extension CacheIndex {
+    /// Rows are read so many at a time.
+    private static let pageLimit = 500
+
+    /// The resource of a key, and the object it points at.
+    func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
+
+    private static let findResource = """
+        SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object WHERE r.key = ?
+        """
+
+    /// The same for several, in their order.
+    func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
+        try lookUp { db in
+            let find = try PreparedStatement(db, Self.findResource)
+            return try keys.map { key in
+                try find.rows(key, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
+            }
+        }
+    }
+
+    /// The object of a digest, if the index vouches for one.
+    func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
+        try lookUp { db in
+            try PreparedStatement(
+                db, "SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?"
+            ).rows(digest) { try StoredObject($0) }.first
+        }
+    }
+
+    /// Whether the index vouches for any object.
+    func hasObjects() throws(CacheError) -> Bool {
+        try lookUp { db in
+            try PreparedStatement(db, "SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
+        }
+    }
+
+    /// Every resource in the order of its key, one at a time. No transaction is open meanwhile: `body` may
+    /// ask the index, and take its time.
+    func forEachResource(_ body: (Resource) throws -> Void) throws {
+        var (last, comparison) = ("", ">=")
+        while true {
+            let page = try lookUp { db in
+                let page = try PreparedStatement(
+                    db,
+                    """
+                    SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
+                    WHERE r.key \(comparison) ? ORDER BY r.key LIMIT \(Self.pageLimit)
+                    """
+                ).rows(last, as: Resource.init)
+                try Self.confirm(page.last?.key, isBehind: comparison == ">" ? last : nil)
+                return page
+            }
+            guard let end = page.last else { return }
+            (last, comparison) = (end.key, ">")
+            for resource in page where resource.isAsNamed { try body(resource) }
+        }
+    }
+
+    /// Every object whose digest begins with `byte`.
+    func objects(fanOut byte: UInt8) throws(CacheError) -> [StoredObject] {
+        try rows(StoredObject.columns, fanOut: byte) { try StoredObject($0) }
+    }
+
+    /// Their digests, which SQLite reads from the index over them alone.
+    func digests(fanOut byte: UInt8) throws(CacheError) -> [Digest] {
+        try rows("o.digest", fanOut: byte) { try $0.requireDigest(0) }
+    }
+
+    private func rows<Value>(
+        _ columns: String, fanOut byte: UInt8,
+        as row: @escaping (PreparedStatement) throws -> Value
+    ) throws(CacheError) -> [Value] {
+        let rest = Digest.byteCount - 1
+        return try read { db in
+            // Two bounds, and no other condition: it is what SQLite looks up, not what it tries on every row.
+            try PreparedStatement(
+                db, "SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?"
+            ).rows(
+                Data([byte] + [UInt8](repeating: 0, count: rest)),
+                Data([byte] + [UInt8](repeating: 255, count: rest)), as: row)
+        }
+    }
+
+    /// The URLs that resolve to an object.
+    func keys(of digest: Digest) throws(CacheError) -> [String] {
+        try lookUp { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT r.key FROM resources r JOIN objects o ON o.id = r.object
+                WHERE o.digest = ? ORDER BY r.key
+                """
+            ).rows(digest) { try $0.requireText(0) }
+        }
+    }
+
+    /// Counts and sums over all rows.
+    func totals() throws(CacheError) -> IndexTotals {
+        try read { db in
+            var totals = IndexTotals()
+            // Not count(*), which no limit on steps would end.
+            let objects = try PreparedStatement(
+                db,
+                """
+                SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
+                    min(used_at), max(used_at), (SELECT count(key) FROM pins)
+                FROM objects
+                """)
+            defer { objects.reset() }
+            if try objects.step() {
+                func instant(_ column: CInt) throws -> Date? {
+                    objects.isNull(column)
+                        ? nil : Date(timeIntervalSince1970: try objects.requireTime(column))
+                }
+                totals.objects = Int(objects.integer(0))
+                totals.bytes = try objects.requireInteger(1)
+                totals.oldest = try instant(2)
+                totals.newest = try instant(3)
+                totals.oldestUse = try instant(4)
+                totals.newestUse = try instant(5)
+                totals.pins = Int(objects.integer(6))
+            }
+            let resources = try PreparedStatement(
+                db,
+                """
+                SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
+                    (SELECT count(key) FROM failures)
+                FROM resources r
+                """)
+            defer { resources.reset() }
+            if try resources.step() {
+                totals.resources = Int(resources.integer(0))
+                totals.freshResources = Int(resources.integer(1))
+                totals.failures = Int(resources.integer(2))
+            }
+            return totals
+        }
+    }
+
+    /// How many objects there are, and the sum of their sizes.
+    func objectTotals() throws(CacheError) -> EvictionReport.Tally {
+        try read { try EvictionReport.Tally($0, "objects") }
+    }
+
+    /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how many there
+    /// are, and since which day most are of a time to come (0: they are not).
+    func objectsOfImpossibleTimes(
+        after instant: Double
+    ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {
+        try lookUp { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT coalesce(sum(min(used_at, stored_at) < ?), 0),
+                    coalesce(sum(max(used_at, stored_at) > ?), 0), count(id),
+                    (SELECT user_version FROM pragma_user_version)
+                FROM objects
+                """
+            ).rows(ObjectUse.earliest, instant) {
+                (
+                    Int($0.integer(0)), Int($0.integer(1)), Int($0.integer(2)),
+                    Int($0.integer(3))
+                )
+            }.first
+        }
+    }
+
+    /// The pinned keys after `key`, in their order.
+    func pins(after key: String, limit: Int) throws(CacheError) -> [String] {
+        try lookUp { db in
+            let page = try PreparedStatement(
+                db, "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?"
+            ).rows(key, limit) { try $0.requireText(0) }
+            try Self.confirm(page.last, isBehind: key)
+            return page
+        }
+    }
+
+    /// A page that does not lead on would be read for ever: its index is damaged.
+    private static func confirm(_ end: String?, isBehind last: String?) throws {
+        guard let end, let last, !last.utf8.lexicographicallyPrecedes(end.utf8) else { return }
+        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "keys are out of order")
+    }
+
+    func isPinned(_ key: String) throws(CacheError) -> Bool {
+        try lookUp { db in
+            try Int.fetchOne(db, sql: "SELECT 1 FROM pins WHERE key = ?", arguments: [key]) != nil
+        }
+    }
+}
