@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// What stops work on a cache: a code, the subject it happened to, and the cause beneath.
 public struct CacheError: Error, Sendable, CustomStringConvertible {
@@ -75,6 +76,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             if Self.isFull(subject) {
                 self.init("write", subject: subject, errno: ENOSPC)
             } else {
+                // Not the connection's own word, which may know of nothing: a copy has two.
+                let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
                 self.init(.storage, subject: subject, message: message + Self.fileLimit)
             }
         case .SQLITE_BUSY, .SQLITE_LOCKED:

@@ -2,9 +2,10 @@
 // Preloaded into the program under test (LD_PRELOAD, Linux alone), which need not know.
 //
 //   LARDER_FAULT_ROOT   the directory: absolute, without links
-//   LARDER_FAULT_CALL   which kind of call: write, pwrite, fsync, syncfs, rename, open, unlink,
-//                       mkdir, link or truncate; change: any of them that changes what a reader finds,
-//                       which are all but opens and SQLite's shared memory; sync: fsync and syncfs
+//   LARDER_FAULT_CALL   which kind of call: read (and pread), write, pwrite, fsync, syncfs, rename, open,
+//                       unlink, mkdir, link or truncate; change: any of them that changes what a reader
+//                       finds, which are all but reads, opens and SQLite's shared memory; sync: fsync
+//                       and syncfs
 //   LARDER_FAULT_NTH    which of them fails; the first beneath the directory is 1; 0: none
 //   LARDER_FAULT_TIMES  how many fail from there on; 0: all
 //   LARDER_FAULT_ERRNO  with which error number; 0: the program is killed (SIGKILL) instead of making
@@ -84,7 +85,8 @@ static bool fails(const char *call, int fd, const char *name) {
     if (!root) return false;
     bool isAnyChange = strcmp(kind, "change") == 0;
     bool isSync = strcmp(kind, "sync") == 0 && strstr(call, "sync");
-    if (isAnyChange ? strcmp(call, "open") == 0 : !isSync && strcmp(call, kind) != 0) return false;
+    bool changesNothing = strcmp(call, "open") == 0 || strcmp(call, "read") == 0;
+    if (isAnyChange ? changesNothing : !isSync && strcmp(call, kind) != 0) return false;
     int saved = errno;
     char path[2 * PATH_MAX];
     bool isOurs = false;
@@ -149,6 +151,15 @@ int openat64(int fd, const char *path, int flags, ...) {
     FAIL_OR("open", fd, path, SYS_openat, fd, path, flags, mode);
 }
 
+ssize_t read(int fd, void *bytes, size_t count) {
+    FAIL_OR("read", fd, NULL, SYS_read, fd, bytes, count);
+}
+ssize_t pread(int fd, void *bytes, size_t count, off_t offset) {
+    FAIL_OR("read", fd, NULL, SYS_pread64, fd, bytes, count, offset);
+}
+ssize_t pread64(int fd, void *bytes, size_t count, off64_t offset) {
+    FAIL_OR("read", fd, NULL, SYS_pread64, fd, bytes, count, offset);
+}
 ssize_t write(int fd, const void *bytes, size_t count) {
     FAIL_OR("write", fd, NULL, SYS_write, fd, bytes, count);
 }

@@ -63,9 +63,8 @@ enum ConfinedFileSystem {
             return SQLITE_CANTOPEN
         }
         let code = system.pointee.xOpen(system, name, file, flags, outFlags)
-        if code == SQLITE_OK, flags & SQLITE_OPEN_MAIN_DB != 0, let methods = file?.pointee.pMethods
-        {
-            file?.pointee.pMethods = BackedSharedMemory.methods(over: methods)
+        if code == SQLITE_OK, let file, let methods = file.pointee.pMethods {
+            file.pointee.pMethods = ConfinedFile.methods(over: methods)
         }
         return code
     }

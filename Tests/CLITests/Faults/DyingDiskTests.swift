@@ -56,4 +56,58 @@ import Testing
             #expect(!summary.interrupted)
         }
     }
+
+    /// SQLite calls an index corrupt whose bytes the disk does not give: it would be rebuilt from its last snapshot.
+    @Test(arguments: [
+        "prefetch", "evict", "verify", "snapshot", "status", "list", "reindex", "pin",
+    ])
+    func whatCannotBeReadIsNotDamaged(_ command: String) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            var arguments = [command]
+            switch command {
+            case "prefetch":
+                arguments += [
+                    manifest, "--revalidate", "always", "--allow-private-network", "--json",
+                ]
+            case "evict": arguments += ["--max-count", "1", "--json"]
+            case "verify": arguments += ["--json"]
+            case "snapshot": arguments += [larder.directory.path("copy")]
+            case "pin": arguments += [urls[0]]
+            default: break
+            }
+            let shim = try FaultShim(in: larder.directory)
+            let whole = larder.directory.path("whole")
+            try FileManager.default.copyItem(atPath: larder.cache, toPath: whole)
+            var statuses: Set<Int32> = []
+            for number in [1, 2, 5, 8, 11, 14, 17, 20, 23, 26, 30, 35] {
+                try FileManager.default.removeTree(atPath: larder.cache)
+                try FileManager.default.copyItem(atPath: whole, toPath: larder.cache)
+                let fault = Fault(
+                    call: .read, number: number,
+                    way: .init(errno: EIO, name: "EIO", isLasting: true))
+                let log = larder.directory.path("reached-\(number)")
+                let finished = try larder.binary.run(
+                    arguments + ["--cache", larder.cache],
+                    environment: fault.environment(shim, root: larder.cache, log: log))
+                guard FileManager.default.fileExists(atPath: log) else { continue }
+                statuses.insert(finished.status)
+                // Objects that cannot be read are found; what is only best done fails without a word.
+                #expect([0, 2, 74].contains(finished.status), "\(fault): \(finished)")
+                #expect(!finished.standardError.contains("rebuild"), "\(fault): \(finished)")
+                let mark = larder.cache + "/index.damaged"
+                #expect(!FileManager.default.fileExists(atPath: mark), "\(fault)")
+                if finished.status == 74, arguments.contains("--json"),
+                    !finished.standardOutput.isEmpty
+                {
+                    let summary = try JSONDecoder().decode(
+                        Summary.self, from: finished.standardOutputBytes)
+                    #expect(summary.error?.code == "storage", "\(fault): \(finished)")
+                }
+            }
+            #expect(statuses.contains(74))
+        }
+    }
 }

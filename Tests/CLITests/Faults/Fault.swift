@@ -3,8 +3,13 @@ import Foundation
 /// A system call beneath a cache that fails.
 struct Fault: CustomStringConvertible {
     /// The kinds of calls, as the shim knows them.
-    enum Call: String, CaseIterable {
-        case write, pwrite, fsync, syncfs, rename, open, unlink, mkdir, link, truncate
+    enum Call: String {
+        case write, pwrite, fsync, syncfs, rename, open, unlink, mkdir, link, truncate, read
+
+        /// All that may fail in every way.
+        static let changes: [Call] = [
+            .write, .pwrite, .fsync, .syncfs, .rename, .open, .unlink, .mkdir, .link, .truncate,
+        ]
     }
 
     /// How it fails.

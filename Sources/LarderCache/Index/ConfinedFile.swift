@@ -1,11 +1,14 @@
 import Foundation
 import GRDBSQLite
 
-/// The memory that connections to a log share, a mapped file, with room on the disk taken for all of it before
-/// it is used. SQLite takes it for 4 KiB by a byte, which is not enough where blocks are smaller, and the first
-/// write to the rest of a full disk's would end the process with SIGBUS.
-enum BackedSharedMemory {
-    /// A file's methods, of which one is replaced, and those that it had.
+/// What SQLite does with a file of a cache that it has opened: as with all others, but for two methods.
+///
+/// - What the disk cannot read is not damaged. SQLite calls it corrupt, and the index would be rebuilt.
+/// - The memory that connections to a log share, a mapped file, has room on the disk for all of it before it is
+///   used. SQLite takes it for 4 KiB by a byte, which is not enough where blocks are smaller, and the first write
+///   to the rest of a full disk's would end the process with SIGBUS.
+enum ConfinedFile {
+    /// A file's methods, of which two are replaced, and those that it had.
     private struct Methods {
         // First, because SQLite takes a pointer to all of this for one to these.
         var replaced: sqlite3_io_methods
@@ -22,15 +25,17 @@ enum BackedSharedMemory {
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>
     ) -> UnsafePointer<sqlite3_io_methods> {
-        guard original.pointee.iVersion >= 2, original.pointee.xShmMap != nil else {
-            return original
-        }
         let methods = lock.withLock {
             if let methods = known[original] { return methods }
             let methods = UnsafeMutablePointer<Methods>.allocate(capacity: 1)
             methods.initialize(to: Methods(replaced: original.pointee, original: original))
-            methods.pointee.replaced.xShmMap = { file, region, size, isExtending, address in
-                BackedSharedMemory.map(file, region, size, isExtending, address)
+            methods.pointee.replaced.xRead = { file, bytes, count, offset in
+                ConfinedFile.read(file, bytes, count, offset)
+            }
+            if original.pointee.iVersion >= 2, original.pointee.xShmMap != nil {
+                methods.pointee.replaced.xShmMap = { file, region, size, isExtending, address in
+                    ConfinedFile.map(file, region, size, isExtending, address)
+                }
             }
             known[original] = methods
             return methods
@@ -38,13 +43,30 @@ enum BackedSharedMemory {
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 
+    private static func original(
+        of file: UnsafeMutablePointer<sqlite3_file>?
+    ) -> UnsafePointer<sqlite3_io_methods>? {
+        guard let own = file?.pointee.pMethods else { return nil }
+        return UnsafeRawPointer(own).assumingMemoryBound(to: Methods.self).pointee.original
+    }
+
+    private static func read(
+        _ file: UnsafeMutablePointer<sqlite3_file>?, _ bytes: UnsafeMutableRawPointer?,
+        _ count: CInt, _ offset: sqlite3_int64
+    ) -> CInt {
+        guard let read = original(of: file)?.pointee.xRead else { return SQLITE_MISUSE }
+        let code = read(file, bytes, count, offset)
+        // SQLITE_IOERR_CORRUPTFS and SQLITE_IOERR_READ, macros that C has alone.
+        return code == SQLITE_IOERR | 33 << 8 ? SQLITE_IOERR | 1 << 8 : code
+    }
+
     private static func map(
         _ file: UnsafeMutablePointer<sqlite3_file>?, _ region: CInt, _ size: CInt,
         _ isExtending: CInt, _ address: UnsafeMutablePointer<UnsafeMutableRawPointer?>?
     ) -> CInt {
-        guard let file, let address, let own = file.pointee.pMethods else { return SQLITE_MISUSE }
-        let original = UnsafeRawPointer(own).assumingMemoryBound(to: Methods.self).pointee.original
-        guard let map = original.pointee.xShmMap else { return SQLITE_MISUSE }
+        guard let address, let map = original(of: file)?.pointee.xShmMap else {
+            return SQLITE_MISUSE
+        }
         let code = map(file, region, size, isExtending, address)
         guard code == SQLITE_OK, let start = address.pointee, !takeRoom(start, Int(size)) else {
             return code
