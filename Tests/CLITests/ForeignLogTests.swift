@@ -87,4 +87,28 @@ import Testing
             }
         }
     }
+
+    /// To copy as many pages as a log's first page states would fill the disk.
+    @Test func aLogThatStatesATerabyteIsDamage() async throws {
+        try await withFixture { larder in
+            let path = larder.cache + "/index.sqlite"
+            let aside = larder.directory.path("aside.sqlite")
+            var log: Data?
+            try larder.forEachCommand {
+                if log == nil {
+                    try FileManager.default.copyItem(atPath: path, toPath: aside)
+                    try larder.stretch(aside)
+                    let queue = try DatabaseQueue(path: aside)
+                    try queue.writeWithoutTransaction {
+                        try $0.execute(sql: "PRAGMA user_version = 1")
+                    }
+                    log = try Data(contentsOf: URL(fileURLWithPath: aside + "-wal"))
+                    try queue.close()
+                }
+                try #require(log).write(to: URL(fileURLWithPath: path + "-wal"))
+            } _: { command, finished in
+                finished.expectRefusalOrMending(of: command)
+            }
+        }
+    }
 }

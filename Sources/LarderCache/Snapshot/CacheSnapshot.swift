@@ -31,6 +31,13 @@ struct CacheSnapshot {
             let database = try DatabaseFile(draft, in: copy).open(.making)
             // The index first: an object that is stored from now on is not missed.
             try index?.copy(to: database, unless: isCancelled)
+            // Pages that lead to each other have rows without end, all of which would be copied.
+            let complaints = try database.read {
+                try PreparedStatement($0, "PRAGMA quick_check(1)").rows { $0.text(0) ?? "" }
+            }
+            guard complaints == ["ok"] else {
+                throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: complaints.first)
+            }
             try database.writeWithoutTransaction {
                 // The copy says that it has a log, like the original.
                 try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA foreign_keys = ON")

@@ -15,6 +15,15 @@ extension CLIFixture {
         ]
     }
 
+    /// Has a database state 2^28 pages, and be as long, with holes for all but what it had.
+    func stretch(_ database: String) throws {
+        let file = try FileHandle(forUpdating: URL(fileURLWithPath: database))
+        try file.seek(toOffset: 28)
+        try file.write(contentsOf: [0x10, 0, 0, 0])
+        try file.truncate(atOffset: 1 << 40)
+        try file.close()
+    }
+
     /// Runs each command on a cache of three icons in which something was planted just before, with what it came to.
     func forEachCommand(
         plant: () throws -> Void, _ body: ([String], Finished) throws -> Void
