@@ -5,23 +5,8 @@ import Testing
 
 /// A cache from elsewhere whose index, or what lies beside it, was made to do harm.
 @Suite struct ForeignIndexTests {
-    /// A rollback journal of no pages that was begun and not ended, of a transaction that the file `victim` was
-    /// the super-journal of (sqlite.org/fileformat2.html, "The Rollback Journal").
-    private func journal(naming victim: String, pages: UInt32) -> [UInt8] {
-        func bytes(_ number: UInt32) -> [UInt8] {
-            withUnsafeBytes(of: number.bigEndian, Array.init)
-        }
-        let magic: [UInt8] = [0xD9, 0xD5, 0x05, 0xF9, 0x20, 0xA1, 0x63, 0xD7]
-        var journal = magic + bytes(0) + bytes(0) + bytes(pages) + bytes(512) + bytes(4096)
-        journal += [UInt8](repeating: 0, count: 512 - journal.count)
-        let name = Array(victim.utf8)
-        let sum = name.reduce(UInt32(0)) { $0 &+ UInt32(bitPattern: Int32(Int8(bitPattern: $1))) }
-        // The page in which locks lie, which no journal has.
-        return journal + bytes((1 << 30) / 4096 + 1) + name + bytes(UInt32(name.count)) + bytes(sum)
-            + magic
-    }
-
-    /// SQLite deletes the super-journal of a journal that it has played back, wherever that is.
+    /// SQLite deletes the super-journal of a journal that it has played back, wherever that is. (A snapshot is
+    /// read as what nobody can change, which has no journal; `ConfinedFileSystemTests` tries each way of opening.)
     @Test(arguments: ["index.sqlite", "index.snapshot.sqlite"])
     func aPlantedJournalDeletesNothingOutside(_ name: String) async throws {
         try await withFixture { larder in
@@ -36,7 +21,7 @@ import Testing
                 }
                 let length = try Data(contentsOf: URL(fileURLWithPath: database)).count / 4096
                 if name != "index.sqlite" { unlink(larder.cache + "/index.sqlite") }
-                let journal = journal(naming: victim, pages: UInt32(length))
+                let journal = HotJournal.bytes(naming: victim, pages: UInt32(length))
                 try Data(journal).write(to: URL(fileURLWithPath: "\(database)-journal"))
             } _: { command, finished in
                 #expect(
@@ -201,8 +186,17 @@ import Testing
         }
     }
 
-    @Test func aNewerVersionsIndexKeepsEveryByte() async throws {
+    /// How a newer version leaves its index.
+    enum Leaving: CaseIterable {
+        case withoutLog, withEmptyLog
+        /// As a killed one does: what makes it newer is in the log alone.
+        case withLog
+    }
+
+    @Test(arguments: Leaving.allCases)
+    func aNewerVersionsIndexKeepsEveryByte(_ leaving: Leaving) async throws {
         try await withFixture { larder in
+            let path = larder.cache + "/index.sqlite"
             var before: [[UInt8]: FilePrint] = [:]
             func prints() -> [[UInt8]: FilePrint] {
                 FilePrint.tree(Array(larder.cache.utf8)).filter {
@@ -210,13 +204,33 @@ import Testing
                 }
             }
             try larder.forEachCommand {
-                try DatabaseQueue(path: larder.cache + "/index.sqlite").writeWithoutTransaction {
+                let aside = larder.directory.path("aside.sqlite")
+                try? FileManager.default.removeItem(atPath: aside)
+                try FileManager.default.moveItem(atPath: path, toPath: aside)
+                let queue = try DatabaseQueue(path: aside)
+                if leaving == .withLog {
+                    try FileManager.default.copyItem(atPath: aside, toPath: path)
+                }
+                try queue.writeWithoutTransaction {
                     try $0.execute(
                         sql: """
                             INSERT INTO grdb_migrations VALUES ('1000: of a time to come');
-                            CREATE TABLE novelties (id INTEGER PRIMARY KEY);
-                            PRAGMA journal_mode = DELETE
+                            CREATE TABLE novelties (id INTEGER PRIMARY KEY)
                             """)
+                    if leaving == .withoutLog {
+                        try $0.execute(sql: "PRAGMA journal_mode = DELETE")
+                    }
+                }
+                switch leaving {
+                case .withLog:
+                    try FileManager.default.copyItem(atPath: aside + "-wal", toPath: path + "-wal")
+                    try queue.close()
+                case .withoutLog, .withEmptyLog:
+                    try queue.close()
+                    try FileManager.default.moveItem(atPath: aside, toPath: path)
+                    if leaving == .withEmptyLog {
+                        try Data().write(to: URL(fileURLWithPath: path + "-wal"))
+                    }
                 }
                 before = prints()
             } _: { command, finished in

@@ -146,10 +146,14 @@ final class CacheIndex: Sendable {
 
     /// Refuses a newer version's index before anything beside it is made or changed.
     static func refuseNewerVersion(of file: DatabaseFile) throws {
-        guard let status = try file.directory.root.status(of: file.name), status.st_size > 0,
-            let origin = try? file.open(.alone).unsafeRead(IndexSchema.origin)
-        else { return }
-        if case .newer = origin { throw newerVersion(file) }
+        let root = file.directory.root
+        guard let index = try root.status(of: file.name), index.st_size > 0 else { return }
+        let log = try root.status(of: file.name + "-wal")
+        for access in [.alone, .withLog] as [DatabaseFile.Access] {
+            if access == .withLog, log?.st_size ?? 0 == 0 { continue }
+            let origin = try? file.open(access).unsafeRead(IndexSchema.origin)
+            if case .newer = origin { throw newerVersion(file) }
+        }
     }
 
     /// How many migrations have been applied; nil where there are no tables yet.

@@ -13,12 +13,15 @@ struct DatabaseFile: Sendable {
         case reading
         /// Without locks, log and shared memory, none of which a read-only medium has. Leaves no trace.
         case alone
+        /// With what its log says, without a trace, too; fails where somebody else has it open.
+        case withLog
 
         fileprivate var parameter: String {
             switch self {
             case .writing, .making: "mode=rwc"
             case .reading: "mode=ro"
             case .alone: "immutable=1"
+            case .withLog: "mode=rw"
             }
         }
     }
@@ -46,7 +49,7 @@ struct DatabaseFile: Sendable {
         _ access: Access, _ configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {
         var configuration = configuration
-        configuration.readonly = access != .writing && access != .making
+        configuration.readonly = access == .reading || access == .alone
         // Weak: connections end when their queues do, which is later, and the directory's lock with it.
         configuration.prepareDatabase { [weak directory, name] db in
             guard let directory else { return }
@@ -54,8 +57,13 @@ struct DatabaseFile: Sendable {
             try Self.harden(db) { [weak directory] in
                 directory.map { DatabaseFile(name, in: $0).byteCount } ?? 0
             }
-            if access == .making {
-                try db.execute(sql: "PRAGMA journal_mode = MEMORY")
+            switch access {
+            case .making: try db.execute(sql: "PRAGMA journal_mode = MEMORY")
+            case .withLog:
+                // Who is alone shares no memory. And the log is not folded in the end.
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+                larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            case .writing, .reading, .alone: break
             }
         }
         return try DatabaseQueue(path: uri(access), configuration: configuration)
