@@ -240,4 +240,19 @@ import Testing
             }
         }
     }
+
+    /// A byte of its head, which says what may write it.
+    @Test func anIndexThatSaysThatItCannotBeWrittenIsDamage() async throws {
+        try await withFixture { larder in
+            try larder.forEachCommand {
+                let index = try FileHandle(
+                    forUpdating: URL(fileURLWithPath: larder.cache + "/index.sqlite"))
+                try index.seek(toOffset: 18)
+                try index.write(contentsOf: [3])
+                try index.close()
+            } _: { command, finished in
+                finished.expectRefusalOrMending(of: command)
+            }
+        }
+    }
 }

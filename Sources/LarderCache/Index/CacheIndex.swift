@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import GRDBSQLite
 
 /// The database of resources and objects: SQLite in WAL mode at `synchronous=FULL`, so that a
 /// commit that has returned survives a power cut.
@@ -158,6 +159,13 @@ final class CacheIndex: Sendable {
 
     /// How many migrations have been applied; nil where there are no tables yet.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
+        // A single byte of its head may say that only a later SQLite can write it.
+        if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
+            faccessat(file.directory.root.raw, file.name, W_OK, 0) == 0
+        {
+            throw DatabaseError(
+                resultCode: .SQLITE_CORRUPT, message: "it says that it cannot be written")
+        }
         // A log may state any size, and copying would fill the disk with it.
         let pages = try PreparedStatement(db, "PRAGMA page_count").firstInteger() ?? 0
         let pageSize = try PreparedStatement(db, "PRAGMA page_size").firstInteger() ?? 0
