@@ -108,6 +108,10 @@ import Testing
             }
             close(filler)
 
+            for command in ["status", "list", "verify"] {
+                let finished = try run(command)
+                #expect(finished.status == 0, "\(finished)")
+            }
             let evict = try run("evict", "--max-count", "10")
             #expect(evict.status == 0, "\(evict)")
             unlink(disk.path + "/filler")

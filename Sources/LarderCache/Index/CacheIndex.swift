@@ -114,11 +114,20 @@ final class CacheIndex: Sendable {
         uri = file.uri(access)
         guard try directory.root.status(of: CacheLayout.index) != nil else { return nil }
         do {
-            let queue = try file.open(access)
-            // One that a killed process left without tables reads as none.
-            guard let applied = try queue.unsafeRead({ try Self.migrations(in: $0, file) }) else {
-                return nil
+            func open(_ access: DatabaseFile.Access) throws -> (DatabaseQueue, Int?) {
+                let queue = try file.open(access)
+                return (queue, try queue.unsafeRead { try Self.migrations(in: $0, file) })
             }
+            let queue: DatabaseQueue
+            let applied: Int?
+            do {
+                (queue, applied) = try open(access)
+            } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
+                // A full disk has none for the memory that is shared beside a log; who is alone takes none.
+                (queue, applied) = try open(.withLog)
+            }
+            // One that a killed process left without tables reads as none.
+            guard let applied else { return nil }
             guard IndexSchema.isCurrent(applied) else {
                 throw CacheError(
                     .index, subject: file.path,
@@ -134,6 +143,12 @@ final class CacheIndex: Sendable {
         } catch {
             throw directory.judged(CacheError(index: file.path, error))
         }
+    }
+
+    /// Whether an error may be that of a full disk; SQLite has many words for it.
+    private static func mayLackRoom(_ error: DatabaseError) -> Bool {
+        [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(
+            error.resultCode)
     }
 
     /// Whether there is a database with larder's tables; false where it cannot be read. Leaves no trace.
