@@ -118,7 +118,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             throw .malformed("no host")
         }
         // Two dots in a row are no name, and to some resolvers an address.
-        guard !host.utf8.contains("..".utf8) else {
+        guard !host.utf8.holds("..") else {
             throw .malformed("the host has an empty label")
         }
         try Self.set(handle, CURLUPART_HOST, host)
@@ -224,12 +224,7 @@ extension String {
     /// depending on its version, and the index must find again what it was told.
     fileprivate func percentEncodingSpacesAndNonASCII() -> String {
         guard utf8.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return self }
-        let digits = Array("0123456789ABCDEF".utf8)
-        let encoded = utf8.flatMap { byte in
-            byte < 0x80 && byte != 0x20
-                ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: encoded, as: UTF8.self)
+        return percentEncoding { $0 < 0x80 && $0 != 0x20 }
     }
 
     fileprivate func asciiLowercased() -> String {

@@ -41,10 +41,10 @@ private enum SecretParameter {
     /// Those of AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`, `AWSAccessKeyId`,
     /// `Signature`), Google (`X-Goog-Signature`), and of what OpenTelemetry's semantic conventions
     /// (`url.full`) and error trackers scrub by default.
-    private static let parts = [
+    private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
-    ].map { Array($0.utf8) }
+    ]
     /// What is one where it is a whole word of the name: Azure's `sig`, Google's `key`, CloudFront's
     /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
     private static let words = Set(
@@ -56,11 +56,10 @@ private enum SecretParameter {
         let words = words(of: decoded(name))
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
-        if parts.contains(where: { joined.contains($0) }) { return true }
+        if parts.contains(where: { joined.holds($0) }) { return true }
         // Akamai's has any name, and another URL may have its own password.
         let value = decoded(value)
-        return value.contains(Array("hmac=".utf8))
-            || value.contains(Array("://".utf8)) && value.contains(UInt8(ascii: "@"))
+        return value.holds("hmac=") || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
     /// In lower case: of `X-Amz-Signature` and `authKey` two and more.

@@ -92,11 +92,19 @@ struct IconURLs {
 
     /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are Apple's.
     private func sized(_ text: String) -> String {
-        let places = ["{size}", "{width}", "{height}", "{w}", "{h}"].map { Array($0.utf8) }
-        let bytes = places.reduce(Array(text.utf8)) {
-            $0.replacing($1, with: Array(String(iconSize).utf8))
+        var sized = ""
+        var rest = Substring(text)
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")) {
+            sized += rest[..<open]
+            let place = Self.sizePlaces.first { rest.utf8[open...].starts(with: $0) }
+            sized += place == nil ? "{" : String(iconSize)
+            rest = rest[rest.utf8.index(open, offsetBy: place?.count ?? 1)...]
         }
-        return String(decoding: bytes, as: UTF8.self)
+        return sized + rest
+    }
+
+    private static let sizePlaces = ["{size}", "{width}", "{height}", "{w}", "{h}"].map {
+        Array($0.utf8)
     }
 
     /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token, stays one.
@@ -122,7 +130,7 @@ struct IconURLs {
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
     ) -> String {
-        guard !value.utf8.contains("://".utf8) else { return value }
+        guard !value.utf8.holds("://") else { return value }
         var text = ""
         // A shape's own, or the user's.
         var rest = template[...]
@@ -132,7 +140,9 @@ struct IconURLs {
             text += rest[..<open]
             switch rest[rest.index(after: open)..<close] {
             case "":  // text: a template's
-                text += Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }).percentEncodingPath
+                text +=
+                    String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }))
+                    .percentEncodingPath
             case "*": text += (match.wildcard ?? "").percentEncodingPath  // text: a template's
             case let name:
                 if case .string(let member)? = entry[String(name)] {
@@ -190,20 +200,14 @@ extension String {
     }
 }
 
-extension StringProtocol {
+extension String {
     /// The text as a path, where it may hold what ends one or what is no part of a URL.
     fileprivate var percentEncodingPath: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        let plain = "-._~!$&'()*+,;=:@/".utf8
-        let bytes = utf8.flatMap { byte -> [UInt8] in
-            let isLetterOrDigit =
-                switch byte {
-                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-                default: false
-                }
-            return isLetterOrDigit || plain.contains(byte)
-                ? [byte] : [0x25, digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        percentEncoding { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "-._~!$&'()*+,;=:@/".utf8.contains(byte)
+            }
         }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

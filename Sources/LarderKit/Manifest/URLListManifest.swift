@@ -1,3 +1,5 @@
+import LarderTransfer
+
 /// A plain list of URLs, one a line, as wget and aria2 take it: blank lines and those that begin with `#` are
 /// passed over, so are aria2's options (indented, with an equals sign) and the mirrors that it allows behind a tab.
 struct URLListManifest {
@@ -23,11 +25,7 @@ struct URLListManifest {
             let url = Self.url(UnsafeBufferPointer(rebasing: window.unread.prefix(length)))
             window.consume(length)
             guard let url else { continue }
-            let isSeveral = ["\r", " http://", " https://"].contains { url.utf8.contains($0.utf8) }
-            let error = EntryError(
-                code: .unparsableURL,
-                message: "more than a URL is on the line; several are parted by tabs")
-            try body(line, isSeveral ? .failure(error) : .success(.string(url)))
+            try body(line, Self.isSeveral(url) ? .failure(.severalURLs) : .success(.string(url)))
         }
     }
 
@@ -40,8 +38,21 @@ struct URLListManifest {
         return String(decoding: url, as: UTF8.self)
     }
 
+    private static func isSeveral(_ url: String) -> Bool {
+        let bytes = url.utf8
+        return bytes.contains(0x0D) || bytes.holds(" http://") || bytes.holds(" https://")
+    }
+
     /// `out=name.png`, where a URL would have a colon before any equals sign.
     private static func isOption(_ text: some Collection<UInt8>) -> Bool {
         text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
+    }
+}
+
+extension EntryError {
+    fileprivate static var severalURLs: EntryError {
+        EntryError(
+            code: .unparsableURL,
+            message: "more than a URL is on the line; several are parted by tabs")
     }
 }

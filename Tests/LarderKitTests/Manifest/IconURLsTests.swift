@@ -23,6 +23,16 @@ import Testing
     }
 
     @Test(arguments: [
+        ("{{w}}{", "{9}{"), ("{x}{W}{w{h}{size", "{x}{W}{w9{size"), ("{w}{w}é{h}", "99é9"),
+    ])
+    func onlyWholePlacesAreFilledIn(path: String, filled: String) throws {
+        var rules = ManifestRules(baseURL: try HTTPURL("http://a"))
+        rules.iconSize = 9
+        let url = try HTTPURL("/?\(filled)", relativeTo: rules.baseURL)
+        #expect(try read("?\(path)", rules).words == [url.string])
+    }
+
+    @Test(arguments: [
         ("https://g.example", "ipfs://Qm1/a b.png", "https://g.example/ipfs/Qm1/a%20b.png"),
         ("https://g.example/", "ipfs://Qm1", "https://g.example/ipfs/Qm1"),
         ("https://g.example/ipfs/", "IPFS://ipfs/Qm1/x", "https://g.example/ipfs/Qm1/x"),
