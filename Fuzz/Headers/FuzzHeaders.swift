@@ -9,7 +9,7 @@ import Pace
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzHeaders(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = Array(UnsafeBufferPointer(start: data, count: count))
-    for bytes in [bytes, Pace.stretched(bytes)].compactMap(\.self) {
+    for bytes in [bytes, Pace.stretched(bytes, to: longest)].compactMap(\.self) {
         Pace.keep(bytes.count) {
             if let head = head(bytes) { read(head) }
         }
@@ -17,8 +17,11 @@ public func fuzzHeaders(_ data: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     return 0
 }
 
+/// A longer head is not read.
+private let longest = TransferConfiguration().maximumHeaderBytes
+
 private func head(_ bytes: [UInt8]) -> ResponseHead? {
-    var parser = ResponseHeadParser(maximumBytes: .max, maximumFields: .max)
+    var parser = ResponseHeadParser(maximumBytes: longest, maximumFields: .max)
     var found: ResponseHead?
     bytes.withUnsafeBytes { bytes in
         var start = 0
