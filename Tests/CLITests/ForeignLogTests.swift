@@ -60,6 +60,45 @@ import Testing
         }
     }
 
+    /// As an index is whose own header says so.
+    @Test func aLogByWhichTheIndexCanOnlyBeReadIsDamage() async throws {
+        try await withFixture { larder in
+            try larder.forEachCommand {
+                let path = larder.cache + "/index.sqlite"
+                let pages = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
+                var first = Array(pages.prefix(4096))
+                first[18] = 113
+                let log = log(ofFirstPage: first, pages: pages.count / 4096)
+                try Data(log).write(to: URL(fileURLWithPath: path + "-wal"))
+            } _: { command, finished in
+                finished.expectRefusalOrMending(of: command)
+            }
+        }
+    }
+
+    /// One page, with the sums of sqlite.org/fileformat2.html, "The WAL File".
+    private func log(ofFirstPage page: [UInt8], pages: Int) -> [UInt8] {
+        var sum: (UInt32, UInt32) = (0, 0)
+        func bytes(_ numbers: [UInt32]) -> [UInt8] {
+            numbers.flatMap { withUnsafeBytes(of: $0.bigEndian, Array.init) }
+        }
+        func number(_ bytes: ArraySlice<UInt8>) -> UInt32 {
+            bytes.reduce(0) { $0 << 8 | UInt32($1) }
+        }
+        func add(_ bytes: [UInt8]) -> [UInt8] {
+            for start in stride(from: 0, to: bytes.count, by: 8) {
+                sum.0 &+= number(bytes[start..<start + 4]) &+ sum.1
+                sum.1 &+= number(bytes[start + 4..<start + 8]) &+ sum.0
+            }
+            return bytes
+        }
+        let head = add(bytes([0x377F_0683, 3_007_000, UInt32(page.count), 0, 1, 2]))
+        let headSum = bytes([sum.0, sum.1])
+        let frame = add(bytes([1, UInt32(pages)]))
+        _ = add(page)
+        return head + headSum + frame + bytes([1, 2, sum.0, sum.1]) + page
+    }
+
     /// Pages over those of the index, as good as any that SQLite writes.
     @Test func aLogThatPutsAViewInATablesPlaceIsDamage() async throws {
         try await withFixture { larder in

@@ -126,7 +126,9 @@ struct IndexRecovery {
                 let old = try file.open(source == .index ? .writing : .alone, configuration)
                 defer { try? old.close() }
                 // Without its tables, or with others, it says nothing.
-                let isIntact = try old.unsafeRead { try CacheIndex.migrations(in: $0, file) } != nil
+                let isIntact =
+                    try old.unsafeRead { try CacheIndex.migrations(in: $0, file) } != nil
+                    && file.hasWrittenFormat()
                 let complaints = try old.read(unless: isCancelled) {
                     try PreparedStatement($0, "PRAGMA quick_check(100)").rows { $0.text(0) ?? "" }
                 }

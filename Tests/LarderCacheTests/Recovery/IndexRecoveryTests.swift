@@ -34,8 +34,9 @@ import Testing
         }
     }
 
-    /// The header, or a page in the middle that only a look at it shows: the second one says where pages belong.
-    @Test(arguments: [0..<100, 8192..<12_288])
+    /// The header, or what in it says whether SQLite may write the file, or a page in the middle that only a look at
+    /// it shows: the second one says where pages belong.
+    @Test(arguments: [0..<100, 18..<19, 8192..<12_288])
     func aDamagedIndexIsSetAsideAndRebuilt(bytes: Range<Int>) throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()
@@ -172,6 +173,19 @@ import Testing
             let totals = try Cache.open(at: directory.path).status().totals
             #expect(totals.oldestUse == totals.oldest)
             #expect(try #require(totals.oldest).timeIntervalSinceNow > -3600)
+        }
+    }
+
+    /// SQLite writes to no copy of one either.
+    @Test func noSnapshotIsTakenThatCanOnlyBeRead() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path, with: Self.contents).close()
+            for name in ["index.sqlite", "index.snapshot.sqlite"] {
+                try damage(directory.path(name), 18..<19)
+            }
+            let report = try Cache.reindex(at: directory.path)
+            #expect(report.source == .nothing && report.objects == 20)
+            #expect(try Cache.create(at: directory.path).pin { try $0("http://a") }.pinned == 1)
         }
     }
 
