@@ -92,8 +92,12 @@ private func read(_ scene: Scene) {
         _ = attempt("use") { try cache.recordUse(of: Scene.objects.map(\.digest)) }
         if !isOpened { _ = attempt("status") { try cache.status() } }
     }
-    // What is rebuilt is whole, whatever it was made from.
-    guard let report = attempt("reindex", { try Cache.reindex(at: scene.path) }) else { return }
+    // What is rebuilt is whole, whatever it was made from. On a busy machine a queue may hold the last connection, and
+    // the directory's lock with it, for moments after it was closed.
+    let wait = LockWait(limit: .seconds(5))
+    guard let report = attempt("reindex", { try Cache.reindex(at: scene.path, wait: wait) }) else {
+        return
+    }
     guard report.objects == Scene.objects.count else { fatalError("\(report)") }
     guard let cache = attempt("open again", { try Cache.open(at: scene.path) }) else {
         fatalError("what was rebuilt cannot be opened")
