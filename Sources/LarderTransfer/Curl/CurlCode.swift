@@ -41,8 +41,7 @@ public struct CurlCode: RawRepresentable, Hashable, Sendable, CustomStringConver
     public static let partialFile = CurlCode(CURLE_PARTIAL_FILE)
     /// `CURLE_WRITE_ERROR`: a callback refused what it was given.
     public static let writeError = CurlCode(CURLE_WRITE_ERROR)
-    /// `CURLE_OUT_OF_MEMORY`: also what older versions say of a header line beyond 100 KB, or of a
-    /// trailer's that is longer than libcurl keeps.
+    /// `CURLE_OUT_OF_MEMORY`: also what older versions say of a header line beyond 100 KB.
     public static let outOfMemory = CurlCode(CURLE_OUT_OF_MEMORY)
     /// `CURLE_OPERATION_TIMEDOUT`: any of the connect, stall and total timeouts.
     public static let operationTimedOut = CurlCode(CURLE_OPERATION_TIMEDOUT)

@@ -19,7 +19,7 @@ struct ResponseHeadParser {
     private var status: Int?
     private var version = ""
     private var lines: [UInt8] = []
-    private var isComplete = false
+    private(set) var isComplete = false
 
     /// Both limits are on everything that is ever added.
     init(maximumBytes: Int, maximumFields: Int) {

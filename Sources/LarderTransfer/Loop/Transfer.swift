@@ -51,6 +51,8 @@ final class Transfer {
             maximumFields: configuration.maximumHeaderFields)
     }
 
+    var hasHead: Bool { parser.isComplete }
+
     /// Whether no connection came about for the reason that ``AddressPolicy`` refused all there was.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
 

@@ -47,7 +47,8 @@ struct TransferOutcome {
         case .couldntConnect where handle.systemError == ECONNREFUSED: .connectionRefused
         case .operationTimedOut: timeoutCode
         case .sslConnectError where isLostInHandshake: .connectionLost
-        case .outOfMemory where handle.isConnected: .headersTooLarge
+        case .outOfMemory where handle.isConnected && !transfer.hasHead: .headersTooLarge
+        case .receiveError where isOutOfRoomForTrailer: .headersTooLarge
         default: general
         }
     }
@@ -71,6 +72,11 @@ struct TransferOutcome {
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(handle.systemError)
             || handle.errorMessage.contains("SSL_ERROR_SYSCALL")
+    }
+
+    /// Whether a trailer was longer than libcurl keeps, for which it has no code of its own.
+    private var isOutOfRoomForTrailer: Bool {
+        handle.errorMessage.hasPrefix("Out of memory in chunked")
     }
 
     /// libcurl has one code for three timeouts.
