@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LarderKit
 
 @main
@@ -6,7 +7,26 @@ struct Larder: AsyncParsableCommand {
     static func main() async {
         StandardStreams.ensureOpen()
         Allocator.keepSmall()
-        await main(nil)
+        do {
+            var command = try parseAsRoot()
+            if var command = command as? any AsyncParsableCommand {
+                try await command.run()
+            } else {
+                try command.run()
+            }
+            leave(0)
+        } catch let code as ExitCode {
+            leave(code.rawValue)
+        } catch {
+            exit(withError: error)
+        }
+    }
+
+    /// Ends the program without the farewells of libraries, which have nothing left to do, and for which OpenSSL
+    /// alone would bring 10 MB of its code into memory.
+    private static func leave(_ status: Int32) -> Never {
+        fflush(nil)
+        _exit(status)
     }
 
     static let configuration = CommandConfiguration(
