@@ -52,6 +52,16 @@ static inline CURLcode larder_easy_get_string(CURL *handle, CURLINFO info, const
   return curl_easy_getinfo(handle, info, value);
 }
 
+// NULL where there is no memory for it.
+static inline CURLSH *larder_share_sessions(void) {
+  CURLSH *share = curl_share_init();
+  if (share && curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) != CURLSHE_OK) {
+    curl_share_cleanup(share);
+    return NULL;
+  }
+  return share;
+}
+
 static inline CURLMcode larder_multi_set_long(CURLM *multi, CURLMoption option, long value) {
   return curl_multi_setopt(multi, option, value);
 }

@@ -10,6 +10,9 @@ public struct TransferRequest: Sendable {
     /// Whether ``TransferConfiguration/clientCertificate`` may be shown, and
     /// ``TransferConfiguration/netrcFile`` used. Default: `true`.
     public var usesStoredCredentials: Bool
+    /// Whether no other request to the same scheme, host and port is to be expected: its connection is closed
+    /// after it, and makes room for others. Default: `false`.
+    public var isLastOfHost = false
 
     /// A request for `url`.
     public init(

@@ -33,20 +33,25 @@ final class Client: Sendable {
     @discardableResult
     func start(
         _ url: String, headers: [(name: String, value: String)] = [],
-        maximumBodyBytes: Int64 = 16 << 20, recorder: Recorder = Recorder()
+        maximumBodyBytes: Int64 = 16 << 20, isLastOfHost: Bool = false,
+        recorder: Recorder = Recorder()
     ) throws -> (recorder: Recorder, id: TransferID) {
         started.withLock { $0.append(recorder) }
-        let request = TransferRequest(
+        var request = TransferRequest(
             url: try HTTPURL(url), headers: headers, maximumBodyBytes: maximumBodyBytes)
+        request.isLastOfHost = isLastOfHost
         return (recorder, loop.start(request, receiver: recorder))
     }
 
     /// Starts a transfer and waits for its end.
     func fetch(
         _ url: String, headers: [(name: String, value: String)] = [],
-        maximumBodyBytes: Int64 = 16 << 20, recorder: Recorder = Recorder()
+        maximumBodyBytes: Int64 = 16 << 20, isLastOfHost: Bool = false,
+        recorder: Recorder = Recorder()
     ) async throws -> Recorder {
-        try start(url, headers: headers, maximumBodyBytes: maximumBodyBytes, recorder: recorder)
+        try start(
+            url, headers: headers, maximumBodyBytes: maximumBodyBytes, isLastOfHost: isLastOfHost,
+            recorder: recorder)
         await recorder.reached(.end)
         return recorder
     }

@@ -39,6 +39,7 @@ import Testing
         origin.onAny { $0.path.hasPrefix("/held") ? Reply.ok("x").heldBy(gate) : nil }
         try await withClient {
             $0.maximumConnections = 5
+            $0.maximumIdleConnections = 0
             $0.maximumConnectionsPerHost = 3
         } _: { client in
             for number in 0..<20 {
@@ -52,6 +53,37 @@ import Testing
             #expect(origin.mostConcurrentRequests(host: "127.0.0.1") <= 3)
             #expect(origin.mostConcurrentRequests(host: "localhost") <= 3)
             #expect(origin.mostConcurrentConnections <= 5)
+        }
+    }
+
+    @Test func keepsNoMoreIdleConnectionsThanAllowed() async throws {
+        try await withClient {
+            $0.maximumConnections = 2
+            $0.maximumIdleConnections = 3
+        } _: { client in
+            for number in 0..<20 {
+                _ = try await client.fetch(origin.url("/", host: "h\(number).localhost")).metrics()
+            }
+            // The last ones are still there.
+            for number in 15..<20 {
+                let again = try await client.fetch(origin.url("/", host: "h\(number).localhost"))
+                let metrics = try await again.metrics()
+                #expect(metrics.reusedConnection)
+            }
+            #expect(origin.connectionsOpened == 20)
+            // One that makes room is closed a moment before or after.
+            #expect(origin.mostConcurrentConnections <= 6)
+        }
+    }
+
+    @Test func closesAHostsLastConnection() async throws {
+        try await withClient { client in
+            for _ in 0..<3 {
+                let recorder = try await client.fetch(origin.url("/"), isLastOfHost: true)
+                let metrics = try await recorder.metrics()
+                #expect(!metrics.reusedConnection)
+            }
+            #expect(origin.connectionsOpened == 3)
         }
     }
 

@@ -118,10 +118,13 @@ final class Plan: Sendable {
         }
     }
 
-    /// The origins that have URLs to be fetched.
-    func pendingOrigins() throws -> [Int] {
+    /// How many URLs are to be fetched of each origin that has any.
+    func pendingCounts() throws -> [Int: Int] {
         try database.unsafeRead { db in
-            try Int.fetchAll(db, sql: "SELECT DISTINCT origin FROM pending")
+            let rows = try PreparedStatement(
+                db, "SELECT origin, count(*) FROM pending GROUP BY origin"
+            ).rows { (Int($0.integer(0)), Int($0.integer(1))) }
+            return Dictionary(uniqueKeysWithValues: rows)
         }
     }
 

@@ -26,6 +26,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
     private let fetch: Fetch
     private let cursor: Int
+    private let isLastOfHost: Bool
     private let stage: FetchStage
     private let holds: HostHolds
     private let onTransferEnd: @Sendable (HostSign) -> Void
@@ -49,16 +50,18 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
     /// - Parameters:
     ///   - cursor: the place of the fetch's origin in the schedule.
+    ///   - isLastOfHost: whether nothing else of that origin is to be asked for.
     ///   - onTransferEnd: called once, when the connection is free again, before the bytes are
     ///     checked.
     ///   - onEnd: called once, before the operation finishes.
     init(
-        _ fetch: Fetch, cursor: Int, stage: FetchStage, holds: HostHolds,
+        _ fetch: Fetch, cursor: Int, isLastOfHost: Bool, stage: FetchStage, holds: HostHolds,
         onTransferEnd: @escaping @Sendable (HostSign) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
         self.fetch = fetch
         self.cursor = cursor
+        self.isLastOfHost = isLastOfHost
         self.stage = stage
         self.holds = holds
         self.onTransferEnd = onTransferEnd
@@ -79,8 +82,9 @@ final class FetchOperation: Operation, @unchecked Sendable {
         }
         let partial = stage.takePartial(of: fetch)
         state.withLock { $0.partial = partial }
-        let id = stage.loop.start(
-            stage.request(for: fetch, continuing: partial), receiver: self)
+        var request = stage.request(for: fetch, continuing: partial)
+        request.isLastOfHost = isLastOfHost
+        let id = stage.loop.start(request, receiver: self)
         state.withLock { $0.transfer = id }
         // A cancellation between the two lines above saw no transfer to cancel.
         if isCancelled { stage.loop.cancel(id) }

@@ -82,7 +82,7 @@ final class FetchQueue: @unchecked Sendable {
         // To start one is to hand it over to the transfer loop: not worth another thread's waking.
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
-            plan: plan, cache: cache, perHost: limits.perHost,
+            plan: plan, cache: cache, places: window, perHost: limits.perHost,
             interval: limits.ratePerHost.map { .seconds(1 / $0) })
         timer = DispatchSource.makeTimerSource(queue: feeder)
         timer.setEventHandler { [weak self] in
@@ -179,16 +179,16 @@ final class FetchQueue: @unchecked Sendable {
     /// Starts what may start now, and sees to being called again when something else may.
     private func feed() {
         attempt {
-            while !isStopping, running < window, let (head, cursor) = try schedule.next() {
-                let fetch = try fetch(head)
+            while !isStopping, running < window, let next = try schedule.next() {
+                let fetch = try fetch(next.head)
                 if let failure = fetch.lastFailure, fetch.redirects == 0,
                     ContinuousClock.now - fetch.start > limits.retry.maximumTime
                 {
                     // Its host was held back after this attempt had been granted.
-                    try schedule.ended(cursor)
+                    try schedule.ended(next.cursor)
                     fail(fetch, failure.outOfTime, attempts: fetch.attemptsBegun)
                 } else {
-                    start(fetch, cursor: cursor)
+                    start(fetch, next)
                 }
             }
             while !isStopping, failuresUnderWay < Self.failuresAhead,
@@ -226,11 +226,12 @@ final class FetchQueue: @unchecked Sendable {
         }
     }
 
-    private func start(_ fetch: Fetch, cursor: Int) {
+    private func start(_ fetch: Fetch, _ next: HostSchedule.Next) {
         running += 1
+        let cursor = next.cursor
         operations.addOperation(
             FetchOperation(
-                fetch, cursor: cursor, stage: stage, holds: holds,
+                fetch, cursor: cursor, isLastOfHost: next.isLast, stage: stage, holds: holds,
                 onTransferEnd: { [self] in post(.transferEnded($0, cursor: cursor)) },
                 onEnd: { [self] in post(.ended(fetch, $0, cursor: cursor)) }))
     }

@@ -13,6 +13,10 @@ struct HostCursor {
     var waiting = 0
     /// Operations between their place in the queue and the end of their transfer.
     var inFlight = 0
+    /// Requests that were begun.
+    private(set) var begun = 0
+    /// URLs of the plan that were not asked for yet, about.
+    var remaining: Int { max(0, planned - begun) }
     /// The origin asked to be left alone until this instant.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The limit of requests a second lets nothing begin before this instant.
@@ -34,16 +38,18 @@ struct HostCursor {
     private var returned: [Fetch] = []
     private var page: ArraySlice<PlannedFetch> = []
     private var lastRank: Int64 = 0
+    private let planned: Int
     private var isExhausted: Bool
     private let pageSize: Int
 
     /// - Parameters:
-    ///   - isPlanned: whether the plan has URLs of this origin; redirects may lead to others.
+    ///   - planned: how many URLs of this origin the plan has; redirects may lead to others.
     ///   - pageSize: how many planned fetches are read at once.
-    init(origin: Int, isPlanned: Bool, pageSize: Int) {
+    init(origin: Int, planned: Int, pageSize: Int) {
         self.origin = origin
         self.pageSize = pageSize
-        isExhausted = !isPlanned
+        self.planned = planned
+        isExhausted = planned == 0
     }
 
     enum Head {
@@ -119,6 +125,18 @@ struct HostCursor {
 
     mutating func removeHead() {
         if isReturnedFirst { returned.removeFirst() } else { page.removeFirst() }
+    }
+
+    /// Takes note that a request is on its way.
+    mutating func begin() {
+        begun += 1
+        inFlight += 1
+    }
+
+    /// Whether nothing of the origin's is left to ask for; of one that only redirects lead to nobody knows. Right
+    /// after a look for the ``head(from:_:)``.
+    var isLast: Bool {
+        planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }
 
     mutating func put(back fetch: Fetch) {

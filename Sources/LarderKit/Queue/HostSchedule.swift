@@ -4,8 +4,10 @@ import LarderCache
 /// Which fetch is next, over the cursors of all origins.
 ///
 /// Next is the URL with the highest priority; among equals an origin that answers before one that
-/// last did not, then the one with the fewest requests in flight, so that one at the head of the
-/// manifest never starves the others; then manifest order. What has to wait for its time (another
+/// last did not, then one that has less in flight than its share of what is left, then the one with the fewest
+/// requests in flight, so that one at the head of the manifest never starves the others. Then one that has had fewer turns, of ``turn`` requests each, and then one
+/// that has answered: its connection is open, and another's takes longer to make than a request. So every
+/// origin gets its turn before any has its next, and connections are used while they are open. Then manifest order. What has to wait for its time (another
 /// attempt, an origin that asked for patience, a limit of requests a second) waits here and takes
 /// no place in the queue.
 struct HostSchedule {
@@ -17,8 +19,12 @@ struct HostSchedule {
     /// transfer loop, which keeps that limit, has the next ones at hand.
     private static let mostAhead = 24
 
+    /// So many requests in a row go over a connection that is open before one that is not is made.
+    private static let turn = 16
+
     private let plan: Plan
     private let cache: Cache
+    private let places: Int
     private let perHost: Int
     private let interval: Duration?
     private var cursors: [HostCursor] = []
@@ -31,21 +37,28 @@ struct HostSchedule {
     private var delayed = Heap<Waiting<Fetch>>()
     private var givenUp: Set<Int> = []
     private var serial = 0
+    /// URLs of the plan that were not asked for yet, about.
+    private var remaining: Int
 
     /// - Parameters:
+    ///   - places: how many fetches are taken out at once, at most.
     ///   - perHost: the most requests in flight to one origin.
     ///   - interval: the least time between the beginnings of two of them; nil for none.
-    init(plan: Plan, cache: Cache, perHost: Int, interval: Duration?) throws {
+    init(
+        plan: Plan, cache: Cache, places: Int, perHost: Int, interval: Duration?
+    ) throws {
         self.plan = plan
         self.cache = cache
+        self.places = places
         self.perHost = perHost
         self.interval = interval
         let pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
-        let planned = Set(try plan.pendingOrigins())
+        let planned = try plan.pendingCounts()
+        remaining = planned.values.reduce(0, +)
         for (number, origin) in plan.origins.enumerated() {
             cursors.append(
                 HostCursor(
-                    origin: number, isPlanned: planned.contains(number), pageSize: pageSize))
+                    origin: number, planned: planned[number] ?? 0, pageSize: pageSize))
             versions.append(0)
             numbers[origin] = number
         }
@@ -72,8 +85,16 @@ struct HostSchedule {
         [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
     }
 
+    /// A fetch that is to begin.
+    struct Next {
+        let head: HostCursor.Head
+        let cursor: Int
+        /// Whether the plan has nothing else of its origin.
+        let isLast: Bool
+    }
+
     /// Takes out the fetch that is to begin now; it counts as under way until ``ended(_:)``.
-    mutating func next() throws -> (head: HostCursor.Head, cursor: Int)? {
+    mutating func next() throws -> Next? {
         try wakeUp()
         while let host = ready.popMin() {
             guard !isOutdated(host), let head = try cursors[host.cursor].head(from: plan, cache)
@@ -81,10 +102,11 @@ struct HostSchedule {
                 continue
             }
             cursors[host.cursor].removeHead()
-            cursors[host.cursor].inFlight += 1
+            cursors[host.cursor].begin()
+            remaining = max(0, remaining - 1)
             if let interval { cursors[host.cursor].nextStart = .now + interval }
             try announce(host.cursor)
-            return (head, host.cursor)
+            return Next(head: head, cursor: host.cursor, isLast: cursors[host.cursor].isLast)
         }
         return nil
     }
@@ -148,7 +170,7 @@ struct HostSchedule {
         if let known = numbers[origin] { return known }
         let number = cursors.count
         numbers[origin] = number
-        cursors.append(HostCursor(origin: number, isPlanned: false, pageSize: 1))
+        cursors.append(HostCursor(origin: number, planned: 0, pageSize: 1))
         versions.append(0)
         return number
     }
@@ -174,6 +196,15 @@ struct HostSchedule {
         return perHost + min(2 * perHost, Self.mostAhead)
     }
 
+    /// Whether an origin has less in flight than its share of all that is left: what has most of the icons would
+    /// else be asked for them alone in the end, when all others have had their turns. Never more than half of all
+    /// places are given so.
+    private func isBehind(_ cursor: HostCursor) -> Bool {
+        guard cursor.isAnswering, remaining > 0 else { return false }
+        let share = places * cursor.remaining / remaining
+        return cursor.inFlight < min(share, places / 2)
+    }
+
     private func isOutdated(_ host: ReadyHost) -> Bool { host.version != versions[host.cursor] }
 
     /// Puts an origin that can start a fetch in its place among the others.
@@ -189,7 +220,9 @@ struct HostSchedule {
         }
         let host = ReadyHost(
             cursor: number, version: versions[number], priority: head.planned.priority,
-            isSilent: cursor.isSilent, inFlight: cursor.inFlight, rank: head.planned.rank)
+            isSilent: cursor.isSilent, isBehind: isBehind(cursor), inFlight: cursor.inFlight,
+            turns: cursor.begun / Self.turn,
+            isOpen: cursor.isAnswering, rank: head.planned.rank)
         if let instant = cursor.notBefore, instant > .now {
             serial += 1
             held.insert(Waiting(instant: instant, serial: serial, value: host))
@@ -206,13 +239,19 @@ private struct ReadyHost: Comparable {
     let version: Int
     let priority: Int
     let isSilent: Bool
+    let isBehind: Bool
     let inFlight: Int
+    let turns: Int
+    let isOpen: Bool
     let rank: Int64
 
     static func < (left: ReadyHost, right: ReadyHost) -> Bool {
         if left.priority != right.priority { return left.priority > right.priority }
         if left.isSilent != right.isSilent { return right.isSilent }
+        if left.isBehind != right.isBehind { return left.isBehind }
         if left.inFlight != right.inFlight { return left.inFlight < right.inFlight }
+        if left.turns != right.turns { return left.turns < right.turns }
+        if left.isOpen != right.isOpen { return left.isOpen }
         return left.rank < right.rank
     }
 }

@@ -21,11 +21,13 @@ final class EasyHandle {
     private let hasNetrc: Bool
     private let clientCertificate: ClientCertificate?
     private let rateLimit: RateLimit?
+    /// Kept because libcurl has a pointer to it.
+    private let sessions: SessionShare
     private var headers: StringList?
 
     /// A handle with everything set that is the same for all transfers.
     init(
-        configuration: TransferConfiguration, rateLimit: RateLimit?
+        configuration: TransferConfiguration, sessions: SessionShare, rateLimit: RateLimit?
     ) throws(TransferError) {
         guard let pointer = curl_easy_init() else {
             throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
@@ -41,8 +43,11 @@ final class EasyHandle {
         hasNetrc = configuration.netrcFile != nil
         clientCertificate = configuration.clientCertificate
         self.rateLimit = rateLimit
+        self.sessions = sessions
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+        try options.check(
+            larder_easy_set_pointer(pointer, CURLOPT_SHARE, sessions.pointer), CURLOPT_SHARE)
         try setCallbacks()
     }
 
@@ -97,6 +102,8 @@ final class EasyHandle {
         try options.set(CURLOPT_URL, request.url.string)
         try options.set(
             CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
+        // HTTP/2's other transfers over it come to their end first.
+        try options.set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // What follows is unset where a request has none: the handle's last one may have had some.
         try setSecrets(of: request, proxy: transfer.proxy)
         try setHeaders(request.headers)

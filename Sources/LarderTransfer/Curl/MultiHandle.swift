@@ -1,5 +1,13 @@
 import CCurl
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// libcurl's multi handle: all transfers under way and the connections they share.
 ///
 /// Belongs to the loop's thread.
@@ -17,7 +25,9 @@ final class MultiHandle {
             throw Failure(code: CURLM_OUT_OF_MEMORY)
         }
         self.pointer = pointer
-        let total = max(1, configuration.maximumConnections)
+        let inUse = max(1, configuration.maximumConnections)
+        let idle = max(0, min(configuration.maximumIdleConnections, Self.openFileLimit / 4))
+        let total = inUse + idle
         try set(CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
@@ -28,6 +38,16 @@ final class MultiHandle {
 
     deinit {
         curl_multi_cleanup(pointer)
+    }
+
+    private static var openFileLimit: Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        #else
+            let isKnown = getrlimit(RLIMIT_NOFILE, &limit) == 0
+        #endif
+        return isKnown ? Int(clamping: limit.rlim_cur) : 256
     }
 
     private func set(_ option: CURLMoption, _ value: Int) throws(Failure) {

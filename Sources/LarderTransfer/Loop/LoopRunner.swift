@@ -5,6 +5,7 @@ final class LoopRunner {
     private let configuration: TransferConfiguration
     private let inbox: LoopInbox
     private let multi: MultiHandle
+    private let sessions: SessionShare
     private let rateLimit: RateLimit?
     private var backlog: TransferBacklog
     private var underWay: [TransferID: EasyHandle] = [:]
@@ -19,9 +20,12 @@ final class LoopRunner {
         } catch {
             throw TransferError(code: .other, message: error.message)
         }
+        sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
         // The first one now, so that a libcurl that is too old is told at once, and once.
-        idle = [try EasyHandle(configuration: configuration, rateLimit: rateLimit)]
+        idle = [
+            try EasyHandle(configuration: configuration, sessions: sessions, rateLimit: rateLimit)
+        ]
         backlog = TransferBacklog(
             limit: configuration.maximumConnections,
             limitPerOrigin: configuration.maximumConnectionsPerHost)
@@ -88,7 +92,8 @@ final class LoopRunner {
         if let last = idle.popLast() {
             handle = last
         } else {
-            handle = try EasyHandle(configuration: configuration, rateLimit: rateLimit)
+            handle = try EasyHandle(
+                configuration: configuration, sessions: sessions, rateLimit: rateLimit)
         }
         do throws(TransferError) {
             // Who waits for another's connection to a host that does not answer waits in a line

@@ -41,11 +41,41 @@ import Testing
             gate.open()
             #expect(try await finished.report.count(.fetched) == 40)
             #expect(origin.mostConcurrentRequests == 7)
-            #expect(origin.mostConcurrentConnections <= 7)
+            // Idle ones stay open.
+            #expect(origin.mostConcurrentConnections <= 8)
             for host in ["127.0.0.1", "localhost"] {
                 #expect((3...4).contains(origin.mostConcurrentRequests(host: host)))
                 #expect(origin.mostConcurrentConnections(host: host) <= 4)
             }
+        }
+    }
+
+    @Test func aConnectionIsKeptForEachOfManyHosts() async throws {
+        let origin = try Origin()
+        origin.onAny { request in .ok(IconPainter.png(seed: request.target.hashValue)) }
+        try await withTemporaryDirectory { directory in
+            let urls = (0..<180).map { origin.url("/\($0)", host: "h\($0 % 30).localhost") }
+            let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumConcurrent = 4
+                $0.maximumPerHost = 1
+            }
+            #expect(finished.report.count(.fetched) == 180)
+            #expect(origin.connectionsOpened == 30)
+        }
+    }
+
+    @Test func aHostWithMostOfTheIconsHoldsUpNobody() async throws {
+        let origin = try Origin()
+        origin.onAny { request in .ok(IconPainter.png(seed: request.target.hashValue)) }
+        try await withTemporaryDirectory { directory in
+            let many = (0..<200).map { origin.url("/\($0)", host: "h0.localhost") }
+            let few = (1...20).map { origin.url("/", host: "h\($0).localhost") }
+            _ = try await prefetch(manifest(many + few), into: directory.path("cache")) {
+                $0.maximumConcurrent = 4
+                $0.maximumPerHost = 4
+            }
+            let last = origin.requests.lastIndex { !$0.host.hasPrefix("h0.") }
+            #expect(try #require(last) < 100)
         }
     }
 
