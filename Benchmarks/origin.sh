@@ -11,7 +11,7 @@ certificate req -x509 -newkey rsa:2048 -nodes -days 30 -subj "/CN=larder benchma
     -keyout "$memory/ca.key" -out "$memory/ca.pem"
 certificate req -newkey rsa:2048 -nodes -subj "/CN=127.0.0.1" -keyout "$memory/origin.key" \
     -out "$memory/origin.csr"
-echo "subjectAltName=IP:127.0.0.1" > "$memory/origin.ext"
+echo "subjectAltName=IP:127.0.0.1,DNS:*.icons.test" > "$memory/origin.ext"
 certificate x509 -req -days 30 -in "$memory/origin.csr" -CA "$memory/ca.pem" \
     -CAkey "$memory/ca.key" -CAcreateserial -extfile "$memory/origin.ext" -out "$memory/origin.pem"
 cat > "$memory/nginx.conf" <<CONF

@@ -7,11 +7,11 @@ struct ListedIcon {
     /// Where a peer is to write it; no two are the same.
     let file: String
 
-    /// The icon at a path beneath the origin's address.
-    init(path: String, base: String) {
+    /// The icon at a path beneath the origin's address, in which `{host}` is the name of one of several.
+    init(path: String, base: String, host: String) {
         let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
         name = String(path.split(separator: "/").last ?? "")
-        url = "\(base)/\(escaped)"
+        url = "\(base.replacingOccurrences(of: "{host}", with: host))/\(escaped)"
         file = path
     }
 

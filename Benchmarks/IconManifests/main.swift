@@ -5,6 +5,7 @@ import Foundation
 //
 //     icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]
 //
+// In BASE-URL, {host} is one of 300 names, h1 to h300, the first the most frequent.
 // The names of the files to write, such as icons.json; all of them unless said otherwise.
 
 let arguments = CommandLine.arguments
@@ -18,7 +19,10 @@ let forms = arguments[5...]
 let output = URL(fileURLWithPath: arguments[3], isDirectory: true)
 try FileManager.default.createDirectory(at: output, withIntermediateDirectories: true)
 let base = arguments[2]
-let listed = icons.map { ListedIcon(path: $0, base: base) }
+let hosts = ZipfHosts(count: 300)
+let listed = icons.enumerated().map {
+    ListedIcon(path: $1, base: base, host: hosts.name(of: $0))
+}
 let entries = (0..<count).lazy.map { number in
     ListedIcon(listed[number % listed.count], round: number / listed.count)
 }
