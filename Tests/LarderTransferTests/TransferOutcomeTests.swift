@@ -195,7 +195,8 @@ import Testing
         #expect(try await failure(of: reply)?.code == .headersTooLarge)
     }
 
-    @Test(arguments: [10_000, 70_000, 300_000]) func aTrailerThatIsTooLong(_ bytes: Int) async throws
+    @Test(arguments: [10_000, 70_000, 300_000]) func aTrailerThatIsTooLong(_ bytes: Int)
+        async throws
     {
         let trailer = "X: " + String(repeating: "x", count: bytes)
         let reply = Reply.raw(
