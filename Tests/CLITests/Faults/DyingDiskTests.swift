@@ -110,4 +110,31 @@ import Testing
             #expect(statuses.contains(74))
         }
     }
+
+    /// SQLite opens for reading what it cannot open for writing: as it opens an index whose head says so, which is damage.
+    @Test func whatCannotBeOpenedOnceIsNotDamaged() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let shim = try FaultShim(in: larder.directory)
+            var isReached = true
+            var reached = 0
+            for number in 1...200 where isReached {
+                let fault = Fault(
+                    call: .open, number: number,
+                    way: .init(errno: EIO, name: "EIO", isLasting: false))
+                let log = larder.directory.path("reached-\(number)")
+                let finished = try larder.binary.run(
+                    ["pin", urls[0], "--cache", larder.cache],
+                    environment: fault.environment(shim, root: larder.cache, log: log))
+                isReached = FileManager.default.fileExists(atPath: log)
+                if isReached { reached = number }
+                #expect([0, 74].contains(finished.status), "\(fault): \(finished)")
+                #expect(!finished.standardError.contains("rebuil"), "\(fault): \(finished)")
+                let mark = larder.cache + "/index.damaged"
+                #expect(!FileManager.default.fileExists(atPath: mark), "\(fault)")
+            }
+            #expect(reached > 5)
+        }
+    }
 }
