@@ -32,7 +32,7 @@ final class StepLimit {
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
             // Released here, because nothing else does.
             { Unmanaged<StepLimit>.fromOpaque($0!).release() })
-        // Unretained here and below, because the connection, which calls them, keeps it.
+        // Unretained, because the connection, which calls it, keeps it.
         sqlite3_progress_handler(
             connection, interval,
             { Unmanaged<StepLimit>.fromOpaque($0!).takeUnretainedValue().count() ? 0 : 1 }, limit)
@@ -41,6 +41,7 @@ final class StepLimit {
             { _, limit, _, text in
                 // What a statement causes, as the deletion of rows that refer to others, comes as a comment.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
+                    // Unretained, because the connection, which calls this, keeps it.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0
                 }
                 return 0
