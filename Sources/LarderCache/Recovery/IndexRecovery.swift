@@ -264,11 +264,11 @@ struct IndexRecovery {
     /// Moves the index out of the way: kept under a date where it is damaged, else gone.
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
-        var stamp = Self.stamp(Date())
+        var stamp = UTCTime.name(Date())
         var serial = 1
         while try directory.root.status(of: "index.damaged-\(stamp).sqlite") != nil {
             serial += 1
-            stamp = "\(Self.stamp(Date()))-\(serial)"
+            stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
         // The index first: without its log it might look sound, and say what is no longer so.
         for name in CacheLayout.indexFiles
@@ -288,16 +288,5 @@ struct IndexRecovery {
             }
         }
         return kept
-    }
-
-    /// `20261121T061500Z`
-    private static func stamp(_ date: Date) -> String {
-        var seconds = time_t(date.timeIntervalSince1970)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { text in
-            strftime(text.baseAddress!, text.count, "%Y%m%dT%H%M%SZ", &parts)
-            return String(cString: text.baseAddress!)
-        }
     }
 }

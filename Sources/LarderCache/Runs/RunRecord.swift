@@ -77,10 +77,9 @@ public struct RunRecord: Sendable, Equatable {
     /// What fails is not told: no run is to fail because of this.
     public func save(inCacheAt path: String) {
         let encoder = JSONEncoder()
-        // By hand: Foundation asks for the time zone, for which ICU's data come into memory, 8 MB of them.
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
-            try container.encode(Self.timestamp(date))
+            try container.encode(UTCTime.timestamp(date))
         }
         encoder.outputFormatting = .sortedKeys
         guard
@@ -93,17 +92,6 @@ public struct RunRecord: Sendable, Equatable {
             let json = try? encoder.encode(self)
         else { return }
         try? directory.replace(Self.file(command), beneath: runs, with: Array(json) + [0x0A])
-    }
-
-    /// As RFC 3339 has it, in whole seconds.
-    private static func timestamp(_ date: Date) -> String {
-        var seconds = time_t(date.timeIntervalSince1970)
-        var parts = tm()
-        gmtime_r(&seconds, &parts)
-        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 32) { text in
-            strftime(text.baseAddress!, text.count, "%Y-%m-%dT%H:%M:%SZ", &parts)
-            return String(cString: text.baseAddress!)
-        }
     }
 
     /// The last run's; nil where there is none that can be read.

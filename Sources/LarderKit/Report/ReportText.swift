@@ -150,7 +150,7 @@ extension RunRecord {
     /// `prefetch   ended 2026-11-21T02:00:05Z after 12 s with status 0`.
     fileprivate var text: String {
         let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
-        return "\(name)ended \(ended.ISO8601Format()) after \(DurationText.describe(seconds))"
+        return "\(name)ended \(UTCTime.timestamp(ended)) after \(DurationText.describe(seconds))"
             + " with status \(exitStatus)"
     }
 }
