@@ -23,7 +23,7 @@ struct Larder: AsyncParsableCommand {
     }
 
     /// Ends the program without the farewells of libraries, which have nothing left to do, and for which OpenSSL
-    /// alone would bring 10 MB of its code into memory.
+    /// alone would bring 3 MB of its code and data into memory.
     private static func leave(_ status: Int32) -> Never {
         fflush(nil)
         _exit(status)
