@@ -13,10 +13,10 @@ struct HostCursor {
     var waiting = 0
     /// Operations between their place in the queue and the end of their transfer.
     var inFlight = 0
-    /// Requests that were begun.
-    private(set) var begun = 0
-    /// URLs of the plan that were not asked for yet, about.
-    var remaining: Int { max(0, planned - begun) }
+    /// Fetches that were taken out.
+    private(set) var taken = 0
+    /// URLs of the plan that were not taken out yet; those that came back count as others.
+    var remaining: Int { max(0, planned - taken) }
     /// The origin asked to be left alone until this instant.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The limit of requests a second lets nothing begin before this instant.
@@ -125,12 +125,7 @@ struct HostCursor {
 
     mutating func removeHead() {
         if isReturnedFirst { returned.removeFirst() } else { page.removeFirst() }
-    }
-
-    /// Takes note that a request is on its way.
-    mutating func begin() {
-        begun += 1
-        inFlight += 1
+        taken += 1
     }
 
     /// Whether nothing of the origin's is left to ask for; of one that only redirects lead to nobody knows. Right

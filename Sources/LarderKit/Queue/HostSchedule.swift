@@ -3,13 +3,16 @@ import LarderCache
 
 /// Which fetch is next, over the cursors of all origins.
 ///
-/// Next is the URL with the highest priority; among equals an origin that answers before one that
-/// last did not, then one that has less in flight than its share of what is left, then the one with the fewest
-/// requests in flight, so that one at the head of the manifest never starves the others. Then one that has had fewer turns, of ``turn`` requests each, and then one
-/// that has answered: its connection is open, and another's takes longer to make than a request. So every
-/// origin gets its turn before any has its next, and connections are used while they are open. Then manifest order. What has to wait for its time (another
-/// attempt, an origin that asked for patience, a limit of requests a second) waits here and takes
-/// no place in the queue.
+/// Next is the URL with the highest priority; among equals
+/// - an origin that answers before one that last did not,
+/// - one that has less in flight than its share of what is left (``isBehind(_:)``),
+/// - the one with the fewest requests in flight, so that one at the head of the manifest never starves the others,
+/// - one that has had fewer turns, of ``turn`` requests each, so that every origin has its first before any its next,
+/// - one that has answered: its connection is open, and another takes longer to make than a request,
+/// - then manifest order.
+///
+/// What has to wait for its time (another attempt, an origin that asked for patience, a limit of requests a
+/// second) waits here and takes no place in the queue.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
@@ -37,7 +40,7 @@ struct HostSchedule {
     private var delayed = Heap<Waiting<Fetch>>()
     private var givenUp: Set<Int> = []
     private var serial = 0
-    /// URLs of the plan that were not asked for yet, about.
+    /// URLs of the plan that were not taken out yet; those that came back count as others.
     private var remaining: Int
 
     /// - Parameters:
@@ -101,9 +104,8 @@ struct HostSchedule {
             else {
                 continue
             }
-            cursors[host.cursor].removeHead()
-            cursors[host.cursor].begin()
-            remaining = max(0, remaining - 1)
+            takeHead(of: host.cursor)
+            cursors[host.cursor].inFlight += 1
             if let interval { cursors[host.cursor].nextStart = .now + interval }
             try announce(host.cursor)
             return Next(head: head, cursor: host.cursor, isLast: cursors[host.cursor].isLast)
@@ -117,12 +119,17 @@ struct HostSchedule {
             if let failure = cursors[number].failure,
                 let head = try cursors[number].head(from: plan, cache)
             {
-                cursors[number].removeHead()
+                takeHead(of: number)
                 return (head, failure)
             }
             givenUp.remove(number)
         }
         return nil
+    }
+
+    private mutating func takeHead(of number: Int) {
+        cursors[number].removeHead()
+        remaining = max(0, remaining - 1)
     }
 
     /// A fetch has left its connection, or never got to have one.
@@ -221,8 +228,7 @@ struct HostSchedule {
         let host = ReadyHost(
             cursor: number, version: versions[number], priority: head.planned.priority,
             isSilent: cursor.isSilent, isBehind: isBehind(cursor), inFlight: cursor.inFlight,
-            turns: cursor.begun / Self.turn,
-            isOpen: cursor.isAnswering, rank: head.planned.rank)
+            turns: cursor.taken / Self.turn, isOpen: cursor.isAnswering, rank: head.planned.rank)
         if let instant = cursor.notBefore, instant > .now {
             serial += 1
             held.insert(Waiting(instant: instant, serial: serial, value: host))
