@@ -209,10 +209,9 @@ final class CacheIndex: Sendable {
 
     /// Writes a batch in one transaction: returns when it is durable.
     ///
+    /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``. Default: true.
     /// - Throws: ``CacheError``, also where the index was deleted meanwhile: what is written to it
     ///   then is nowhere.
-    ///
-    /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``. Default: true.
     func write(
         isDurable: Bool = true, _ body: (Database) throws -> Void
     ) throws(CacheError) {
@@ -220,13 +219,17 @@ final class CacheIndex: Sendable {
             // Within one turn of the connection: what others of this process commit stays durable.
             try connections.writer.writeWithoutTransaction { db in
                 if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
-                defer { if !isDurable { try? db.execute(sql: "PRAGMA synchronous = FULL") } }
-                try db.inTransaction(.immediate) {
-                    // Before: what it says of files may be no longer so, once another index has taken them over.
-                    try confirmPlace()
-                    try body(db)
-                    return .commit
+                let written = Result {
+                    try db.inTransaction(.immediate) {
+                        // Before: what it says of files may be no longer so, once another index has taken them over.
+                        try confirmPlace()
+                        try body(db)
+                        return .commit
+                    }
                 }
+                // Or whoever is next would take for durable what is not.
+                if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
+                try written.get()
             }
         } catch {
             throw error as? CacheError ?? failure(error)
