@@ -34,4 +34,19 @@ import Testing
             #expect(isDone)
         }
     }
+
+    /// What one step has no time for is the next one's.
+    @Test func allFilesGoOfADiskThatIsSlowToRemoveThem() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(60))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let shim = try FaultShim(in: larder.directory)
+            let finished = try larder.binary.run(
+                ["evict", "--max-count", "0", "--cache", larder.cache],
+                environment: shim.slowingRemovals(by: 15, beneath: larder.cache))
+            #expect(finished.status == 0, "\(finished)")
+            let left = FileManager.default.enumerator(atPath: larder.cache + "/objects")
+            #expect(left?.filter { ($0 as? String)?.count ?? 0 > 64 }.count == 0)
+        }
+    }
 }

@@ -68,6 +68,11 @@ public struct EvictionReport: Sendable {
             count += 1
             self.bytes += bytes
         }
+
+        static func += (sum: inout Tally, other: Tally) {
+            sum.count += other.count
+            sum.bytes += other.bytes
+        }
     }
 
     /// One object that goes.
@@ -107,9 +112,6 @@ public struct EvictionReport: Sendable {
 
     /// Everything that went.
     public var total: Tally {
-        evicted.values.reduce(into: Tally()) { sum, tally in
-            sum.count += tally.count
-            sum.bytes += tally.bytes
-        }
+        evicted.values.reduce(into: Tally(), +=)
     }
 }

@@ -16,7 +16,7 @@ import GRDB
 struct Evictor {
     /// A transaction ends after so many victims, or twice as many rows: an object may have any number of
     /// URLs; …
-    static let batchLimit = 500
+    static let batchLimit = 1_000
     /// … or after this time: others wait for it.
     static let batchTime = Duration.milliseconds(20)
     /// So many files are removed at a time at most, a directory after the other, once their rows are gone; …
@@ -213,7 +213,7 @@ struct Evictor {
             }
         } catch {
             // Their room may be what was wanting.
-            try? removal.removeFiles(of: rowless, in: index)
+            _ = try? removal.removeFiles(of: rowless, in: index)
             throw error
         }
     }

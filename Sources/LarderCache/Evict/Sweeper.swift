@@ -81,14 +81,9 @@ struct Sweeper {
                 for orphan in orphans { tally.add(orphan.bytes) }
                 continue
             }
-            var rest = orphans.map(\.digest)
-            while !rest.isEmpty, !isCancelled() {
-                try index.writeStep { db in
-                    rest = try removal.removeFiles(
-                        of: rest, in: db, until: .now + Evictor.batchTime, where: isOld
-                    ) { tally.add($0.freeableBytes) }
-                }
-            }
+            let removed = try removal.removeFiles(
+                of: orphans.map(\.digest), in: index, where: isOld, unless: isCancelled)
+            tally += removed
         }
         return tally
     }
@@ -116,14 +111,16 @@ struct Sweeper {
     }
 
     /// A rename changes the status alone (rename(2)), which on all common file systems has its time.
-    private func isOld(_ status: stat) -> Bool {
-        #if canImport(Darwin)
-            let times = [status.st_mtimespec, status.st_ctimespec]
-        #else
-            let times = [status.st_mtim, status.st_ctim]
-        #endif
-        return times.allSatisfy {
-            Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
+    private var isOld: @Sendable (stat) -> Bool {
+        { [limit] status in
+            #if canImport(Darwin)
+                let times = [status.st_mtimespec, status.st_ctimespec]
+            #else
+                let times = [status.st_mtim, status.st_ctim]
+            #endif
+            return times.allSatisfy {
+                Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
+            }
         }
     }
 }

@@ -18,7 +18,8 @@ extension CacheIndex {
                 return free - max(Self.sparePages, pages / 20)
             }
             guard free > 0 else { return }
-            try writeStep { db in
+            // A power cut may undo it: nothing rests on it.
+            try writeStep(isDurable: false) { db in
                 let deadline = ContinuousClock.now + Evictor.batchTime
                 // It goes page by page, a row each.
                 let vacuum = try PreparedStatement(

@@ -76,13 +76,15 @@ extension CacheIndex {
         _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
 
-    /// Writes one step of long work in a transaction of its own, and then leaves the others time to begin
-    /// theirs: who waits for SQLite's write lock asks for it every millisecond.
+    /// Writes one step of long work in a transaction of its own, and leaves others time to begin theirs.
     func writeStep(
         isDurable: Bool = true, _ body: (Database) throws -> Void
     ) throws(CacheError) {
         try write(isDurable: isDurable, body)
-        usleep(3_000)
+        let version = try? connections.writer.writeWithoutTransaction {
+            try Int.fetchOne($0, sql: "PRAGMA data_version")
+        }
+        pause.stepEnded(version ?? nil)
     }
 
     /// Makes durable what was committed: it is in the log, or was made durable on its way into the index.

@@ -15,6 +15,7 @@ final class CacheIndex: Sendable {
     /// The index's file for another connection of this process that only reads.
     let uri: String
     private let wait: WriterWait
+    let pause = StepPause()
     var path: String { file.path }
 
     /// Opens the index of `directory`, and brings its schema up to date.

@@ -35,8 +35,19 @@ struct FaultShim {
 
     /// Has whatever makes something beneath `root` durable take so many milliseconds more.
     func slowingSyncs(by milliseconds: Int, beneath root: String) -> [String: String] {
+        slowing("sync", by: milliseconds, beneath: root)
+    }
+
+    /// Has the removal of every file beneath `root` take so many milliseconds more.
+    func slowingRemovals(by milliseconds: Int, beneath root: String) -> [String: String] {
+        slowing("unlink", by: milliseconds, beneath: root)
+    }
+
+    private func slowing(
+        _ call: String, by milliseconds: Int, beneath root: String
+    ) -> [String: String] {
         settings(beneath: root, number: 1).merging([
-            "LARDER_FAULT_CALL": "sync", "LARDER_FAULT_TIMES": "0",
+            "LARDER_FAULT_CALL": call, "LARDER_FAULT_TIMES": "0",
             "LARDER_FAULT_DELAY": "\(milliseconds)",
         ]) { $1 }
     }
