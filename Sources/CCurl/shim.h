@@ -36,6 +36,11 @@ static inline CURLcode larder_easy_set_open_socket_callback(CURL *handle,
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
+static inline CURLcode larder_easy_set_prerequest_callback(CURL *handle,
+                                                           curl_prereq_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);
+}
+
 static inline CURLcode larder_easy_get_long(CURL *handle, CURLINFO info, long *value) {
   return curl_easy_getinfo(handle, info, value);
 }

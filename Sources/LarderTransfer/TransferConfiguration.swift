@@ -1,11 +1,14 @@
 /// How a ``TransferLoop`` connects, how long it waits and what it refuses.
 public struct TransferConfiguration: Sendable {
-    /// The most transfers under way at once, and so connections that are in use. Default: 16. Transfers beyond
-    /// it wait their turn, without a timeout running.
+    /// The most requests under way at once. Default: 16. Transfers beyond it wait their turn, without a timeout
+    /// running.
     public var maximumConnections = 16
     /// The most transfers under way at once to one scheme, host and port, and so connections too;
     /// streams of HTTP/2 count like connections. Default: 6.
     public var maximumConnectionsPerHost = 6
+    /// How many transfers more connect at once, each to a host of its own that there is no connection to, so that
+    /// to connect takes no place of a request; no more than ``maximumIdleConnections``. Default: 16.
+    public var maximumConnectionsAhead = 16
     /// How many connections more stay open, without a transfer, for those to come; no more than a quarter of the
     /// files that the process may have open. The one that was used longest ago makes room. Default: 256.
     public var maximumIdleConnections = 256

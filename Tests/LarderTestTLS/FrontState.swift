@@ -12,6 +12,7 @@ final class FrontState: Sendable {
         var mostStreamsOfOne = 0
         var goAwayAfter: Int?
         var resetPaths: Set<String> = []
+        var onOpened: @Sendable (Int) -> Void = { _ in }
     }
 
     private struct Connection {
@@ -41,11 +42,17 @@ final class FrontState: Sendable {
 
     /// A connection has agreed on its protocol.
     func opened(_ connection: any Channel, protocol name: String) {
-        state.withLock { state in
+        let (count, tell) = state.withLock { state in
             state.protocols.append(name)
             state.connections[ObjectIdentifier(connection)] = Connection()
             state.mostConnections = max(state.mostConnections, state.connections.count)
+            return (state.protocols.count, state.onOpened)
         }
+        tell(count)
+    }
+
+    func onOpened(_ tell: @escaping @Sendable (Int) -> Void) {
+        state.withLock { $0.onOpened = tell }
     }
 
     func closed(_ connection: any Channel) {

@@ -98,6 +98,9 @@ public final class TLSFront: Sendable {
     /// The most requests that were being answered at one time on one connection.
     public var mostConcurrentStreamsPerConnection: Int { state.mostStreamsOfOne }
 
+    /// Has `tell` called for each connection whose handshake is done from now on, with how many there ever were.
+    public func onConnection(_ tell: @escaping @Sendable (Int) -> Void) { state.onOpened(tell) }
+
     // MARK: Faults
 
     /// Each HTTP/2 connection sends GOAWAY when its `count`th request arrives, answers that one

@@ -84,15 +84,96 @@ import Testing
         #expect(!backlog.isUnreachable(origin))
     }
 
+    /// Has it connected.
+    private func hasPlace(_ order: TransferOrder, in backlog: inout TransferBacklog) -> Bool {
+        backlog.connected(order)
+    }
+
+    private func numbers(_ backlog: inout TransferBacklog) -> [UInt64] {
+        take(&backlog).map(\.id.number)
+    }
+
+    @Test func hostsAreConnectedToWhileAllPlacesAreTaken() throws {
+        var backlog = TransferBacklog(
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+        let orders = try ["a", "b", "c", "d"].enumerated().map {
+            try order(UInt64($0 + 1), $1)
+        }
+        for order in orders { backlog.add(order) }
+        #expect(numbers(&backlog) == [1, 2, 3])
+        #expect(hasPlace(orders[0], in: &backlog))
+        // No place, but no connection to make either: there is room to make another.
+        #expect(!hasPlace(orders[1], in: &backlog))
+        backlog.putBack(orders[1])
+        #expect(numbers(&backlog) == [4])
+        backlog.ended(orders[0], reachable: true)
+        // It came before, and takes the place at once.
+        #expect(numbers(&backlog) == [2])
+        #expect(!hasPlace(orders[2], in: &backlog))
+        #expect(hasPlace(orders[1], in: &backlog))
+    }
+
+    @Test func othersWaitForAHostsFirstConnection() throws {
+        var backlog = TransferBacklog(
+            limit: 3, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+        let orders = try (1...5).map { try order($0, "a") }
+        for order in orders { backlog.add(order) }
+        #expect(numbers(&backlog) == [1])
+        #expect(hasPlace(orders[0], in: &backlog))
+        #expect(numbers(&backlog) == [2, 3])
+        // Who waits for a host that does not answer does so beside the others.
+        backlog.add(try order(6, "b"))
+        backlog.add(try order(7, "b"))
+        let silent = take(&backlog)
+        #expect(silent.map(\.id.number) == [6])
+        backlog.ended(silent[0], reachable: false)
+        backlog.add(try order(8, "b"))
+        #expect(numbers(&backlog) == [7, 8])
+    }
+
+    @Test func aConnectionThatWasAHostsLastIsNotCountedOn() throws {
+        var backlog = TransferBacklog(
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 1, connectionsKept: 100)
+        var request = TransferRequest(url: try HTTPURL("http://a/"))
+        request.isLastOfHost = true
+        let last = TransferOrder(id: TransferID(number: 1), request: request, receiver: nobody)
+        backlog.add(last)
+        #expect(numbers(&backlog) == [1])
+        #expect(hasPlace(last, in: &backlog))
+        backlog.ended(last, reachable: true)
+        let busy = try order(2, "b")
+        backlog.add(busy)
+        #expect(numbers(&backlog) == [2])
+        #expect(hasPlace(busy, in: &backlog))
+        backlog.add(try order(3, "a"))
+        #expect(numbers(&backlog) == [3])
+    }
+
     /// Against a plain model: nothing is lost, nothing served twice, no limit passed.
-    @Test(arguments: 0..<20) func agreesWithAModel(_ seed: UInt64) throws {
+    @Test(arguments: 0..<20, [0, 3])
+    func agreesWithAModel(_ seed: UInt64, connectionsAhead: Int) throws {
         var random = SplitMix(state: seed)
-        var backlog = TransferBacklog(limit: 5, limitPerOrigin: 2)
+        var backlog = TransferBacklog(
+            limit: 5, limitPerOrigin: 2, connectionsAhead: connectionsAhead, connectionsKept: 3)
         var waiting: Set<UInt64> = []
         var underWay: [TransferOrder] = []
+        // With a place.
+        var placed: Set<UInt64> = []
         var last: UInt64 = 0
         for _ in 0..<300 {
-            switch random.next() % 4 {
+            switch random.next() % 5 {
+            case 4:
+                guard let order = underWay.first(where: { !placed.contains($0.id.number) }) else {
+                    continue
+                }
+                if backlog.connected(order) {
+                    placed.insert(order.id.number)
+                } else {
+                    #expect(connectionsAhead > 0)
+                    underWay.removeAll { $0.id == order.id }
+                    waiting.insert(order.id.number)
+                    backlog.putBack(order)
+                }
             case 0, 1:
                 last += 1
                 waiting.insert(last)
@@ -100,7 +181,9 @@ import Testing
             case 2:
                 if underWay.isEmpty { continue }
                 let index = Int(random.next() % UInt64(underWay.count))
-                backlog.ended(underWay.remove(at: index), reachable: random.next() % 2 == 0)
+                let order = underWay.remove(at: index)
+                placed.remove(order.id.number)
+                backlog.ended(order, reachable: random.next() % 2 == 0)
             default:
                 let id = random.next() % (last + 2)
                 #expect(
@@ -111,11 +194,14 @@ import Testing
                 #expect(waiting.remove(order.id.number) != nil)
                 underWay.append(order)
             }
-            #expect(underWay.count <= 5)
+            #expect(underWay.count <= 5 + connectionsAhead)
+            #expect(placed.count <= 5)
             let perOrigin = Dictionary(grouping: underWay, by: \.origin).mapValues(\.count)
             #expect(perOrigin.values.allSatisfy { $0 <= 2 })
             // Whoever waits does so for a reason.
-            #expect(waiting.isEmpty || underWay.count == 5 || perOrigin.values.contains(2))
+            #expect(
+                waiting.isEmpty || underWay.count >= 5 || perOrigin.values.contains(2)
+                    || connectionsAhead > 0 && placed.count < underWay.count)
         }
         #expect(backlog.removeAll().map(\.id.number) == waiting.sorted())
     }

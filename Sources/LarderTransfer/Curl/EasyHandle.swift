@@ -14,6 +14,9 @@ import CCurl
 /// nowhere else.
 final class EasyHandle {
     private(set) var transfer: Transfer?
+    /// Whether the transfer has its connection, and was not allowed to send its request over it.
+    private(set) var isHeldBack = false
+    private let mayRequest: (Transfer) -> Bool
     private let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let options: EasyOptions
@@ -26,8 +29,12 @@ final class EasyHandle {
     private var headers: StringList?
 
     /// A handle with everything set that is the same for all transfers.
+    ///
+    /// - Parameter mayRequest: asked once a transfer has its connection. If not, the transfer ends, without an
+    ///   error and ``isHeldBack``, and its connection stays open for others.
     init(
-        configuration: TransferConfiguration, sessions: SessionShare, rateLimit: RateLimit?
+        configuration: TransferConfiguration, sessions: SessionShare, rateLimit: RateLimit?,
+        mayRequest: @escaping (Transfer) -> Bool
     ) throws(TransferError) {
         guard let pointer = curl_easy_init() else {
             throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
@@ -44,6 +51,7 @@ final class EasyHandle {
         clientCertificate = configuration.clientCertificate
         self.rateLimit = rateLimit
         self.sessions = sessions
+        self.mayRequest = mayRequest
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
         try options.check(
@@ -61,6 +69,7 @@ final class EasyHandle {
         let context = Unmanaged.passUnretained(self).toOpaque()
         for option in [
             CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA,
+            CURLOPT_PREREQDATA,
         ] {
             try options.check(larder_easy_set_pointer(pointer, option, context), option)
         }
@@ -79,6 +88,10 @@ final class EasyHandle {
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
+        try options.check(
+            larder_easy_set_prerequest_callback(pointer) { context, _, _, _, _ in
+                EasyHandle.at(context)?.connected() ?? CURL_PREREQFUNC_ABORT
+            }, CURLOPT_PREREQFUNCTION)
     }
 
     // MARK: One transfer
@@ -107,6 +120,7 @@ final class EasyHandle {
         // What follows is unset where a request has none: the handle's last one may have had some.
         try setSecrets(of: request, proxy: transfer.proxy)
         try setHeaders(request.headers)
+        isHeldBack = false
         errorText.pointee = 0
         self.transfer = transfer
     }
@@ -155,6 +169,22 @@ final class EasyHandle {
     /// - Returns: not ``CurlCode/ok`` if the transfer failed by it; libcurl itself goes on with it.
     func resume() -> CurlCode {
         CurlCode(curl_easy_pause(pointer, CURLPAUSE_CONT))
+    }
+
+    /// libcurl asks before each request, over a new connection or another's. To refuse would close it; but what
+    /// is to connect alone is at its end here, by an option that libcurl looks at after it has asked (multi.c,
+    /// MSTATE_DO) and keeps for a connection only when it makes one, so that this one can be used again.
+    fileprivate func connected() -> CInt {
+        guard let transfer else { return CURL_PREREQFUNC_ABORT }
+        if mayRequest(transfer) { return CURL_PREREQFUNC_OK }
+        do throws(TransferError) {
+            try options.set(CURLOPT_CONNECT_ONLY, 1)
+            try options.set(CURLOPT_FORBID_REUSE, 0)
+        } catch {
+            return CURL_PREREQFUNC_ABORT
+        }
+        isHeldBack = true
+        return CURL_PREREQFUNC_OK
     }
 
     fileprivate func received(header line: UnsafeRawBufferPointer) -> Int {
@@ -248,6 +278,8 @@ final class EasyHandle {
     }
 
     func remove(from multi: UnsafeMutableRawPointer) {
+        // Or libcurl would close the connection, which it takes to be this handle's alone.
+        if isHeldBack { try? options.set(CURLOPT_CONNECT_ONLY, 0) }
         curl_multi_remove_handle(multi, pointer)
     }
 

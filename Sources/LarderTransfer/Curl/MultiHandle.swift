@@ -19,6 +19,8 @@ final class MultiHandle {
     }
 
     private let pointer: UnsafeMutableRawPointer
+    /// How many connections stay open without a transfer.
+    let idleConnections: Int
 
     init(configuration: TransferConfiguration) throws(Failure) {
         guard CurlLibrary.initialization == .ok, let pointer = curl_multi_init() else {
@@ -26,8 +28,8 @@ final class MultiHandle {
         }
         self.pointer = pointer
         let inUse = max(1, configuration.maximumConnections)
-        let idle = max(0, min(configuration.maximumIdleConnections, Self.openFileLimit / 4))
-        let total = inUse + idle
+        idleConnections = max(0, min(configuration.maximumIdleConnections, Self.openFileLimit / 4))
+        let total = inUse + idleConnections
         try set(CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)

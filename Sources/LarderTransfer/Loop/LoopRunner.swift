@@ -10,7 +10,7 @@ final class LoopRunner {
     private var backlog: TransferBacklog
     private var underWay: [TransferID: EasyHandle] = [:]
     /// Handles between two transfers; never more than the most that were under way at once.
-    private var idle: [EasyHandle]
+    private var idle: [EasyHandle] = []
 
     init(configuration: TransferConfiguration, inbox: LoopInbox) throws(TransferError) {
         self.configuration = configuration
@@ -22,13 +22,19 @@ final class LoopRunner {
         }
         sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
-        // The first one now, so that a libcurl that is too old is told at once, and once.
-        idle = [
-            try EasyHandle(configuration: configuration, sessions: sessions, rateLimit: rateLimit)
-        ]
         backlog = TransferBacklog(
             limit: configuration.maximumConnections,
-            limitPerOrigin: configuration.maximumConnectionsPerHost)
+            limitPerOrigin: configuration.maximumConnectionsPerHost,
+            connectionsAhead: min(configuration.maximumConnectionsAhead, multi.idleConnections),
+            connectionsKept: multi.idleConnections)
+        // The first one now, so that a libcurl that is too old is told at once, and once.
+        idle.append(try newHandle())
+    }
+
+    private func newHandle() throws(TransferError) -> EasyHandle {
+        try EasyHandle(
+            configuration: configuration, sessions: sessions, rateLimit: rateLimit,
+            mayRequest: { [unowned self] in backlog.connected($0.order) })
     }
 
     /// The first wait after anything has happened is no longer than this. With HTTP/2, libcurl may hold bytes
@@ -88,13 +94,7 @@ final class LoopRunner {
     }
 
     private func begin(_ order: TransferOrder) throws(TransferError) {
-        let handle: EasyHandle
-        if let last = idle.popLast() {
-            handle = last
-        } else {
-            handle = try EasyHandle(
-                configuration: configuration, sessions: sessions, rateLimit: rateLimit)
-        }
+        let handle = if let last = idle.popLast() { last } else { try newHandle() }
         do throws(TransferError) {
             // Who waits for another's connection to a host that does not answer waits in a line
             // in which everybody takes the whole connect timeout.
@@ -150,6 +150,7 @@ final class LoopRunner {
 
     private func finish(_ handle: EasyHandle, _ code: CurlCode) {
         guard let transfer = handle.transfer else { return }
+        if handle.isHeldBack, code == .ok { return putBack(handle, transfer.order) }
         let outcome = TransferOutcome(
             transfer: transfer, handle: handle, curlCode: code, configuration: configuration
         ).result
@@ -157,14 +158,24 @@ final class LoopRunner {
         transfer.order.end(outcome)
     }
 
+    private func putBack(_ handle: EasyHandle, _ order: TransferOrder) {
+        release(handle, order.id)
+        backlog.putBack(order)
+    }
+
     @discardableResult
     private func leave(_ handle: EasyHandle, _ id: TransferID, reachable: Bool) -> Transfer? {
+        let transfer = release(handle, id)
+        if let transfer { backlog.ended(transfer.order, reachable: reachable) }
+        return transfer
+    }
+
+    @discardableResult
+    private func release(_ handle: EasyHandle, _ id: TransferID) -> Transfer? {
         multi.remove(handle)
         underWay[id] = nil
         idle.append(handle)
-        let transfer = handle.end()
-        if let transfer { backlog.ended(transfer.order, reachable: reachable) }
-        return transfer
+        return handle.end()
     }
 
     /// Ends everything: what is under way, what waits and what is still in the inbox.

@@ -4,17 +4,27 @@ import HeapModule
 /// The transfers that wait for their turn, and who is next: in the order they came, except that an
 /// origin with enough under way does not hold up the others.
 ///
+/// Only who has a connection takes a place. The first transfer to an origin begins without one, to connect while
+/// others transfer; where no place is free for its request then, it waits for its turn here again, and its
+/// connection with libcurl's others that nobody uses.
+///
 /// libcurl has limits of its own, but a transfer that waits inside libcurl has its timeouts running.
 struct TransferBacklog {
     private struct Origin {
         /// In order; some may have been cancelled since.
         var waiting: Deque<TransferID> = []
+        /// With a place or without.
         var underWay = 0
-        var isReady = false
+        /// Of those, without.
+        var connecting = 0
+        var line = Line.none
         var isUnreachable = false
 
         var isIdle: Bool { underWay == 0 && waiting.isEmpty }
     }
+
+    /// What an origin stands in line for.
+    private enum Line { case none, place, connection }
 
     /// An origin by the first of its transfers that wait.
     private struct ReadyOrigin: Comparable {
@@ -26,15 +36,33 @@ struct TransferBacklog {
 
     private let limit: Int
     private let limitPerOrigin: Int
+    private let connectionsAhead: Int
+    private let connectionsKept: Int
+    /// How many places are taken.
     private var underWay = 0
+    /// Those under way without a place.
+    private var connecting: Set<TransferID> = []
     private var orders: [TransferID: TransferOrder] = [:]
     private var origins: [String: Origin] = [:]
-    /// The origins that have something waiting and room for it, each once.
-    private var ready = Heap<ReadyOrigin>()
+    /// Origins that a connection was made to, and is open as far as anybody here knows.
+    private var connected: Set<String> = []
+    /// The origins that have something waiting and room for it, each once, and some that are there no more.
+    private var forPlaces = Heap<ReadyOrigin>()
+    private var forConnections = Heap<ReadyOrigin>()
 
-    init(limit: Int, limitPerOrigin: Int) {
+    /// - Parameters:
+    ///   - limit: places for all origins together.
+    ///   - limitPerOrigin: of an origin's transfers, how many are under way at once at most.
+    ///   - connectionsAhead: how many transfers connect at once beyond `limit`, at most. With 0 (the default),
+    ///     to connect takes a place as well.
+    ///   - connectionsKept: how many connections stay open, at most. Default: 0.
+    init(
+        limit: Int, limitPerOrigin: Int, connectionsAhead: Int = 0, connectionsKept: Int = 0
+    ) {
         self.limit = max(1, limit)
         self.limitPerOrigin = max(1, limitPerOrigin)
+        self.connectionsAhead = connectionsAhead
+        self.connectionsKept = connectionsKept
     }
 
     mutating func add(_ order: TransferOrder) {
@@ -53,20 +81,26 @@ struct TransferBacklog {
         defer {
             orders = [:]
             origins = [:]
-            ready = Heap()
+            forPlaces = Heap()
+            forConnections = Heap()
         }
         return orders.values.sorted { $0.id.number < $1.id.number }
     }
 
-    /// The next one whose turn it is; it counts as under way until ``ended(_:reachable:)``.
+    /// The next one whose turn it is; it counts as under way until ``ended(_:reachable:)`` or ``putBack(_:)``.
     mutating func next() -> TransferOrder? {
-        while underWay < limit, let name = ready.popMin()?.name {
-            origins[name]?.isReady = false
+        while let (name, line) = nextOrigin() {
+            origins[name]?.line = .none
             let id = origins[name]?.waiting.popFirst()
             let order = id.flatMap { orders.removeValue(forKey: $0) }
-            if order != nil {
-                underWay += 1
+            if let order {
                 origins[name]?.underWay += 1
+                if line == .place {
+                    underWay += 1
+                } else {
+                    connecting.insert(order.id)
+                    origins[name]?.connecting += 1
+                }
             }
             review(name)
             if let order { return order }
@@ -74,12 +108,80 @@ struct TransferBacklog {
         return nil
     }
 
+    private mutating func nextOrigin() -> (name: String, line: Line)? {
+        while let origin = forPlaces.min, !isIn(.place, origin) { forPlaces.removeMin() }
+        while let origin = forConnections.min, !isIn(.connection, origin) {
+            forConnections.removeMin()
+        }
+        guard underWay + connecting.count < limit + connectionsAhead else { return nil }
+        if underWay < limit, let first = forPlaces.min,
+            forConnections.min.map({ first < $0 }) ?? true
+        {
+            forPlaces.removeMin()
+            return (first.name, .place)
+        }
+        return forConnections.popMin().map { ($0.name, .connection) }
+    }
+
+    /// Whether it is still there: who changes its line leaves its old place to be passed over.
+    private func isIn(_ line: Line, _ ready: ReadyOrigin) -> Bool {
+        guard let origin = origins[ready.name] else { return false }
+        return origin.line == line && origin.waiting.first?.number == ready.first
+    }
+
+    /// A transfer has its connection.
+    ///
+    /// - Returns: whether there is a place for its request; if not, it is to be ``putBack(_:)``.
+    mutating func connected(_ order: TransferOrder) -> Bool {
+        guard connecting.contains(order.id) else { return true }
+        let hasPlace = underWay < limit
+        if hasPlace {
+            leaveConnecting(order)
+            underWay += 1
+        }
+        note(order.origin, isConnected: true)
+        return hasPlace
+    }
+
+    /// - Returns: whether it was among those without a place.
+    @discardableResult
+    private mutating func leaveConnecting(_ order: TransferOrder) -> Bool {
+        guard connecting.remove(order.id) != nil else { return false }
+        origins[order.origin]?.connecting -= 1
+        return true
+    }
+
+    /// Has one that got a connection, and no place, wait for its turn.
+    mutating func putBack(_ order: TransferOrder) {
+        leaveConnecting(order)
+        orders[order.id] = order
+        origins[order.origin]?.underWay -= 1
+        origins[order.origin]?.waiting.prepend(order.id)
+        // To stand where its number says.
+        origins[order.origin]?.line = .none
+        review(order.origin)
+    }
+
     /// Makes room for others.
     mutating func ended(_ order: TransferOrder, reachable: Bool) {
-        underWay -= 1
+        if !leaveConnecting(order) { underWay -= 1 }
         origins[order.origin]?.underWay -= 1
         origins[order.origin]?.isUnreachable = !reachable
+        note(order.origin, isConnected: reachable && !order.request.isLastOfHost)
         review(order.origin)
+    }
+
+    private mutating func note(_ name: String, isConnected: Bool) {
+        guard connectionsAhead > 0 else { return }
+        if !isConnected {
+            connected.remove(name)
+        } else if connected.insert(name).inserted {
+            // Most have been closed since; to take one for closed that is open costs little.
+            if connected.count > connectionsKept { connected = [name] }
+            // Its others want places now.
+            if origins[name]?.line == .connection { origins[name]?.line = .none }
+            review(name)
+        }
     }
 
     /// Whether the last transfer from there that ended had found no connection.
@@ -87,16 +189,24 @@ struct TransferBacklog {
         origins[origin]?.isUnreachable ?? false
     }
 
-    /// Puts an origin into the line of ready ones if it belongs there, and forgets an idle one.
+    /// Puts an origin into the line where it belongs, and forgets an idle one.
     private mutating func review(_ name: String) {
         guard let origin = origins[name] else { return }
         if origin.isIdle {
             origins[name] = nil
-        } else if !origin.isReady, let first = origin.waiting.first,
+            return
+        }
+        guard origin.line == .none, let first = origin.waiting.first,
             origin.underWay < limitPerOrigin
-        {
-            origins[name]?.isReady = true
-            ready.insert(ReadyOrigin(name: name, first: first.number))
+        else { return }
+        let ready = ReadyOrigin(name: name, first: first.number)
+        if connectionsAhead == 0 || connected.contains(name) {
+            origins[name]?.line = .place
+            forPlaces.insert(ready)
+        } else if origin.connecting == 0 || origin.isUnreachable {
+            // The others use the connection that is being made, or make theirs once it is known that they can.
+            origins[name]?.line = .connection
+            forConnections.insert(ready)
         }
     }
 }

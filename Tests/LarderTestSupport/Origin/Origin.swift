@@ -100,6 +100,11 @@ public final class Origin: Sendable {
     /// How many connections were ever accepted, asked on or not.
     public var connectionsOpened: Int { server.traffic.connectionsOpened }
 
+    /// Has `tell` called for each connection that is accepted from now on, with how many there ever were.
+    public func onConnection(_ tell: @escaping @Sendable (Int) -> Void) {
+        server.traffic.onOpened(tell)
+    }
+
     /// Forgets requests, attempts and maxima; connections stay open and keep their numbers.
     public func resetLog() {
         server.log.reset()

@@ -47,6 +47,7 @@ final class Traffic: Sendable {
         var connections = Census()
         var requests = Census()
         var isStopped = false
+        var onOpened: @Sendable (Int) -> Void = { _ in }
     }
 
     private let state = Mutex(State())
@@ -57,12 +58,18 @@ final class Traffic: Sendable {
 
     /// Numbers a new connection; nil once the origin has stopped.
     func opened(_ socket: Int32) -> Int? {
-        state.withLock { state in
+        let entry: (number: Int, tell: @Sendable (Int) -> Void)? = state.withLock { state in
             guard !state.isStopped else { return nil }
             state.opened += 1
             state.sockets[state.opened] = socket
-            return state.opened
+            return (state.opened, state.onOpened)
         }
+        if let entry { entry.tell(entry.number) }
+        return entry?.number
+    }
+
+    func onOpened(_ tell: @escaping @Sendable (Int) -> Void) {
+        state.withLock { $0.onOpened = tell }
     }
 
     /// Forgets a connection. Its socket may be closed only after this.
