@@ -5,14 +5,18 @@
 // half a minute. Scripts/lint names what does so, where foreign text is read.
 
 extension StringProtocol {
-    /// Whether both are the same bytes.
+    /// Whether both are the same bytes. Inlinable because every key of a manifest is compared with several names.
+    @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+        utf8.withContiguousStorageIfAvailable { own in
+            other.utf8.withContiguousStorageIfAvailable { own.elementsEqual($0) }
+        }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
     }
 }
 
 extension Collection<UInt8> {
     /// Whether it is that word, letters of ASCII in either case; `word` is in lower case.
+    @inlinable
     package func isWord(_ word: StaticString) -> Bool {
         word.withUTF8Buffer { word in
             count == word.count && zip(self, word).allSatisfy { $0.lowercasedASCII == $1 }
@@ -20,11 +24,13 @@ extension Collection<UInt8> {
     }
 
     /// The same with letters of ASCII in lower case.
+    @inlinable
     package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
 }
 
 extension BidirectionalCollection<UInt8> where SubSequence: BidirectionalCollection<UInt8> {
     /// Without the spaces and tabs at both ends.
+    @inlinable
     package var trimmingBlanks: SubSequence {
         let start = drop { $0.isBlank }
         guard let last = start.lastIndex(where: { !$0.isBlank }) else { return start }
@@ -34,14 +40,18 @@ extension BidirectionalCollection<UInt8> where SubSequence: BidirectionalCollect
 
 extension UInt8 {
     /// A letter of ASCII in lower case; every other byte itself.
+    @inlinable
     package var lowercasedASCII: UInt8 { 0x41...0x5A ~= self ? self | 0x20 : self }
 
     /// Whether it is a space or a tab.
+    @inlinable
     package var isBlank: Bool { self == 0x20 || self == 0x09 }
 
     /// Whether it is a digit.
+    @inlinable
     package var isDigit: Bool { 0x30...0x39 ~= self }
 
     /// Whether it is white space in ASCII.
+    @inlinable
     package var isSpace: Bool { self == 0x20 || 0x09...0x0D ~= self }
 }
