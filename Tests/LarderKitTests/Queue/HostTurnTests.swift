@@ -1,3 +1,4 @@
+import Foundation
 import LarderKit
 import LarderTestSupport
 import Testing
@@ -8,7 +9,7 @@ import Testing
         _ urls: [String], from origin: Origin,
         configure: @escaping (inout PrefetchConfiguration) -> Void
     ) async throws -> [Request] {
-        origin.onAny { request in .ok(IconPainter.png(seed: request.target.hashValue)) }
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
         try await withTemporaryDirectory { directory in
             let finished = try await prefetch(
                 manifest(urls), into: directory.path("cache"), configure: configure)
@@ -47,5 +48,28 @@ import Testing
         _ = try await fetch(urls, from: origin) { $0.maximumConcurrent = 1 }
         #expect(origin.connectionsOpened == 50)
         #expect(origin.mostConcurrentConnections <= 10)
+    }
+
+    /// 600 icons of 30 hosts, some of which have many and most a few, each answered after 20 ms.
+    @Test func noHostEverHasMoreThanItsLimit() async throws {
+        let origin = try Origin()
+        let urls = (0..<600).map { number in
+            // As often as 1, 1/2, 1/3…
+            let share = Double(number * 7 % 600) / 600 * log(30.5)
+            return origin.url("/\(number)", host: "h\(Int(exp(share) - 0.5)).localhost")
+        }
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)).delayed(0.02) }
+        try await withTemporaryDirectory { directory in
+            let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumConcurrent = 16
+                $0.maximumPerHost = 4
+            }
+            #expect(finished.report.count(.fetched) == 600)
+        }
+        let histogram = origin.requestsByConcurrency
+        print("requests in flight to their host:", histogram.sorted { $0.key < $1.key })
+        #expect(histogram.values.reduce(0, +) == 600)
+        #expect(try #require(histogram.keys.max()) <= 4)
+        #expect(origin.mostConcurrentRequests <= 16)
     }
 }

@@ -89,6 +89,9 @@ public final class Origin: Sendable {
         server.traffic.requests.mostByHost[host] ?? 0
     }
 
+    /// How many requests found so many of their host's being answered, themselves included.
+    public var requestsByConcurrency: [Int: Int] { server.traffic.requests.histogram }
+
     /// The most connections on which something had been asked that were open at one time.
     public var mostConcurrentConnections: Int { server.traffic.connections.most }
 

@@ -12,11 +12,14 @@ final class Traffic: Sendable {
         private var countByHost: [String: Int] = [:]
         private(set) var most = 0
         private(set) var mostByHost: [String: Int] = [:]
+        /// How often one that was added was the first, the second… of its host's at the time.
+        private(set) var histogram: [Int: Int] = [:]
 
         mutating func add(_ connection: Int, host: String, isGone: (Int) -> Bool) {
             guard hosts[connection] == nil else { return }
             hosts[connection] = host
             countByHost[host, default: 0] += 1
+            histogram[countByHost[host] ?? 0, default: 0] += 1
             if isNewMaximum(host) {
                 for other in hosts.keys where other != connection && isGone(other) { remove(other) }
             }
@@ -34,6 +37,7 @@ final class Traffic: Sendable {
         mutating func forgetMost() {
             most = 0
             mostByHost = [:]
+            histogram = [:]
         }
 
         private func isNewMaximum(_ host: String) -> Bool {
