@@ -31,6 +31,8 @@ let package = Package(
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
         // What Swift's Glibc module leaves out.
         .systemLibrary(name: "CLarderSystem"),
+        // A signal's handler, which cannot be written in Swift.
+        .target(name: "CLarderGuard"),
 
         // Requests → verified byte streams; the only code that sees libcurl.
         .target(
@@ -43,7 +45,7 @@ let package = Package(
         .target(
             name: "LarderCache",
             dependencies: [
-                "CLarderSystem",
+                "CLarderGuard", "CLarderSystem",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderKit
 
 @main
@@ -7,6 +8,7 @@ struct Larder: AsyncParsableCommand {
     static func main() async {
         StandardStreams.ensureOpen()
         Allocator.keepSmall()
+        SharedMemory.guardAgainstFailingDisk()
         do {
             var command = try parseAsRoot()
             if var command = command as? any AsyncParsableCommand {

@@ -231,6 +231,8 @@ final class CacheIndex: Sendable {
                 // Or whoever is next would take for durable what is not.
                 if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
                 try written.get()
+                // It is in the log, where others may write over it: they have not seen it.
+                if SharedMemory.isLost { throw DatabaseError(resultCode: .SQLITE_IOERR) }
             }
         } catch {
             throw error as? CacheError ?? failure(error)

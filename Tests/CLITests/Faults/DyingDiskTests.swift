@@ -21,7 +21,7 @@ import Testing
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(Self.icons))
             var arguments = [command]
             // What fails: to put a body in its place, a commit, to remember where a verification got to.
-            var (call, number) = (Fault.Call.fsync, 4)
+            var (call, number) = (Fault.Call.fsync, 2)
             switch command {
             case "prefetch":
                 (call, number) = (.rename, 600)
@@ -135,6 +135,46 @@ import Testing
                 #expect(!FileManager.default.fileExists(atPath: mark), "\(fault)")
             }
             #expect(reached > 5)
+        }
+    }
+
+    /// What connections to an index share is mapped from the disk: once that has failed, a store into a page of it that was
+    /// written down meanwhile has nowhere to go.
+    @Test(arguments: LoopDisk.Kind.allCases.filter(LoopDisk.isPossible)) func aStoreIntoSharedMemoryEndsNoRun(
+        _ kind: LoopDisk.Kind
+    ) async throws {
+        try await withFixture { larder in
+            let disk = try LoopDisk(kind, at: larder.directory.path("disk"))
+            let gate = try Gate()
+            larder.origin.onAny { request in
+                let number = Int(request.path.dropFirst()) ?? 0
+                guard request.header("If-None-Match") == nil else {
+                    return number < Self.icons ? .notModified : .notModified.heldBy(gate)
+                }
+                return Icons.reply(number)
+                    .header("ETag", "\"1\"").header("Cache-Control", "max-age=0")
+            }
+            let manifest = try larder.manifest(
+                urls: (0..<Self.icons + 6).map { larder.origin.url("/\($0)") })
+            let arguments = [
+                "prefetch", manifest, "--cache", disk.path + "/cache", "--allow-private-network",
+                "--json",
+            ]
+            #expect(try larder.binary.run(arguments).status == 0)
+            larder.origin.resetLog()
+            let process = try larder.binary.start(arguments)
+            // More than may wait for a commit: one is done, and the next begins with a store.
+            try await larder.origin.waitForRequests(Self.icons + 6)
+            // The page is written down, and made read-only until the next store.
+            try disk.flush()
+            disk.cutPower()
+            gate.open()
+            let finished = try process.wait()
+            #expect(finished.status == 74, "\(finished)")
+            let summary = try JSONDecoder().decode(
+                Summary.self, from: finished.standardOutputBytes)
+            #expect(summary.error?.code == "storage", "\(finished)")
+            try disk.restart()
         }
     }
 }

@@ -64,6 +64,9 @@ final class LoopDisk: Sendable {
         try mount()
     }
 
+    /// Writes down all that is in memory.
+    func flush() throws { try Self.command("sync", "--file-system", path) }
+
     /// What the kernel does to ext4 that has found an error: read-only, in the middle of everything.
     func turnReadOnly() throws {
         try Self.command("mount", "-o", "remount,abort", path)

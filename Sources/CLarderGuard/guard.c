@@ -1,0 +1,102 @@
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <stdatomic.h>
+
+static atomic_bool is_lost;
+
+bool larder_shared_memory_is_lost(void) { return atomic_load(&is_lost); }
+
+#ifdef __linux__
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static struct sigaction before;
+static uintptr_t page_size;
+
+// The end of a line of /proc/self/maps, which is that of the file's path.
+struct tail {
+    char text[32];
+    size_t count;
+};
+
+static void append(struct tail *tail, char byte) {
+    if (tail->count == sizeof tail->text) {
+        memmove(tail->text, tail->text + 1, --tail->count);
+    }
+    tail->text[tail->count++] = byte;
+}
+
+static bool ends_with(const struct tail *tail, const char *end) {
+    size_t count = strlen(end);
+    return tail->count >= count && memcmp(tail->text + tail->count - count, end, count) == 0;
+}
+
+// Adds a hexadecimal digit; false where it is none.
+static bool add_digit(uintptr_t *number, char byte) {
+    int digit = byte >= '0' && byte <= '9' ? byte - '0' : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+    if (digit < 0) return false;
+    *number = *number << 4 | (uintptr_t)digit;
+    return true;
+}
+
+// Whether the address is in a mapped `…-shm`. The kernel is asked, since what is mapped changes with each index that is
+// opened and closed. By calls alone that a signal's handler may make.
+static bool is_in_shared_memory(uintptr_t address) {
+    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (maps < 0) return false;
+    bool is_found = false;
+    // A line is "start-end flags… path\n".
+    uintptr_t limits[2] = {0, 0};
+    int field = 0;
+    struct tail tail = {.count = 0};
+    char bytes[1024];
+    ssize_t count;
+    while (!is_found && (count = read(maps, bytes, sizeof bytes)) > 0) {
+        for (ssize_t place = 0; place < count && !is_found; place++) {
+            char byte = bytes[place];
+            if (byte == '\n') {
+                is_found = limits[0] <= address && address < limits[1]
+                    && (ends_with(&tail, "-shm") || ends_with(&tail, "-shm (deleted)"));
+                limits[0] = limits[1] = tail.count = 0;
+                field = 0;
+            } else if (field > 1 || !add_digit(&limits[field], byte)) {
+                if (field < 2) field++;
+                append(&tail, byte);
+            }
+        }
+    }
+    close(maps);
+    return is_found;
+}
+
+static void on_bus_error(int number, siginfo_t *info, void *context) {
+    int error = errno;
+    uintptr_t page = (uintptr_t)info->si_addr & ~(page_size - 1);
+    if (info->si_code == BUS_ADRERR && is_in_shared_memory(page)) {
+        atomic_store(&is_lost, true);
+        int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+        if (mmap((void *)page, page_size, PROT_READ | PROT_WRITE, flags, -1, 0) != MAP_FAILED) {
+            errno = error;
+            return;
+        }
+    }
+    // It comes again at once, to whom it would have come.
+    sigaction(SIGBUS, &before, NULL);
+    errno = error;
+}
+
+void larder_guard_shared_memory(void) {
+    page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
+    struct sigaction action = {.sa_sigaction = on_bus_error, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, &before);
+}
+#else
+void larder_guard_shared_memory(void) {}
+#endif
