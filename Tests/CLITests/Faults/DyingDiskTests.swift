@@ -138,11 +138,10 @@ import Testing
         }
     }
 
-    /// What connections to an index share is mapped from the disk: once that has failed, a store into a page of it that was
+    /// What connections to an index share is mapped from the disk: once that has failed, a store into a page that was
     /// written down meanwhile has nowhere to go.
-    @Test(arguments: LoopDisk.Kind.allCases.filter(LoopDisk.isPossible)) func aStoreIntoSharedMemoryEndsNoRun(
-        _ kind: LoopDisk.Kind
-    ) async throws {
+    @Test(arguments: LoopDisk.Kind.allCases.filter(LoopDisk.isPossible))
+    func aStoreIntoSharedMemoryEndsNoRun(_ kind: LoopDisk.Kind) async throws {
         try await withFixture { larder in
             let disk = try LoopDisk(kind, at: larder.directory.path("disk"))
             let gate = try Gate()

@@ -1,5 +1,6 @@
 import Foundation
 import LarderTestSupport
+import Synchronization
 
 /// A disk of its own for a test, whose power can be cut: a file as a loop device, as root on Linux.
 final class LoopDisk: Sendable {
@@ -7,8 +8,9 @@ final class LoopDisk: Sendable {
 
     /// Where it is mounted.
     let path: String
-    private let device: String
+    private let device = Mutex("")
     private let file: String
+    private let kind: Kind
 
     struct Failure: Error {
         let finished: Finished
@@ -20,6 +22,7 @@ final class LoopDisk: Sendable {
     /// - Parameter blockSize: of ext4; nil leaves it to `mkfs`.
     init(_ kind: Kind, at path: String, blockSize: Int? = nil) throws {
         self.path = path
+        self.kind = kind
         let memory = "/dev/shm"
         let isInMemory = FileManager.default.isWritableFile(atPath: memory)
         file = "\(isInMemory ? memory : path + "/..")/larder-disk-\(UUID().uuidString)"
@@ -30,14 +33,13 @@ final class LoopDisk: Sendable {
             let blocks = blockSize.map { ["-b", "\($0)"] } ?? []
             try Self.command(
                 "mkfs.\(kind)", ["-q", kind == .xfs ? "-f" : "-F"] + blocks + [file])
-            device = try Self.command("losetup", "--find", "--show", file)
-                .standardOutput.trimmingCharacters(in: .newlines)
         } catch {
             unlink(file)
             throw error
         }
         do { try mount() } catch {
             detach()
+            unlink(file)
             throw error
         }
     }
@@ -45,6 +47,7 @@ final class LoopDisk: Sendable {
     deinit {
         _ = try? Self.command("umount", "--lazy", path)
         detach()
+        unlink(file)
     }
 
     /// From now on nothing reaches the disk, and every call that would says EIO.
@@ -61,6 +64,8 @@ final class LoopDisk: Sendable {
     /// Forgets all that is in memory, and comes back with what the disk has. Nobody may have a file open.
     func restart() throws {
         try Self.command("umount", path)
+        // Another device: whoever has made a mount namespace meanwhile has the old one mounted still, as dead as it is.
+        detach()
         try mount()
     }
 
@@ -72,12 +77,14 @@ final class LoopDisk: Sendable {
         try Self.command("mount", "-o", "remount,abort", path)
     }
 
-    private func mount() throws { try Self.command("mount", device, path) }
-
-    private func detach() {
-        _ = try? Self.command("losetup", "--detach", device)
-        unlink(file)
+    private func mount() throws {
+        let device = try Self.command("losetup", "--find", "--show", file)
+            .standardOutput.trimmingCharacters(in: .newlines)
+        self.device.withLock { $0 = device }
+        try Self.command("mount", ["-o", kind == .xfs ? "nouuid" : "defaults", device, path])
     }
+
+    private func detach() { _ = try? Self.command("losetup", "--detach", device.withLock { $0 }) }
 
     @discardableResult
     private static func command(_ name: String, _ arguments: String...) throws -> Finished {
