@@ -35,11 +35,15 @@ import Testing
         }
     }
 
-    @Test func theirRequestsWaitForAPlaceAndUseThatConnection() async throws {
+    /// Also where it is to be closed with its last request, and that one waits.
+    @Test(arguments: [false, true])
+    func theirRequestsWaitForAPlaceAndUseThatConnection(isLastOfHost: Bool) async throws {
         try await withBusyClient(origin.url("/held"), ahead: 16) { client in
             origin.onConnection { [gate] in if $0 == 6 { gate.open() } }
             for number in 1...5 {
-                try client.start(origin.url("/\(number)", host: "h\(number).localhost"))
+                try client.start(
+                    origin.url("/\(number)", host: "h\(number).localhost"),
+                    isLastOfHost: isLastOfHost)
             }
             for recorder in client.recorders { _ = try await recorder.metrics() }
             #expect(client.recorders.dropFirst().map(\.text) == (1...5).map { "/\($0)" })
@@ -88,6 +92,42 @@ import Testing
             #expect(metrics.receivedBytes == 2)
             // What waits for nobody still does.
             #expect(client.recorders.map(\.ends.count) == [0, 0, 1])
+        }
+    }
+
+    @Test func asManyAsMayBeConnectedToAtOnceTakeNoPlaceEither() async throws {
+        let nobodies = try (0..<4).map { _ in try BlackHole() }
+        try await withClient {
+            $0.maximumConnections = 1
+            $0.maximumConnectionsAhead = 2
+            $0.connectTimeout = .seconds(120)
+        } _: { client in
+            _ = try await client.fetch(origin.url("/1")).metrics()
+            for nobody in nobodies { try client.start(nobody.url("/")) }
+            let metrics = try await client.fetch(origin.url("/2")).metrics()
+            #expect(metrics.reusedConnection)
+            #expect(client.recorders.map(\.ends.count) == [1, 0, 0, 0, 0, 1])
+        }
+    }
+
+    @Test(arguments: [true, false])
+    func aHostThatNobodyHasConnectedToTakesNoPlace(isCancelled: Bool) async throws {
+        let nobody = try BlackHole()
+        try await withClient {
+            $0.maximumConnections = 1
+            // Where it is not cancelled, its time is up before that to connect.
+            $0.connectTimeout = .seconds(120)
+            $0.totalTimeout = .seconds(isCancelled ? 120 : 3)
+        } _: { client in
+            let first = try client.start(nobody.url("/1"))
+            // Meanwhile it has begun.
+            _ = try await client.fetch(origin.url("/1")).metrics()
+            if isCancelled { client.loop.cancel(first.id) }
+            await first.recorder.reached(.end)
+            try client.start(nobody.url("/2"))
+            _ = try await client.fetch(origin.url("/2")).metrics()
+            // It still waits for nobody.
+            #expect(client.recorders.map(\.ends.count) == [1, 1, 0, 1])
         }
     }
 }

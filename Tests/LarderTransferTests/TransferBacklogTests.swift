@@ -149,6 +149,52 @@ import Testing
         #expect(numbers(&backlog) == [3])
     }
 
+    @Test func noMoreConnectionsAreCountedOnThanAreKept() throws {
+        var backlog = TransferBacklog(
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 1, connectionsKept: 2)
+        for (number, host) in zip(UInt64(1)..., ["a", "b", "c"]) {
+            let order = try order(number, host)
+            backlog.add(order)
+            #expect(numbers(&backlog) == [number])
+            #expect(hasPlace(order, in: &backlog))
+            if host != "c" { backlog.ended(order, reachable: true) }
+        }
+        backlog.add(try order(4, "a"))
+        #expect(numbers(&backlog) == [4])
+    }
+
+    /// Such as one that was cancelled meanwhile, was not wanted any more, or whose host has no address.
+    @Test func whoEndsWithoutAConnectionLeavesNoneForOthersToCountOn() throws {
+        var backlog = TransferBacklog(
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+        let first = try order(1, "a")
+        backlog.add(first)
+        #expect(numbers(&backlog) == [1])
+        backlog.ended(first, reachable: true)
+        backlog.add(try order(2, "a"))
+        #expect(numbers(&backlog) == [2])
+        // The place is free yet.
+        let other = try order(3, "b")
+        backlog.add(other)
+        #expect(numbers(&backlog) == [3])
+        #expect(hasPlace(other, in: &backlog))
+    }
+
+    @Test func asManyAsMayConnectLeaveThePlacesToOthers() throws {
+        var backlog = TransferBacklog(
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+        let open = try order(1, "open")
+        backlog.add(open)
+        #expect(numbers(&backlog) == [1])
+        #expect(hasPlace(open, in: &backlog))
+        backlog.ended(open, reachable: true)
+        // Before what is to go over the open connection, and none of them ever gets one.
+        for number in UInt64(2)...5 { backlog.add(try order(number, "silent\(number)")) }
+        backlog.add(try order(6, "open"))
+        backlog.add(try order(7, "open"))
+        #expect(numbers(&backlog) == [2, 3, 4, 6])
+    }
+
     /// Against a plain model: nothing is lost, nothing served twice, no limit passed.
     @Test(arguments: 0..<20, [0, 3])
     func agreesWithAModel(_ seed: UInt64, connectionsAhead: Int) throws {
@@ -194,7 +240,8 @@ import Testing
                 #expect(waiting.remove(order.id.number) != nil)
                 underWay.append(order)
             }
-            #expect(underWay.count <= 5 + connectionsAhead)
+            // As many as may connect, and then as many as have places.
+            #expect(underWay.count <= (connectionsAhead > 0 ? 5 : 0) + 5 + connectionsAhead)
             #expect(placed.count <= 5)
             let perOrigin = Dictionary(grouping: underWay, by: \.origin).mapValues(\.count)
             #expect(perOrigin.values.allSatisfy { $0 <= 2 })
@@ -202,6 +249,23 @@ import Testing
             #expect(
                 waiting.isEmpty || underWay.count >= 5 || perOrigin.values.contains(2)
                     || connectionsAhead > 0 && placed.count < underWay.count)
+        }
+        if seed % 2 == 0 {
+            // Once everybody gets a connection and comes to an end, nobody is forgotten.
+            while let order = underWay.first {
+                underWay.removeFirst()
+                if backlog.connected(order) {
+                    backlog.ended(order, reachable: true)
+                } else {
+                    waiting.insert(order.id.number)
+                    backlog.putBack(order)
+                }
+                for order in take(&backlog) {
+                    #expect(waiting.remove(order.id.number) != nil)
+                    underWay.append(order)
+                }
+            }
+            #expect(waiting.isEmpty)
         }
         #expect(backlog.removeAll().map(\.id.number) == waiting.sorted())
     }

@@ -154,7 +154,7 @@ final class LoopRunner {
         let outcome = TransferOutcome(
             transfer: transfer, handle: handle, curlCode: code, configuration: configuration
         ).result
-        leave(handle, transfer.order.id, reachable: outcome.hadConnection)
+        leave(handle, transfer.order.id, reachable: handle.isConnected)
         transfer.order.end(outcome)
     }
 
@@ -194,13 +194,3 @@ final class LoopRunner {
 
 @available(*, unavailable, message: "the loop belongs to its thread")
 extension LoopRunner: Sendable {}
-
-extension Result<TransferMetrics, TransferError> {
-    fileprivate var hadConnection: Bool {
-        guard case .failure(let error) = self else { return true }
-        return switch error.code {
-        case .connectTimeout, .connectFailed, .connectionRefused: false
-        default: true
-        }
-    }
-}

@@ -113,14 +113,15 @@ struct TransferBacklog {
         while let origin = forConnections.min, !isIn(.connection, origin) {
             forConnections.removeMin()
         }
-        guard underWay + connecting.count < limit + connectionsAhead else { return nil }
+        // Those who connect may all wait for nobody: they leave the places to others.
+        let mayConnect = underWay + connecting.count < limit + connectionsAhead
         if underWay < limit, let first = forPlaces.min,
-            forConnections.min.map({ first < $0 }) ?? true
+            !mayConnect || forConnections.min.map({ first < $0 }) ?? true
         {
             forPlaces.removeMin()
             return (first.name, .place)
         }
-        return forConnections.popMin().map { ($0.name, .connection) }
+        return mayConnect ? forConnections.popMin().map { ($0.name, .connection) } : nil
     }
 
     /// Whether it is still there: who changes its line leaves its old place to be passed over.
@@ -133,13 +134,13 @@ struct TransferBacklog {
     ///
     /// - Returns: whether there is a place for its request; if not, it is to be ``putBack(_:)``.
     mutating func connected(_ order: TransferOrder) -> Bool {
-        guard connecting.contains(order.id) else { return true }
-        let hasPlace = underWay < limit
-        if hasPlace {
+        let isWithoutPlace = connecting.contains(order.id)
+        let hasPlace = !isWithoutPlace || underWay < limit
+        if isWithoutPlace, hasPlace {
             leaveConnecting(order)
             underWay += 1
         }
-        note(order.origin, isConnected: true)
+        noteConnection(to: order.origin)
         return hasPlace
     }
 
@@ -167,21 +168,18 @@ struct TransferBacklog {
         if !leaveConnecting(order) { underWay -= 1 }
         origins[order.origin]?.underWay -= 1
         origins[order.origin]?.isUnreachable = !reachable
-        note(order.origin, isConnected: reachable && !order.request.isLastOfHost)
+        // Of one that has ended without, nothing is known: it may have been cancelled before.
+        if !reachable || order.request.isLastOfHost { connected.remove(order.origin) }
         review(order.origin)
     }
 
-    private mutating func note(_ name: String, isConnected: Bool) {
-        guard connectionsAhead > 0 else { return }
-        if !isConnected {
-            connected.remove(name)
-        } else if connected.insert(name).inserted {
-            // Most have been closed since; to take one for closed that is open costs little.
-            if connected.count > connectionsKept { connected = [name] }
-            // Its others want places now.
-            if origins[name]?.line == .connection { origins[name]?.line = .none }
-            review(name)
-        }
+    private mutating func noteConnection(to name: String) {
+        guard connectionsAhead > 0, connected.insert(name).inserted else { return }
+        // Most have been closed since; to take one for closed that is open costs little.
+        if connected.count > connectionsKept { connected = [name] }
+        // Its others want places now.
+        if origins[name]?.line == .connection { origins[name]?.line = .none }
+        review(name)
     }
 
     /// Whether the last transfer from there that ended had found no connection.
