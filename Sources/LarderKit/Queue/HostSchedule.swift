@@ -198,8 +198,11 @@ struct HostSchedule {
     }
 
     private func limit(of cursor: HostCursor) -> Int {
-        // A rate is kept here, and what was handed over too early would exceed it.
-        guard cursor.isAnswering, interval == nil else { return perHost }
+        guard interval == nil else {
+            // A rate is kept here: what was handed over too early, or had to wait for a connection, would exceed it.
+            return cursor.isAnswering ? perHost : 1
+        }
+        guard cursor.isAnswering else { return perHost }
         return perHost + min(2 * perHost, Self.mostAhead)
     }
 

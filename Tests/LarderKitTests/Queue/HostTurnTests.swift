@@ -72,4 +72,26 @@ import Testing
         #expect(try #require(histogram.keys.max()) <= 4)
         #expect(origin.mostConcurrentRequests <= 16)
     }
+
+    /// Requests that wait for a connection would all be sent once it stands.
+    @Test func withARateAHostIsAskedOneThingUntilItHasAnswered() async throws {
+        let origin = try Origin()
+        let gate = try Gate()
+        origin.onAny { request in
+            let reply = Reply.ok(IconPainter.png(seed: request.target.hashValue))
+            if request.target == "/last" { gate.open() }
+            return request.host.hasPrefix("slow.") ? reply.heldBy(gate) : reply
+        }
+        let slow = (0..<20).map { origin.url("/\($0)", host: "slow.localhost") }
+        let quick = (0..<40).map { origin.url("/\($0)") } + [origin.url("/last")]
+        try await withTemporaryDirectory { directory in
+            let finished = try await prefetch(
+                manifest(slow + quick), into: directory.path("cache")
+            ) { $0.ratePerHost = 200 }
+            #expect(finished.report.count(.fetched) == 61)
+        }
+        let requests = origin.requests
+        let last = try #require(requests.firstIndex { $0.target == "/last" })
+        #expect(requests.prefix(last).count { $0.host.hasPrefix("slow.") } == 1)
+    }
 }
