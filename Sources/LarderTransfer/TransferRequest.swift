@@ -10,6 +10,9 @@ public struct TransferRequest: Sendable {
     /// Whether ``TransferConfiguration/clientCertificate`` may be shown, and
     /// ``TransferConfiguration/netrcFile`` used. Default: `true`.
     public var usesStoredCredentials: Bool
+    /// Of two that connect, or wait for a place with their connections open, the one with the higher priority is first.
+    /// Transfers are begun in the order in which they came, all the same. Default: 0.
+    public var priority = 0
     /// Whether no other request to the same scheme, host and port is to be expected: its connection is closed
     /// after it, and makes room for others. Default: `false`.
     public var isLastOfHost = false

@@ -113,6 +113,27 @@ import Testing
         #expect(hasPlace(orders[1], in: &backlog))
     }
 
+    @Test func whoConnectsKeepsAPlaceFreeOfLowerPriorities() throws {
+        var backlog = TransferBacklog(
+            limit: 2, limitPerOrigin: 6, connectionsAhead: 4, connectionsKept: 100)
+        let orders = try [(8, "a"), (0, "b"), (0, "c"), (0, "d")].enumerated().map {
+            (number, wanted) in
+            var request = TransferRequest(url: try HTTPURL("http://\(wanted.1)/"))
+            request.priority = wanted.0
+            return TransferOrder(
+                id: TransferID(number: UInt64(number + 1)), request: request, receiver: nobody)
+        }
+        for order in orders { backlog.add(order) }
+        #expect(numbers(&backlog) == [1, 2, 3, 4])
+        #expect(hasPlace(orders[1], in: &backlog))
+        // The other place is a's, which still connects, and no equal's.
+        #expect(!hasPlace(orders[2], in: &backlog))
+        backlog.putBack(orders[2])
+        #expect(numbers(&backlog).isEmpty)
+        backlog.ended(orders[0], reachable: false)
+        #expect(numbers(&backlog) == [3])
+    }
+
     @Test func othersWaitForAHostsFirstConnection() throws {
         var backlog = TransferBacklog(
             limit: 3, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)

@@ -84,6 +84,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
         state.withLock { $0.partial = partial }
         var request = stage.request(for: fetch, continuing: partial)
         request.isLastOfHost = isLastOfHost
+        request.priority = fetch.planned.priority
         let id = stage.loop.start(request, receiver: self)
         state.withLock { $0.transfer = id }
         // A cancellation between the two lines above saw no transfer to cancel.

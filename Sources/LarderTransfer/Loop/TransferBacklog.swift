@@ -6,7 +6,7 @@ import HeapModule
 ///
 /// Only who has a connection takes a place. The first transfer to an origin begins without one, to connect while
 /// others transfer; where no place is free for its request then, it waits for its turn here again, and its
-/// connection with libcurl's others that nobody uses.
+/// connection with libcurl's others that nobody uses. One that connects keeps a place free of lower priorities.
 ///
 /// libcurl has limits of its own, but a transfer that waits inside libcurl has its timeouts running.
 struct TransferBacklog {
@@ -40,8 +40,8 @@ struct TransferBacklog {
     private let connectionsKept: Int
     /// How many places are taken.
     private var underWay = 0
-    /// Those under way without a place.
-    private var connecting: Set<TransferID> = []
+    /// Those under way without a place, and their priorities.
+    private var connecting: [TransferID: Int] = [:]
     private var orders: [TransferID: TransferOrder] = [:]
     private var origins: [String: Origin] = [:]
     /// Origins that a connection was made to, and is open as far as anybody here knows.
@@ -98,7 +98,7 @@ struct TransferBacklog {
                 if line == .place {
                     underWay += 1
                 } else {
-                    connecting.insert(order.id)
+                    connecting[order.id] = order.request.priority
                     origins[name]?.connecting += 1
                 }
             }
@@ -115,13 +115,23 @@ struct TransferBacklog {
         }
         // Those who connect may all wait for nobody: they leave the places to others.
         let mayConnect = underWay + connecting.count < limit + connectionsAhead
-        if underWay < limit, let first = forPlaces.min,
+        if let first = forPlaces.min, hasPlace(for: first),
             !mayConnect || forConnections.min.map({ first < $0 }) ?? true
         {
             forPlaces.removeMin()
             return (first.name, .place)
         }
         return mayConnect ? forConnections.popMin().map { ($0.name, .connection) } : nil
+    }
+
+    private func hasPlace(for ready: ReadyOrigin) -> Bool {
+        let id = origins[ready.name]?.waiting.first
+        return hasPlace(ofPriority: id.flatMap { orders[$0]?.request.priority } ?? .max)
+    }
+
+    /// Those who connect and have a higher priority come before.
+    private func hasPlace(ofPriority priority: Int) -> Bool {
+        underWay < limit && underWay + connecting.values.count { $0 > priority } < limit
     }
 
     /// Whether it is still there: who changes its line leaves its old place to be passed over.
@@ -134,8 +144,8 @@ struct TransferBacklog {
     ///
     /// - Returns: whether there is a place for its request; if not, it is to be ``putBack(_:)``.
     mutating func connected(_ order: TransferOrder) -> Bool {
-        let isWithoutPlace = connecting.contains(order.id)
-        let hasPlace = !isWithoutPlace || underWay < limit
+        let isWithoutPlace = connecting[order.id] != nil
+        let hasPlace = !isWithoutPlace || hasPlace(ofPriority: order.request.priority)
         if isWithoutPlace, hasPlace {
             leaveConnecting(order)
             underWay += 1
@@ -147,7 +157,7 @@ struct TransferBacklog {
     /// - Returns: whether it was among those without a place.
     @discardableResult
     private mutating func leaveConnecting(_ order: TransferOrder) -> Bool {
-        guard connecting.remove(order.id) != nil else { return false }
+        guard connecting.removeValue(forKey: order.id) != nil else { return false }
         origins[order.origin]?.connecting -= 1
         return true
     }

@@ -22,7 +22,11 @@ import Testing
         let origin = try Origin()
         // Round and round over all hosts, as a manifest by name has them.
         let urls = (0..<200).map { origin.url("/\($0)", host: "h\($0 % 10).localhost") }
-        let requests = try await fetch(urls, from: origin) { $0.maximumConcurrent = 1 }
+        let requests = try await fetch(urls, from: origin) {
+            $0.maximumConcurrent = 1
+            // Or the others' requests would overtake one whose host takes its time to connect.
+            $0.transfer.maximumConnectionsAhead = 0
+        }
         #expect(Set(requests.prefix(40).map(\.host)).count <= 6)
         // And nobody has a second turn before all have had their first.
         for host in 0..<10 {
@@ -47,7 +51,7 @@ import Testing
         let urls = (0..<100).map { origin.url("/\($0)", host: "h\($0 / 2).localhost") }
         _ = try await fetch(urls, from: origin) { $0.maximumConcurrent = 1 }
         #expect(origin.connectionsOpened == 50)
-        #expect(origin.mostConcurrentConnections <= 10)
+        #expect(origin.mostConcurrentConnections <= 25)
     }
 
     /// 600 icons of 30 hosts, some of which have many and most a few, each answered after 20 ms.
