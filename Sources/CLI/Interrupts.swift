@@ -23,15 +23,20 @@ final class Interrupts: Sendable {
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
         let queue = DispatchQueue(label: "larder.interrupts")
+        let registration = DispatchGroup()
         for number in [SIGINT, SIGTERM, SIGHUP] {
             // The source sees the signal only where its default action is gone.
             let former = Foundation.signal(number, SIG_IGN)
             if number == SIGHUP, Self.isIgnored(former) { continue }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { [self] in handle(number) }
+            registration.enter()
+            source.setRegistrationHandler { registration.leave() }
             source.resume()
             sources.withLock { $0.append(source) }
         }
+        // Another thread opens the descriptors for it, and traps (SIGILL) where others have taken the last.
+        registration.wait()
     }
 
     /// The status of a run that a signal has ended.

@@ -7,6 +7,7 @@ import LarderKit
 struct Larder: AsyncParsableCommand {
     static func main() async {
         StandardStreams.ensureOpen()
+        OpenFiles.requireSome()
         Allocator.keepSmall()
         SharedMemory.guardAgainstFailingDisk()
         do {
