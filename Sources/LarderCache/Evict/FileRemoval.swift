@@ -2,7 +2,7 @@ import Foundation
 
 /// One step of a removal: files that several threads remove, each its share, until the time is up.
 final class FileRemoval: @unchecked Sendable {
-    // Unchecked because the outcome is a variable; every access holds `lock`. (`Mutex` needs iOS 18.)
+    // Unchecked because the sum and the failure are variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
     typealias File = (fanOut: FileDescriptor, digest: Digest)
 
@@ -16,7 +16,8 @@ final class FileRemoval: @unchecked Sendable {
     private let deadline: ContinuousClock.Instant
     private let isRemovable: @Sendable (stat) -> Bool
     private let lock = NSLock()
-    private var shared = Result<Outcome, CacheError>.success(Outcome())
+    private var sum = Outcome()
+    private var failure: CacheError?
 
     init(
         _ files: [File], until deadline: ContinuousClock.Instant,
@@ -28,7 +29,14 @@ final class FileRemoval: @unchecked Sendable {
     }
 
     /// What all shares have come to.
-    var outcome: Result<Outcome, CacheError> { lock.withLock { shared } }
+    ///
+    /// - Throws: why one of them has ended.
+    func outcome() throws(CacheError) -> Outcome {
+        lock.lock()
+        defer { lock.unlock() }
+        if let failure { throw failure }
+        return sum
+    }
 
     /// Removes one of `count` shares of the files.
     func run(share: Int, of count: Int) {
@@ -44,9 +52,12 @@ final class FileRemoval: @unchecked Sendable {
                 }
                 if let bytes = try remove(own[position]) { outcome.removed.add(bytes) }
             }
-            add(.success(outcome))
         } catch {
-            add(.failure(error))
+            lock.withLock { failure = failure ?? error }
+        }
+        lock.withLock {
+            sum.removed += outcome.removed
+            sum.left += outcome.left
         }
     }
 
@@ -61,18 +72,5 @@ final class FileRemoval: @unchecked Sendable {
             throw CacheError("unlink", subject: CacheLayout.path(file.digest), errno: errno)
         }
         return nil
-    }
-
-    private func add(_ share: Result<Outcome, CacheError>) {
-        lock.withLock {
-            guard case .success(var sum) = shared, case .success(let outcome) = share else {
-                // The first failure stays.
-                if case .success = shared { shared = share }
-                return
-            }
-            sum.removed += outcome.removed
-            sum.left += outcome.left
-            shared = .success(sum)
-        }
     }
 }

@@ -48,7 +48,7 @@ final class ObjectRemoval {
                     thread.async(group: group) { step.run(share: share, of: Self.threads.count) }
                 }
                 group.wait()
-                let outcome = try step.outcome.get()
+                let outcome = try step.outcome()
                 removed += outcome.removed
                 rest = outcome.left + rest.dropFirst(next.count)
             }

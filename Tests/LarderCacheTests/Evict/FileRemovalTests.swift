@@ -25,14 +25,14 @@ import Testing
         try withFiles(20) { directory, files in
             let removal = FileRemoval(files, until: .now) { _ in true }
             for share in 0..<3 { removal.run(share: share, of: 3) }
-            let outcome = try removal.outcome.get()
+            let outcome = try removal.outcome()
             // One of each share, or nothing would ever go.
             #expect(outcome.removed.count == 3)
             #expect(Set(outcome.left.map(\.hex)) == Set(Tree.names(directory)))
             let left = files.filter { outcome.left.contains($0.digest) }
             let rest = FileRemoval(left, until: .now + .seconds(600)) { _ in true }
             for share in 0..<3 { rest.run(share: share, of: 3) }
-            #expect(try rest.outcome.get().removed.count == 17)
+            #expect(try rest.outcome().removed.count == 17)
             #expect(Tree.names(directory).isEmpty)
         }
     }
@@ -45,10 +45,10 @@ import Testing
                 atPath: folder, withIntermediateDirectories: false)
             let refusing = FileRemoval(files, until: .now + .seconds(600)) { _ in false }
             refusing.run(share: 0, of: 1)
-            #expect(try refusing.outcome.get().removed.count == 0)
+            #expect(try refusing.outcome().removed.count == 0)
             let removal = FileRemoval(files, until: .now + .seconds(600)) { _ in true }
             removal.run(share: 0, of: 1)
-            #expect(try removal.outcome.get().removed.count == 2)
+            #expect(try removal.outcome().removed.count == 2)
             #expect(Tree.names(directory) == [files[0].digest.hex])
         }
     }
