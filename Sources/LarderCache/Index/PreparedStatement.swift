@@ -24,6 +24,34 @@ package struct PreparedStatement {
         try finish()
     }
 
+    /// The same for what is run a million times: Swift makes no code of its own for each list of values, as it does
+    /// for each value.
+    @inlinable
+    package func run(_ bind: (inout Parameters) -> Void) throws {
+        reset()
+        var parameters = Parameters(raw)
+        bind(&parameters)
+        try check(parameters.code)
+        try finish()
+    }
+
+    /// Values for a statement's parameters, in their order.
+    package struct Parameters {
+        @usableFromInline let raw: OpaquePointer
+        @usableFromInline var position: CInt = 0
+        @usableFromInline var code = SQLITE_OK
+
+        @usableFromInline
+        init(_ raw: OpaquePointer) { self.raw = raw }
+
+        @inlinable
+        package mutating func bind(_ value: some SQLiteValue) {
+            position += 1
+            let code = value.bind(to: raw, at: position)
+            if code != SQLITE_OK { self.code = code }
+        }
+    }
+
     /// Runs it until its first row, and reads an integer from that; nil without a row.
     @inlinable
     package func firstInteger<each Value: SQLiteValue>(

@@ -5,7 +5,8 @@ import LarderTransfer
 
 /// Reads entries back, each with what is to be done for it.
 extension Plan {
-    /// The entries that wait for a fetch, a page at a time; the plan's leading one first.
+    /// The entries that wait for a fetch, a page at a time; the plan's leading one first. After
+    /// ``orderFetches()`` or ``forEachInline(_:)``.
     func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
         let leader = try database.unsafeRead { db in
             try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?")
@@ -53,21 +54,25 @@ extension Plan {
     }
 
     /// The order in which the URLs are fetched, entries of a URL together.
-    func forEachEntryByRank(_ body: ([PlannedEntry]) throws -> Void) throws {
-        var last: Int64 = 0
+    func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
+        try make(.turn)
+        try make(.fetch)
+        var last: (turn: Int64, fetch: Int64) = (.min, 0)
         while true {
             let page = try database.unsafeRead { db in
                 try PreparedStatement(
-                    db, Self.selectLeader + " WHERE p.rank > ? ORDER BY p.rank LIMIT 512"
-                ).rows(last) { row in
+                    db,
+                    Self.selectLeader
+                        + " WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT 512"
+                ).rows(last.turn, last.fetch) { row in
                     (
-                        rank: row.integer(Self.entryColumns),
+                        turn: row.integer(Self.entryColumns),
                         icons: row.integer(Self.entryColumns + 1), entry: try entry(row)
                     )
                 }
             }
-            guard let rank = page.last?.rank else { return }
-            last = rank
+            guard let end = page.last, let fetch = end.entry.fetch else { return }
+            last = (end.turn, fetch)
             for (_, icons, leader) in page {
                 try body([leader])
                 if icons > 1, let fetch = leader.fetch { try forEachFollower(of: fetch, body) }
@@ -78,6 +83,7 @@ extension Plan {
     private func forEachEntry(
         _ select: String, where condition: String, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
+        try make(.fetch)
         var last: Int64 = 0
         while true {
             // A page is read whole before it is handed out: the database is free meanwhile.
@@ -106,7 +112,7 @@ extension Plan {
         ", \(StoredObject.columns)", from: allEntries,
         "LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object")
     private static let selectLeader = select(
-        ", p.rank, p.icons",
+        ", p.turn, p.icons",
         from: "pending p CROSS JOIN entries e ON e.id = p.fetch CROSS JOIN entries f ON f.id = e.id"
     )
 

@@ -71,60 +71,72 @@ final class Plan: Sendable {
         }
     }
 
-    /// The next URLs of an origin that are to be fetched, by rank, after `rank`.
-    func fetches(ofOrigin origin: Int, after rank: Int64, limit: Int) throws -> [PlannedFetch] {
+    /// Makes an order of what is to be fetched, unless it is there.
+    func make(_ order: PlanSchema.Order) throws {
+        try database.writeWithoutTransaction { try PlanSchema.make(order, in: $0) }
+    }
+
+    /// Puts what is to be fetched in its order, origin by origin.
+    ///
+    /// - Returns: how many URLs each origin has that has any.
+    func orderFetches() throws -> [Int: Int] {
+        try make(.fetch)
+        try make(.origin)
+        return try database.unsafeRead { db in
+            let rows = try PreparedStatement(
+                db, "SELECT origin, count(*) FROM pending GROUP BY origin"
+            ).rows { (Int($0.integer(0)), Int($0.integer(1))) }
+            return Dictionary(uniqueKeysWithValues: rows)
+        }
+    }
+
+    /// The next URLs of an origin that are to be fetched: by priority, then in the order of the manifests. After
+    /// ``orderFetches()``.
+    ///
+    /// - Parameter last: the one before; nil for the first.
+    func fetches(
+        ofOrigin origin: Int, after last: PlannedFetch?, limit: Int
+    ) throws -> [PlannedFetch] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
                 """
-                SELECT f.id, f.key, f.url, f.priority, p.rank, p.is_strict, p.status, f.credentials,
+                SELECT f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials,
                     p.entries, p.icons
                 FROM pending p JOIN entries f ON f.id = p.fetch
-                WHERE p.origin = ? AND p.rank > ? ORDER BY p.rank LIMIT ?
+                WHERE p.origin = ? AND (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
                 """
-            ).rows(origin, rank, limit) { row in
+            ).rows(origin, last.map { ~$0.priority } ?? Int.min, last?.id ?? 0, limit) { row in
                 let key = row.text(1) ?? ""
                 return PlannedFetch(
                     id: row.integer(0), key: key, url: row.text(2) ?? key,
-                    credentials: try row.data(7).map(seal.open), priority: Int(row.integer(3)),
-                    rank: row.integer(4), hasExpectation: row.bool(5),
-                    status: PlanStatus(rawValue: Int(row.integer(6))) ?? .missing,
-                    entries: Int(row.integer(8)), icons: Int(row.integer(9)))
+                    credentials: try row.data(6).map(seal.open), priority: Int(row.integer(3)),
+                    hasExpectation: row.bool(4),
+                    status: PlanStatus(rawValue: Int(row.integer(5))) ?? .missing,
+                    entries: Int(row.integer(7)), icons: Int(row.integer(8)))
             }
         }
     }
 
-    /// What the manifests themselves have for fetches that are due, by rank, one at a time.
+    /// What the manifests themselves have for fetches that are due, in their order, one at a time.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
+        try make(.fetch)
         var last: Int64 = 0
         while true {
             let page = try database.unsafeRead { db in
                 try PreparedStatement(
                     db,
                     """
-                    SELECT p.rank, f.id, f.key, i.bytes
-                    FROM pending p JOIN inline i ON i.fetch = p.fetch
-                        JOIN entries f ON f.id = p.fetch
-                    WHERE p.rank > ? ORDER BY p.rank LIMIT 1
+                    SELECT i.fetch, i.key, i.bytes
+                    FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
+                    WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
                     """
-                ).rows(last) { row in
-                    (row.integer(0), row.integer(1), row.text(2) ?? "", row.data(3) ?? Data())
-                }
+                ).rows(last) { ($0.integer(0), $0.text(1) ?? "", $0.data(2) ?? Data()) }
             }
-            guard let (rank, fetch, key, bytes) = page.first else { return }
-            last = rank
+            guard let (fetch, key, bytes) = page.first else { return }
+            last = fetch
             try body(fetch, key, bytes)
-        }
-    }
-
-    /// How many URLs are to be fetched of each origin that has any.
-    func pendingCounts() throws -> [Int: Int] {
-        try database.unsafeRead { db in
-            let rows = try PreparedStatement(
-                db, "SELECT origin, count(*) FROM pending GROUP BY origin"
-            ).rows { (Int($0.integer(0)), Int($0.integer(1))) }
-            return Dictionary(uniqueKeysWithValues: rows)
         }
     }
 
@@ -141,7 +153,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Remembers that a fetch has been reported.
+    /// Remembers that fetches have been reported. After ``orderFetches()`` or ``forEachInline(_:)``.
     func markDone(_ fetches: some Sequence<Int64>) throws {
         try database.write { db in
             let delete = try PreparedStatement(db, "DELETE FROM pending WHERE fetch = ?")

@@ -9,6 +9,7 @@ struct PlanBuilder {
     /// In the order of their first appearance.
     var origins: [String] = []
     private var originNumbers: [String: Int] = [:]
+    /// SQLite numbers the rows from 1 on, which is faster than to look whether a number is taken.
     private var lastID: Int64 = 0
     private var last: (url: HTTPURL, number: Int)?
     private let seal: CredentialSeal
@@ -21,17 +22,17 @@ struct PlanBuilder {
         insertEntry = try PreparedStatement(
             db,
             """
-            INSERT INTO entries (id, manifest, position, icon, name, key, url, credentials, origin,
+            INSERT INTO entries (manifest, position, icon, name, key, url, credentials, origin,
                 priority, digest, size)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """)
         insertBytes = try PreparedStatement(
             db, "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
         insertProblem = try PreparedStatement(
             db,
             """
-            INSERT INTO entries (id, manifest, position, icon, name, code, message)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            INSERT INTO entries (manifest, position, icon, name, code, message)
+            VALUES (?, ?, ?, ?, ?, ?)
             """)
     }
 
@@ -59,17 +60,26 @@ struct PlanBuilder {
     private mutating func add(_ entry: Entry, _ item: ManifestItem, manifest: Int) throws {
         let url = entry.icon.string
         if entry.icon.scheme == .http { summary.insecure += 1 }
-        try insertEntry.run(
-            lastID, manifest, item.position, item.icon, entry.name, entry.resourceKey,
-            entry.key == nil ? nil : url,
-            try entry.icon.credentials.map(seal.seal), number(ofOrigin: entry.icon),
-            entry.priority, entry.expectedDigest, entry.expectedSize)
+        let credentials = try entry.icon.credentials.map(seal.seal)
+        let origin = number(ofOrigin: entry.icon)
+        try insertEntry.run {
+            $0.bind(manifest)
+            $0.bind(item.position)
+            $0.bind(item.icon)
+            $0.bind(entry.name)
+            $0.bind(entry.resourceKey)
+            $0.bind(entry.key == nil ? nil : url)
+            $0.bind(credentials)
+            $0.bind(origin)
+            $0.bind(entry.priority)
+            $0.bind(entry.expectedDigest)
+            $0.bind(entry.expectedSize)
+        }
     }
 
     private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
         try insertEntry.run(
-            lastID, manifest, item.position, item.icon, entry.name, entry.resourceKey,
-            nil as String?,
+            manifest, item.position, item.icon, entry.name, entry.resourceKey, nil as String?,
             nil as Data?, number(ofOrigin: ""), entry.priority, entry.expectedDigest,
             entry.expectedSize)
         try insertBytes.run(lastID, entry.resourceKey, Data(entry.bytes))
@@ -79,7 +89,7 @@ struct PlanBuilder {
         _ item: ManifestItem, manifest: Int, code: String?, message: String
     ) throws {
         try insertProblem.run(
-            lastID, manifest, item.position, item.icon, item.name, code, message)
+            manifest, item.position, item.icon, item.name, code, message)
     }
 
     /// Most URLs have the origin of the one before.

@@ -22,7 +22,7 @@ struct PlanClassification {
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
     private let lendCredentials: PreparedStatement
-    private let insertWanted: PreparedStatement
+    private let insertPending: PreparedStatement
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
     private let insertFailure: PreparedStatement
@@ -47,7 +47,8 @@ struct PlanClassification {
             UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
             WHERE id = ?
             """)
-        insertWanted = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?, ?, ?, ?, ?)")
+        insertPending = try PreparedStatement(
+            db, "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
         insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
         insertFailure = try PreparedStatement(
@@ -111,15 +112,6 @@ struct PlanClassification {
         if let current { page.append(current) }
         try lookup.map { try settle($0, &summary) }
         try settle(look(for: page), &summary)
-        // No table is dropped while rows are read.
-        recall?.close()
-        try db.execute(
-            sql: """
-                INSERT INTO pending (fetch, origin, status, is_strict, entries, icons)
-                SELECT fetch, origin, status, is_strict, entries, icons FROM wanted
-                ORDER BY priority DESC, fetch;
-                DROP TABLE wanted
-                """)
     }
 
     private mutating func resource(
@@ -220,9 +212,15 @@ struct PlanClassification {
         _ resource: PlannedResource, _ status: PlanStatus, _ summary: inout PlanSummary
     ) throws {
         if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
-        try insertWanted.run(
-            resource.id, resource.origin, resource.priority, status.rawValue, resource.isStrict,
-            resource.entries, resource.icons)
+        try insertPending.run {
+            $0.bind(resource.id)
+            $0.bind(resource.origin)
+            $0.bind(~resource.priority)
+            $0.bind(status.rawValue)
+            $0.bind(resource.isStrict)
+            $0.bind(resource.entries)
+            $0.bind(resource.icons)
+        }
     }
 
     /// Nothing is asked for; what a manifest itself holds need not be.

@@ -71,24 +71,32 @@ enum PlanSchema {
             object INTEGER NOT NULL,
             digest BLOB NOT NULL
         );
-        CREATE TABLE main.wanted (     -- what is to be fetched, before it is in its order
+        CREATE TABLE main.pending (    -- what is to be fetched
             fetch INTEGER NOT NULL,
             origin INTEGER NOT NULL,
-            priority INTEGER NOT NULL,
-            status INTEGER NOT NULL,
-            is_strict INTEGER NOT NULL,
-            entries INTEGER NOT NULL,
-            icons INTEGER NOT NULL
-        );
-        CREATE TABLE main.pending (
-            rank INTEGER PRIMARY KEY,  -- by priority, then manifest order
-            fetch INTEGER NOT NULL UNIQUE,
-            origin INTEGER NOT NULL,
+            turn INTEGER NOT NULL,     -- ~priority, so that what is lower comes first; no priority overflows
             status INTEGER NOT NULL,
             is_strict INTEGER NOT NULL, -- whether an entry demands particular bytes
             entries INTEGER NOT NULL,  -- whose first icon waits for it
             icons INTEGER NOT NULL     -- that wait for it
         );
-        CREATE INDEX main.pending_by_origin ON pending (origin, rank);
         """
+
+    /// Orders of what is to be fetched. Each is made once somebody wants it: a plan that is only counted needs
+    /// none, and to sort a million rows takes half a second.
+    enum Order: String {
+        /// As the manifests have it.
+        case fetch = "fetch, status"
+        /// As it is fetched.
+        case origin = "origin, turn, fetch, status, is_strict, entries, icons"
+        /// As it is listed.
+        case turn = "turn, fetch, status, icons"
+    }
+
+    /// With all columns that are read in that order, since rows of the table itself are in that of their keys.
+    static func make(_ order: Order, in db: Database) throws {
+        let name = "main.pending_by_\(order)"
+        try db.execute(
+            sql: "CREATE INDEX IF NOT EXISTS \(name) ON pending (\(order.rawValue))")
+    }
 }

@@ -5,7 +5,7 @@ import LarderTransfer
 ///
 /// An object, as what it says goes with every attempt until that is committed.
 final class PlannedFetch: Sendable {
-    /// The plan's name for it, unique within the run.
+    /// The plan's name for it, unique within the run; in the order of the manifests.
     let id: Int64
     /// What the resource is looked up by: a `ResourceKey`.
     let key: String
@@ -14,8 +14,6 @@ final class PlannedFetch: Sendable {
     let credentials: Credentials?
     /// Higher first.
     let priority: Int
-    /// Its place in the order of the whole plan: priority, then manifest order.
-    let rank: Int64
     /// Whether an entry demands particular bytes.
     let hasExpectation: Bool
     let status: PlanStatus
@@ -26,7 +24,7 @@ final class PlannedFetch: Sendable {
     let icons: Int
 
     init(
-        id: Int64, key: String, url: String, credentials: Credentials?, priority: Int, rank: Int64,
+        id: Int64, key: String, url: String, credentials: Credentials?, priority: Int,
         hasExpectation: Bool, status: PlanStatus, known: Resource? = nil, entries: Int, icons: Int
     ) {
         self.id = id
@@ -34,7 +32,6 @@ final class PlannedFetch: Sendable {
         self.url = url
         self.credentials = credentials
         self.priority = priority
-        self.rank = rank
         self.hasExpectation = hasExpectation
         self.status = status
         self.known = known
@@ -45,7 +42,7 @@ final class PlannedFetch: Sendable {
     /// The same, of what the cache has.
     func about(_ known: Resource) -> PlannedFetch {
         PlannedFetch(
-            id: id, key: key, url: url, credentials: credentials, priority: priority, rank: rank,
+            id: id, key: key, url: url, credentials: credentials, priority: priority,
             hasExpectation: hasExpectation, status: status, known: known, entries: entries,
             icons: icons)
     }

@@ -39,7 +39,7 @@ public struct Planner: Sendable {
                 of: manifests.map { $0.cached(in: cache) }, rules: rules, cache: cache,
                 acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil)
             if let body {
-                try plan.forEachEntryByRank { try $0.forEach(body) }
+                try plan.forEachEntryInTurn { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }
             }
             try plan.endSettling()

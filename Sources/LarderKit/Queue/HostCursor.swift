@@ -33,11 +33,11 @@ struct HostCursor {
     private(set) var failure: FetchFailure?
     /// Since when no request has had an answer that was of use.
     private var troubleBegan: ContinuousClock.Instant?
-    /// Fetches that begin again: attempts, and redirects that lead here. By priority, then rank;
+    /// Fetches that begin again: attempts, and redirects that lead here. By priority, then in the order of the manifests;
     /// among planned ones of their own priority they go first.
     private var returned: [Fetch] = []
     private var page: ArraySlice<PlannedFetch> = []
-    private var lastRank: Int64 = 0
+    private var last: PlannedFetch?
     private let planned: Int
     private var isExhausted: Bool
     private let pageSize: Int
@@ -107,14 +107,14 @@ struct HostCursor {
     mutating func head(from plan: Plan, _ cache: Cache) throws -> Head? {
         if page.isEmpty, !isExhausted {
             page = try nextPage(of: plan, cache)[...]
-            if let last = page.last { lastRank = last.rank } else { isExhausted = true }
+            if page.isEmpty { isExhausted = true } else { last = page.last }
         }
         if let fetch = returned.first, isReturnedFirst { return .returned(fetch) }
         return isFull ? nil : page.first.map(Head.planned)
     }
 
     private func nextPage(of plan: Plan, _ cache: Cache) throws -> [PlannedFetch] {
-        var page = try plan.fetches(ofOrigin: origin, after: lastRank, limit: pageSize)
+        var page = try plan.fetches(ofOrigin: origin, after: last, limit: pageSize)
         let stale = page.indices.filter { page[$0].status == .stale }
         guard !stale.isEmpty else { return page }
         for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key })) {
@@ -135,7 +135,8 @@ struct HostCursor {
     }
 
     mutating func put(back fetch: Fetch) {
-        let order = { (fetch: Fetch) in (-fetch.planned.priority, fetch.planned.rank) }
+        // No priority overflows by it.
+        let order = { (fetch: Fetch) in (~fetch.planned.priority, fetch.planned.id) }
         let place = returned.firstIndex { order(fetch) < order($0) } ?? returned.endIndex
         returned.insert(fetch, at: place)
     }

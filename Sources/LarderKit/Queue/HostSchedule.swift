@@ -56,7 +56,7 @@ struct HostSchedule {
         self.perHost = perHost
         self.interval = interval
         let pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
-        let planned = try plan.pendingCounts()
+        let planned = try plan.orderFetches()
         remaining = planned.values.reduce(0, +)
         for (number, origin) in plan.origins.enumerated() {
             cursors.append(
@@ -231,7 +231,7 @@ struct HostSchedule {
         let host = ReadyHost(
             cursor: number, version: versions[number], priority: head.planned.priority,
             isSilent: cursor.isSilent, isBehind: isBehind(cursor), inFlight: cursor.inFlight,
-            turns: cursor.taken / Self.turn, isOpen: cursor.isAnswering, rank: head.planned.rank)
+            turns: cursor.taken / Self.turn, isOpen: cursor.isAnswering, fetch: head.planned.id)
         if let instant = cursor.notBefore, instant > .now {
             serial += 1
             held.insert(Waiting(instant: instant, serial: serial, value: host))
@@ -252,7 +252,7 @@ private struct ReadyHost: Comparable {
     let inFlight: Int
     let turns: Int
     let isOpen: Bool
-    let rank: Int64
+    let fetch: Int64
 
     static func < (left: ReadyHost, right: ReadyHost) -> Bool {
         if left.priority != right.priority { return left.priority > right.priority }
@@ -261,7 +261,7 @@ private struct ReadyHost: Comparable {
         if left.inFlight != right.inFlight { return left.inFlight < right.inFlight }
         if left.turns != right.turns { return left.turns < right.turns }
         if left.isOpen != right.isOpen { return left.isOpen }
-        return left.rank < right.rank
+        return left.fetch < right.fetch
     }
 }
 

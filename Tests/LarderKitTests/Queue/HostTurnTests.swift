@@ -54,6 +54,48 @@ import Testing
         #expect(origin.mostConcurrentConnections <= 25)
     }
 
+    /// As it did for the lowest priority that there is, by overflow, once there was another attempt to put beside.
+    @Test func otherAttemptsAtTheLowestPriorityDoNotEndTheProgram() async throws {
+        let origin = try Origin()
+        origin.onAny { request in
+            let icon = Reply.ok(IconPainter.png(seed: request.target.hashValue))
+            // The other attempts are all due before the host has room for them.
+            if request.target.hasPrefix("/slow") {
+                return icon.trickled(icon.bodyLength / 10, every: 0.02)
+            }
+            return origin.count(request.target) == 1 ? .status(500) : icon
+        }
+        let targets = (0..<20).map { "/\($0)" } + (0..<4).map { "/slow\($0)" }
+        let entries = targets.map {
+            #"{"icon": "\#(origin.url($0))", "priority": \#(Int.min)}"#
+        }
+        try await withTemporaryDirectory { directory in
+            let finished = try await prefetch(
+                "[" + entries.joined(separator: ",") + "]", into: directory.path("cache")
+            ) {
+                $0.maximumConcurrent = 1
+                $0.retry.base = .milliseconds(20)
+            }
+            #expect(finished.report.count(.fetched) == entries.count)
+        }
+    }
+
+    @Test func prioritiesAreAllThatAnIntegerCanBe() async throws {
+        let origin = try Origin()
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
+        let priorities = [Int.min, 0, .max, .min, .max, -1]
+        let entries = priorities.enumerated().map {
+            #"{"icon": "\#(origin.url("/\($0)"))", "priority": \#($1)}"#
+        }
+        try await withTemporaryDirectory { directory in
+            let finished = try await prefetch(
+                "[" + entries.joined(separator: ",") + "]", into: directory.path("cache")
+            ) { $0.maximumConcurrent = 1 }
+            #expect(finished.report.count(.fetched) == priorities.count)
+        }
+        #expect(origin.requests.map(\.target) == ["/2", "/4", "/1", "/5", "/0", "/3"])
+    }
+
     /// 600 icons of 30 hosts, some of which have many and most a few, each answered after 20 ms.
     @Test func noHostEverHasMoreThanItsLimit() async throws {
         let origin = try Origin()
