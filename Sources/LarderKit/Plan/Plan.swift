@@ -78,24 +78,29 @@ final class Plan: Sendable {
 
     /// Puts what is to be fetched in its order, origin by origin.
     ///
-    /// - Returns: how many URLs each origin has that has any.
-    func orderFetches() throws -> [Int: Int] {
+    /// - Returns: the origins that have any, by what they have first, and how many URLs each has.
+    func orderFetches() throws -> [(origin: Int, urls: Int)] {
         try make(.fetch)
         try make(.origin)
         return try database.unsafeRead { db in
-            let rows = try PreparedStatement(
-                db, "SELECT origin, count(*) FROM pending GROUP BY origin"
+            try PreparedStatement(
+                db,
+                """
+                SELECT origin, count(*) FROM pending p GROUP BY origin
+                ORDER BY min(turn), (
+                    SELECT first.fetch FROM pending first WHERE first.origin = p.origin
+                    ORDER BY first.turn, first.fetch LIMIT 1)
+                """
             ).rows { (Int($0.integer(0)), Int($0.integer(1))) }
-            return Dictionary(uniqueKeysWithValues: rows)
         }
     }
 
     /// The next URLs of an origin that are to be fetched: by priority, then in the order of the manifests. After
     /// ``orderFetches()``.
     ///
-    /// - Parameter last: the one before; nil for the first.
+    /// - Parameter place: of the one before; nil for the first.
     func fetches(
-        ofOrigin origin: Int, after last: PlannedFetch?, limit: Int
+        ofOrigin origin: Int, after place: PlannedFetch.Place?, limit: Int
     ) throws -> [PlannedFetch] {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -106,7 +111,7 @@ final class Plan: Sendable {
                 FROM pending p JOIN entries f ON f.id = p.fetch
                 WHERE p.origin = ? AND (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
                 """
-            ).rows(origin, last.map { ~$0.priority } ?? Int.min, last?.id ?? 0, limit) { row in
+            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { row in
                 let key = row.text(1) ?? ""
                 return PlannedFetch(
                     id: row.integer(0), key: key, url: row.text(2) ?? key,

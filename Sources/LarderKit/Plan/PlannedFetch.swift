@@ -39,6 +39,19 @@ final class PlannedFetch: Sendable {
         self.icons = icons
     }
 
+    /// A place in the order of the whole plan: by priority, then as the manifests have it.
+    struct Place: Comparable {
+        /// `~priority`, so that what is lower comes first.
+        let turn: Int
+        let fetch: Int64
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.turn, left.fetch) < (right.turn, right.fetch)
+        }
+    }
+
+    var place: Place { Place(turn: ~priority, fetch: id) }
+
     /// The same, of what the cache has.
     func about(_ known: Resource) -> PlannedFetch {
         PlannedFetch(

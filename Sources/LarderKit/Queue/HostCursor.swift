@@ -13,6 +13,8 @@ struct HostCursor {
     var waiting = 0
     /// Operations between their place in the queue and the end of their transfer.
     var inFlight = 0
+    /// What the schedule says of it is out of date where that has another.
+    var version = 0
     /// Fetches that were taken out.
     private(set) var taken = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
@@ -37,7 +39,8 @@ struct HostCursor {
     /// among planned ones of their own priority they go first.
     private var returned: [Fetch] = []
     private var page: ArraySlice<PlannedFetch> = []
-    private var last: PlannedFetch?
+    /// Of the planned fetch that was taken out last.
+    private var place: PlannedFetch.Place?
     private let planned: Int
     private var isExhausted: Bool
     private let pageSize: Int
@@ -107,14 +110,14 @@ struct HostCursor {
     mutating func head(from plan: Plan, _ cache: Cache) throws -> Head? {
         if page.isEmpty, !isExhausted {
             page = try nextPage(of: plan, cache)[...]
-            if page.isEmpty { isExhausted = true } else { last = page.last }
+            isExhausted = page.isEmpty
         }
         if let fetch = returned.first, isReturnedFirst { return .returned(fetch) }
         return isFull ? nil : page.first.map(Head.planned)
     }
 
     private func nextPage(of plan: Plan, _ cache: Cache) throws -> [PlannedFetch] {
-        var page = try plan.fetches(ofOrigin: origin, after: last, limit: pageSize)
+        var page = try plan.fetches(ofOrigin: origin, after: place, limit: pageSize)
         let stale = page.indices.filter { page[$0].status == .stale }
         guard !stale.isEmpty else { return page }
         for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key })) {
@@ -124,7 +127,11 @@ struct HostCursor {
     }
 
     mutating func removeHead() {
-        if isReturnedFirst { returned.removeFirst() } else { page.removeFirst() }
+        if isReturnedFirst {
+            returned.removeFirst()
+        } else {
+            place = page.removeFirst().place
+        }
         taken += 1
     }
 
@@ -134,10 +141,19 @@ struct HostCursor {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }
 
+    /// Lets go of the planned fetches that were read ahead; they are read again.
+    mutating func forgetPage() { page = [] }
+
+    /// Whether nothing is left of it, neither to ask for nor to remember.
+    var isDone: Bool {
+        isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && inFlight == 0
+            && !isSilent && troubleBegan == nil && failure == nil
+            && notBefore.map { $0 <= .now } ?? true
+    }
+
     mutating func put(back fetch: Fetch) {
-        // No priority overflows by it.
-        let order = { (fetch: Fetch) in (~fetch.planned.priority, fetch.planned.id) }
-        let place = returned.firstIndex { order(fetch) < order($0) } ?? returned.endIndex
+        let place =
+            returned.firstIndex { fetch.planned.place < $0.planned.place } ?? returned.endIndex
         returned.insert(fetch, at: place)
     }
 

@@ -16,8 +16,8 @@ import LarderCache
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
-    /// Planned fetches held in memory for all origins together.
-    private static let readAhead = 16_384
+    /// Planned fetches in memory for all origins together, about.
+    static let readAhead = 4096
     /// An origin that answers is given up to three times what may be in flight, and at most so many more: the
     /// transfer loop, which keeps that limit, has the next ones at hand.
     private static let mostAhead = 24
@@ -30,10 +30,20 @@ struct HostSchedule {
     private let places: Int
     private let perHost: Int
     private let interval: Duration?
-    private var cursors: [HostCursor] = []
+    /// Of origins that had their turn or are about to, and not of those that are done with: an icon each from a
+    /// hundred thousand hosts is no more to remember than all from one.
+    private var cursors: [Int: HostCursor] = [:]
     private var numbers: [String: Int] = [:]
+    /// Origins of the plan without a cursor so far, the next one last. Until their first turn they differ by what
+    /// they have first alone, so that the next one stands for all of them.
+    private var newcomers: [Int] = []
+    /// Of each origin of the plan, how many URLs it has, until it has a cursor.
+    private var planned: [Int32]
+    /// The one that has a cursor, and had no turn.
+    private var newcomer: Int?
+    private let pageSize: Int
+    private let readAhead: Int
     private var ready = Heap<ReadyHost>()
-    private var versions: [Int] = []
     /// Origins that may start a fetch from an instant on.
     private var held = Heap<Waiting<ReadyHost>>()
     /// Attempts that may begin from an instant on.
@@ -47,29 +57,43 @@ struct HostSchedule {
     ///   - places: how many fetches are taken out at once, at most.
     ///   - perHost: the most requests in flight to one origin.
     ///   - interval: the least time between the beginnings of two of them; nil for none.
+    ///   - readAhead: how many planned fetches are in memory, about.
     init(
-        plan: Plan, cache: Cache, places: Int, perHost: Int, interval: Duration?
+        plan: Plan, cache: Cache, places: Int, perHost: Int, interval: Duration?,
+        readAhead: Int = HostSchedule.readAhead
     ) throws {
         self.plan = plan
         self.cache = cache
         self.places = places
         self.perHost = perHost
         self.interval = interval
-        let pageSize = max(1, min(64, Self.readAhead / max(1, plan.origins.count)))
-        let planned = try plan.orderFetches()
-        remaining = planned.values.reduce(0, +)
-        for (number, origin) in plan.origins.enumerated() {
-            cursors.append(
-                HostCursor(
-                    origin: number, planned: planned[number] ?? 0, pageSize: pageSize))
-            versions.append(0)
-            numbers[origin] = number
+        self.readAhead = readAhead
+        pageSize = max(1, min(64, readAhead / max(1, plan.origins.count)))
+        planned = Array(repeating: 0, count: plan.origins.count)
+        remaining = 0
+        let origins = try plan.orderFetches()
+        for (number, urls) in origins {
+            planned[number] = Int32(clamping: urls)
+            remaining += urls
         }
+        newcomers = origins.reversed().map(\.origin)
+        numbers.reserveCapacity(plan.origins.count)
+        for (number, origin) in plan.origins.enumerated() { numbers[origin] = number }
     }
 
-    /// Takes in every planned origin. To be called once, before ``next()``.
-    mutating func begin() throws {
-        for number in cursors.indices { try announce(number) }
+    /// To be called once, before ``next()``.
+    mutating func begin() throws { try welcome() }
+
+    /// Takes in the next origin that has not had a turn.
+    private mutating func welcome() throws {
+        newcomer = nil
+        while let number = newcomers.popLast() {
+            // One that a redirect led to before is there already.
+            guard planned[number] > 0 else { continue }
+            newcomer = number
+            if try place(number) { return }
+            newcomer = nil
+        }
     }
 
     /// Whether nothing waits, neither for a place nor for its time. Origins with as much under way as
@@ -100,15 +124,16 @@ struct HostSchedule {
     mutating func next() throws -> Next? {
         try wakeUp()
         while let host = ready.popMin() {
-            guard !isOutdated(host), let head = try cursors[host.cursor].head(from: plan, cache)
-            else {
-                continue
-            }
-            takeHead(of: host.cursor)
-            cursors[host.cursor].inFlight += 1
-            if let interval { cursors[host.cursor].nextStart = .now + interval }
-            try announce(host.cursor)
-            return Next(head: head, cursor: host.cursor, isLast: cursors[host.cursor].isLast)
+            let number = host.cursor
+            guard !isOutdated(host), let head = try cursors[number]?.head(from: plan, cache)
+            else { continue }
+            takeHead(of: number)
+            cursors[number]?.inFlight += 1
+            if let interval { cursors[number]?.nextStart = .now + interval }
+            try place(number)
+            let isLast = cursors[number]?.isLast ?? false
+            if number == newcomer { try welcome() }
+            return Next(head: head, cursor: number, isLast: isLast)
         }
         return nil
     }
@@ -116,8 +141,8 @@ struct HostSchedule {
     /// Takes out a fetch whose origin was given up, and the reason.
     mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: FetchFailure)? {
         while let number = givenUp.first {
-            if let failure = cursors[number].failure,
-                let head = try cursors[number].head(from: plan, cache)
+            if let failure = cursors[number]?.failure,
+                let head = try cursors[number]?.head(from: plan, cache)
             {
                 takeHead(of: number)
                 return (head, failure)
@@ -128,58 +153,68 @@ struct HostSchedule {
     }
 
     private mutating func takeHead(of number: Int) {
-        cursors[number].removeHead()
+        cursors[number]?.removeHead()
         remaining = max(0, remaining - 1)
     }
 
     /// A fetch has left its connection, or never got to have one.
     mutating func ended(_ cursor: Int) throws {
-        cursors[cursor].inFlight -= 1
+        cursors[cursor]?.inFlight -= 1
         try announce(cursor)
+        if cursors[cursor]?.isDone ?? false { cursors[cursor] = nil }
     }
 
     /// Takes note of how an origin took a request; the origin is given up where it has been without an
     /// answer, or asks to be left alone, for longer than `patience`.
     mutating func note(_ sign: HostSign, of cursor: Int, patience: Duration) throws {
-        let wasGivenUp = cursors[cursor].failure != nil
-        cursors[cursor].note(sign, patience: patience)
-        guard !wasGivenUp, cursors[cursor].failure != nil else { return }
+        let wasGivenUp = failure(of: cursor) != nil
+        cursors[cursor]?.note(sign, patience: patience)
+        guard !wasGivenUp, failure(of: cursor) != nil else { return }
         // What waits for another attempt waits in vain.
         let waiting = delayed.unordered
         delayed = Heap(waiting.filter { numbers[$0.value.url.origin] != cursor })
-        cursors[cursor].waiting = 0
+        cursors[cursor]?.waiting = 0
         for entry in waiting where numbers[entry.value.url.origin] == cursor {
             try put(back: entry.value)
         }
     }
 
     /// Why an origin was given up; nil where it was not.
-    func failure(of cursor: Int) -> FetchFailure? { cursors[cursor].failure }
+    func failure(of cursor: Int) -> FetchFailure? { cursors[cursor]?.failure }
 
     /// Until when an origin is to be left alone; nil for not at all.
-    func hold(of cursor: Int) -> Instant? { cursors[cursor].heldUntil }
+    func hold(of cursor: Int) -> Instant? { cursors[cursor]?.heldUntil }
 
     /// Puts a fetch into the line of the origin that its next request goes to.
     mutating func put(back fetch: Fetch) throws {
         let number = number(of: fetch.url.origin)
-        cursors[number].put(back: fetch)
+        enter(number)
+        cursors[number]?.put(back: fetch)
         try announce(number)
     }
 
     /// The same, once its time has come.
     mutating func put(back fetch: Fetch, at instant: Instant) {
         serial += 1
-        cursors[number(of: fetch.url.origin)].waiting += 1
+        let number = number(of: fetch.url.origin)
+        enter(number)
+        cursors[number]?.waiting += 1
         delayed.insert(Waiting(instant: instant, serial: serial, value: fetch))
     }
 
     private mutating func number(of origin: String) -> Int {
         if let known = numbers[origin] { return known }
-        let number = cursors.count
+        let number = numbers.count
         numbers[origin] = number
-        cursors.append(HostCursor(origin: number, planned: 0, pageSize: 1))
-        versions.append(0)
         return number
+    }
+
+    /// Makes the origin's cursor, unless it has one.
+    private mutating func enter(_ number: Int) {
+        guard cursors[number] == nil else { return }
+        let urls = planned.indices.contains(number) ? planned[number] : 0
+        if urls > 0 { planned[number] = 0 }
+        cursors[number] = HostCursor(origin: number, planned: Int(urls), pageSize: pageSize)
     }
 
     private mutating func wakeUp() throws {
@@ -188,7 +223,7 @@ struct HostSchedule {
         guard first <= now else { return }
         while let next = delayed.min, next.instant <= now {
             let fetch = delayed.removeMin().value
-            cursors[number(of: fetch.url.origin)].waiting -= 1
+            cursors[number(of: fetch.url.origin)]?.waiting -= 1
             try put(back: fetch)
         }
         while let next = held.min, next.instant <= now {
@@ -215,65 +250,40 @@ struct HostSchedule {
         return cursor.inFlight < min(share, places / 2)
     }
 
-    private func isOutdated(_ host: ReadyHost) -> Bool { host.version != versions[host.cursor] }
+    private func isOutdated(_ host: ReadyHost) -> Bool {
+        host.version != cursors[host.cursor]?.version
+    }
 
-    /// Puts an origin that can start a fetch in its place among the others.
+    /// Puts an origin that can start a fetch in its place among the others, after something has changed.
     private mutating func announce(_ number: Int) throws {
-        versions[number] += 1
-        let cursor = cursors[number]
-        guard cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
-            let head = try cursors[number].head(from: plan, cache)
-        else { return }
+        // Who has to wait stands for no one.
+        if try !place(number), number == newcomer { try welcome() }
+    }
+
+    /// - Returns: whether it can start a fetch now.
+    @discardableResult
+    private mutating func place(_ number: Int) throws -> Bool {
+        enter(number)
+        serial += 1
+        cursors[number]?.version = serial
+        guard let cursor = cursors[number],
+            cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
+            let head = try cursors[number]?.head(from: plan, cache)
+        else { return false }
+        if cursors.count > readAhead { cursors[number]?.forgetPage() }
         if cursor.failure != nil {
             givenUp.insert(number)
-            return
+            return false
         }
         let host = ReadyHost(
-            cursor: number, version: versions[number], priority: head.planned.priority,
-            isSilent: cursor.isSilent, isBehind: isBehind(cursor), inFlight: cursor.inFlight,
-            turns: cursor.taken / Self.turn, isOpen: cursor.isAnswering, fetch: head.planned.id)
+            cursor: number, version: cursor.version, isSilent: cursor.isSilent,
+            isBehind: isBehind(cursor), inFlight: cursor.inFlight,
+            turns: cursor.taken / Self.turn, isOpen: cursor.isAnswering, place: head.planned.place)
         if let instant = cursor.notBefore, instant > .now {
-            serial += 1
             held.insert(Waiting(instant: instant, serial: serial, value: host))
-        } else {
-            ready.insert(host)
+            return false
         }
-    }
-}
-
-/// An origin that can start a fetch, in the order in which origins are to be served.
-private struct ReadyHost: Comparable {
-    let cursor: Int
-    /// Out of date where the cursor has a newer one.
-    let version: Int
-    let priority: Int
-    let isSilent: Bool
-    let isBehind: Bool
-    let inFlight: Int
-    let turns: Int
-    let isOpen: Bool
-    let fetch: Int64
-
-    static func < (left: ReadyHost, right: ReadyHost) -> Bool {
-        if left.priority != right.priority { return left.priority > right.priority }
-        if left.isSilent != right.isSilent { return right.isSilent }
-        if left.isBehind != right.isBehind { return left.isBehind }
-        if left.inFlight != right.inFlight { return left.inFlight < right.inFlight }
-        if left.turns != right.turns { return left.turns < right.turns }
-        if left.isOpen != right.isOpen { return left.isOpen }
-        return left.fetch < right.fetch
-    }
-}
-
-/// Something with a time to wait for; what came first is first among equals.
-private struct Waiting<Value>: Comparable {
-    let instant: ContinuousClock.Instant
-    let serial: Int
-    let value: Value
-
-    static func == (left: Waiting, right: Waiting) -> Bool { left.serial == right.serial }
-
-    static func < (left: Waiting, right: Waiting) -> Bool {
-        (left.instant, left.serial) < (right.instant, right.serial)
+        ready.insert(host)
+        return true
     }
 }

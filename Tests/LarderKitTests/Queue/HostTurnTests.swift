@@ -80,6 +80,28 @@ import Testing
         }
     }
 
+    @Test func aHostThatARedirectLedToHasItsOwnIconsFetched() async throws {
+        let origin = try Origin()
+        // Each of a host that comes later in the manifest.
+        origin.onAny { request in
+            request.target.hasPrefix("/to/")
+                ? .redirect(
+                    to: origin.url("/away", host: "h\(request.target.dropFirst(4)).localhost"))
+                : .ok(IconPainter.png(seed: request.target.hashValue))
+        }
+        let urls = (0..<40).flatMap { host in
+            ["/to/\((host + 7) % 47)", "/own"].map { origin.url($0, host: "h\(host).localhost") }
+        }
+        try await withTemporaryDirectory { directory in
+            let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
+                $0.maximumConcurrent = 2
+            }
+            #expect(finished.report.count(.fetched) == urls.count)
+        }
+        #expect(origin.count("/own") == 40)
+        #expect(origin.count("/away") == 40)
+    }
+
     @Test func prioritiesAreAllThatAnIntegerCanBe() async throws {
         let origin = try Origin()
         origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)) }
