@@ -32,7 +32,7 @@ struct SnapshotCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, hasOneCache: false) { run in
             let line = ProgressLine(isQuiet: quiet)
             // From the first on, something would be left if it left at once.
             run.interrupts.ask("ending what is begun")
@@ -48,7 +48,7 @@ struct SnapshotCommand: AsyncParsableCommand {
             }
             line.clear()
             if json { print(report.json) } else if !quiet { print(report.text) }
-            if !report.isWhole {
+            if !report.hasAllObjects {
                 if quiet { Console.complain(report.complaint) }
                 try ExitStatus.someFailed.exit()
             }

@@ -18,8 +18,8 @@ extension CacheDirectory {
     ///
     /// - Throws: ``CacheError`` `.unusable` where it is none and something else uses it as larder would: what is
     ///   in `tmp/` is swept some day, and what is in the index is migrated or set aside.
-    func isCache() throws(CacheError) -> Bool {
-        if try isMarked() { return true }
+    func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
+        if try isMarked(hasOwnIndex) { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
             if status.isDirectory {
@@ -28,7 +28,7 @@ extension CacheDirectory {
                 if try directory.names(subject: name).isEmpty { continue }
             }
             // Another process may have made a cache here meanwhile.
-            if try isMarked() { return true }
+            if try isMarked(hasOwnIndex) { return true }
             throw CacheError(
                 .unusable, subject: path,
                 message: "is no cache, and has something of its own called \(name); choose another"
@@ -40,7 +40,9 @@ extension CacheDirectory {
 
     /// Whether there is something that only larder leaves. Objects' directory comes before all else, and is
     /// the last that anybody deletes.
-    private func isMarked() throws(CacheError) -> Bool {
+    private func isMarked(
+        _ hasOwnIndex: (CacheDirectory) -> Bool
+    ) throws(CacheError) -> Bool {
         do throws(CacheError) {
             let objects = try FileDescriptor.directory(
                 CacheLayout.objects, beneath: root, create: false)
@@ -50,7 +52,7 @@ extension CacheDirectory {
         if try hasOwnTag() { return true }
         // SQLite would wait for ever to read a pipe.
         guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
-        return CacheIndex.isOwn(in: self)
+        return hasOwnIndex(self)
     }
 
     private func hasOwnTag() throws(CacheError) -> Bool {

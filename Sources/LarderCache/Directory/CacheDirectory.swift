@@ -25,8 +25,11 @@ final class CacheDirectory: Sendable {
     /// - Throws: ``CacheError`` `.missing` where there is none and `create` is not set, `.unusable`
     ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, is something else's, or lies on
     ///   a network file system, `.locked` where another process holds its lock for longer than `wait`.
+    ///
+    /// - Parameter hasOwnIndex: whether the index of a directory is one of larder's.
     init(
-        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none
+        path: String, create: Bool, lock: Lock, wait: LockWait,
+        hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) {
         self.wait = wait
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
@@ -41,7 +44,7 @@ final class CacheDirectory: Sendable {
                 message: "lies on a network file system (\(name)), which cannot keep the cache's"
                     + " promises; choose a local directory")
         }
-        guard try isCache() || create else {
+        guard try isCache(hasOwnIndex) || create else {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }
         if create {

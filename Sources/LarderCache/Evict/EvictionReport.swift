@@ -43,37 +43,8 @@ public struct EvictionReport: Sendable {
         case temporaries
     }
 
-    /// How many, and how much.
-    public struct Tally: Sendable, Equatable {
-        /// How many there are.
-        public internal(set) var count = 0
-        /// The sum of their bytes: of objects their sizes, of leftovers what is free on disk without
-        /// them: nothing for what has another name (a hard link).
-        public internal(set) var bytes: Int64 = 0
-
-        /// None.
-        public init() {}
-
-        /// All objects of a table.
-        init(_ db: Database, _ table: String) throws {
-            let sums = try PreparedStatement(
-                db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)")
-            defer { sums.reset() }
-            guard try sums.step() else { return }
-            count = Int(sums.integer(0))
-            bytes = try sums.requireInteger(1)
-        }
-
-        mutating func add(_ bytes: Int64) {
-            count += 1
-            self.bytes += bytes
-        }
-
-        static func += (sum: inout Tally, other: Tally) {
-            sum.count += other.count
-            sum.bytes += other.bytes
-        }
-    }
+    /// How many there are, and how much they take.
+    public typealias Tally = ObjectTally
 
     /// One object that goes.
     public struct Victim: Sendable, Equatable {

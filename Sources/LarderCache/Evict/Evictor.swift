@@ -14,11 +14,6 @@ import GRDB
 /// down all that it was told before, each directory and inode that lost a file since the last: after
 /// every few files that takes several times as long as the files do.
 struct Evictor {
-    /// A transaction ends after so many victims, or twice as many rows: an object may have any number of
-    /// URLs; …
-    static let batchLimit = 1_000
-    /// … or after this time: others wait for it.
-    static let batchTime = Duration.milliseconds(20)
     /// So many files are removed at a time at most, a directory after the other, once their rows are gone; …
     static let fileLimit = 4_096
     /// … and fewer where that takes longer: an interrupt waits for it.
@@ -180,7 +175,7 @@ struct Evictor {
         let removal = ObjectRemoval(directory)
         defer { report.failure = report.failure ?? removal.failure }
         let isTight = isTight(disk)
-        let limit = isTight ? Self.tightLimit : Self.batchLimit
+        let limit = isTight ? Self.tightLimit : WriteStep.rowLimit
         var fileLimit = limit
         do {
             while true {
@@ -231,7 +226,7 @@ struct Evictor {
         var gone: [EvictionPlan.Victim] = []
         // Made durable with all others before their files go.
         try index.writeStep(isDurable: false) { db in
-            let deadline = ContinuousClock.now + Self.batchTime
+            let deadline = ContinuousClock.now + WriteStep.time
             var room = 2 * limit
             for victim in batch {
                 switch try Self.removeRows(of: victim, atMost: &room, db) {

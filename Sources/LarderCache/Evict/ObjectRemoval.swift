@@ -37,7 +37,7 @@ final class ObjectRemoval {
         var rest = groups.keys.sorted().flatMap { groups[$0] ?? [] }
         while !rest.isEmpty, !isCancelled() {
             try index.writeStep { db in
-                let deadline = ContinuousClock.now + Evictor.batchTime
+                let deadline = ContinuousClock.now + WriteStep.time
                 let next = rest.prefix(Self.filesPerStep)
                 let files = try next.compactMap { digest in
                     try hasRow(digest, db) ? nil : try fanOut(of: digest).map { ($0, digest) }

@@ -143,8 +143,8 @@ extension CacheIndex {
     }
 
     /// How many objects there are, and the sum of their sizes.
-    func objectTotals() throws(CacheError) -> EvictionReport.Tally {
-        try read { try EvictionReport.Tally($0, "objects") }
+    func objectTotals() throws(CacheError) -> ObjectTally {
+        try read { try ObjectTally($0, "objects") }
     }
 
     /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how many there

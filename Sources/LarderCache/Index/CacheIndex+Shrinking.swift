@@ -20,7 +20,7 @@ extension CacheIndex {
             guard free > 0 else { return }
             // A power cut may undo it: nothing rests on it.
             try writeStep(isDurable: false) { db in
-                let deadline = ContinuousClock.now + Evictor.batchTime
+                let deadline = ContinuousClock.now + WriteStep.time
                 // It goes page by page, a row each.
                 let vacuum = try PreparedStatement(
                     db, "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")

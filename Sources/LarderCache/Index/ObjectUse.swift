@@ -88,7 +88,7 @@ public enum ObjectUse {
                     WHERE id IN (
                         SELECT id FROM objects
                         WHERE min(used_at, stored_at) < ?1 OR max(used_at, stored_at) > ?3
-                        LIMIT \(Evictor.batchLimit))
+                        LIMIT \(WriteStep.rowLimit))
                     """)
                 try update.run(earliest, now, last)
                 isDone = db.changesCount == 0

@@ -2,14 +2,10 @@ import GRDB
 
 /// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and nobody wants it
 /// after a crash.
-package enum ScratchDatabase {
+enum ScratchDatabase {
     /// - Parameters:
     ///   - path: where it is to be; nil leaves the place to SQLite.
-    ///   - cache: nil where there is none, or none with an index.
-    package static func open(at path: String?, beside cache: Cache?) throws -> DatabaseQueue {
-        try open(at: path, joining: cache?.index)
-    }
-
+    ///   - index: nil where there is none.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { [weak directory = index?.directory] db in

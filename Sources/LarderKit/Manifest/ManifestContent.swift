@@ -45,7 +45,7 @@ enum ManifestContent {
         case .some where Self.isURLList(window.unread):
             self = .urlList
         case .some:
-            throw window.error(.notAManifest, Self.complaint(window.unread))
+            throw window.error(.notAManifest, Self.refusal(window.unread))
         }
     }
 
@@ -77,7 +77,7 @@ enum ManifestContent {
         return false
     }
 
-    private static func complaint(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    private static func refusal(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
         let head = bytes.prefix(512)
         guard !head.contains(0) else { return "this is binary data, not a manifest" }
         let line = head.prefix { $0 != 0x0A && $0 != 0x0D }

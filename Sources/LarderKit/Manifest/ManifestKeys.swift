@@ -45,7 +45,7 @@ public struct ManifestKeys {
                 case .skipped, .failed: return
                 }
             }
-            if let complaint = summary.complaint(of: source) { throw complaint }
+            if let refusal = summary.refusal(of: source) { throw refusal }
         }
     }
 }

@@ -31,7 +31,7 @@ public struct ManifestSummary: Equatable, Sendable {
     /// What to say of entries of which none has shown a shape, and so none an icon; nil of all others.
     ///
     /// - Parameter source: the manifest that was read.
-    public func complaint(of source: ManifestSource) -> ManifestError? {
+    public func refusal(of source: ManifestSource) -> ManifestError? {
         guard entries > 0, places == nil else { return nil }
         return ManifestError(
             .notAManifest, source: source.name,

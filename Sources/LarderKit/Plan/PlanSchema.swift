@@ -10,7 +10,7 @@ enum PlanSchema {
     private static let fetchingKibibytes = 1_024
 
     static func open(at path: String?, cache: Cache?) throws -> DatabaseQueue {
-        let queue = try ScratchDatabase.open(at: path, beside: cache)
+        let queue = try Cache.scratchDatabase(at: path, beside: cache)
         try queue.writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA main.cache_size = -\(cacheKibibytes)")
             try db.execute(sql: tables)

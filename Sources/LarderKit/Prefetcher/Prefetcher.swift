@@ -140,7 +140,12 @@ public final class Prefetcher: Sendable {
         defer { loop.shutdown() }
         let stage = FetchStage(
             loop: loop, store: store, plan: plan, headers: configuration.requestHeaders,
-            configuration: configuration)
+            options: FetchStage.Options(
+                revalidation: configuration.policy.revalidation,
+                maximumObjectBytes: configuration.maximumObjectBytes,
+                acceptsAnyContent: configuration.acceptsAnyContent,
+                storesUnstorable: configuration.storesUnstorable,
+                remembersFailures: configuration.remembersFailures))
         let queue = try FetchQueue(plan: plan, cache: cache, stage: stage, limits: limits) {
             reporter.report($0)
         }

@@ -314,7 +314,7 @@ final class FetchQueue: @unchecked Sendable {
             attempts: attempts ?? fetch.attempt, seconds: fetch.elapsed)
         failuresUnderWay += 1
         // What was never asked for has not failed by itself.
-        if stage.remembersFailures, failure.isRemembered, attempts != 0 {
+        if stage.options.remembersFailures, failure.isRemembered, attempts != 0 {
             stage.remember(failure, of: fetch, result)
         } else {
             stage.afterCommits { [self] in hand(over: [result]) }

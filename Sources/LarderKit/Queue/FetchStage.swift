@@ -12,11 +12,7 @@ final class FetchStage: Sendable {
     private let store: Store
     private let plan: Plan
     private let headers: RequestHeaders
-    private let revalidation: Revalidation
-    private let maximumObjectBytes: Int64
-    private let acceptsAnyContent: Bool
-    private let storesUnstorable: Bool
-    let remembersFailures: Bool
+    let options: Options
     /// What was handed to the store and is not yet reported, by the fetch's id.
     private let deposited = Mutex<[Int64: Deposited]>([:])
     private let received = Atomic<Int64>(0)
@@ -29,19 +25,23 @@ final class FetchStage: Sendable {
         init(_ fetch: Fetch, _ result: FetchResult) { (self.fetch, self.result) = (fetch, result) }
     }
 
+    /// What of the user's choices it goes by.
+    struct Options: Sendable {
+        var revalidation: Revalidation
+        var maximumObjectBytes: Int64
+        var acceptsAnyContent: Bool
+        var storesUnstorable: Bool
+        var remembersFailures: Bool
+    }
+
     init(
-        loop: TransferLoop, store: Store, plan: Plan, headers: RequestHeaders,
-        configuration: PrefetchConfiguration
+        loop: TransferLoop, store: Store, plan: Plan, headers: RequestHeaders, options: Options
     ) {
         self.loop = loop
         self.store = store
         self.plan = plan
         self.headers = headers
-        revalidation = configuration.policy.revalidation
-        maximumObjectBytes = configuration.maximumObjectBytes
-        acceptsAnyContent = configuration.acceptsAnyContent
-        storesUnstorable = configuration.storesUnstorable
-        remembersFailures = configuration.remembersFailures
+        self.options = options
     }
 
     /// - Parameter partial: the beginning of the body, where there is one to go on with.
@@ -50,9 +50,9 @@ final class FetchStage: Sendable {
         fields += partial.map(Resumption.headers) ?? conditions(of: fetch)
         // End to end: caches on the way must ask, too, and may still answer 304, which no-cache would
         // keep many from (RFC 9111, section 5.2.1.1).
-        if revalidation == .always { fields.append(("Cache-Control", "max-age=0")) }
+        if options.revalidation == .always { fields.append(("Cache-Control", "max-age=0")) }
         return TransferRequest(
-            url: fetch.url, headers: fields, maximumBodyBytes: maximumObjectBytes,
+            url: fetch.url, headers: fields, maximumBodyBytes: options.maximumObjectBytes,
             usesStoredCredentials: fetch.isAtOwnOrigin)
     }
 
@@ -102,7 +102,7 @@ final class FetchStage: Sendable {
         let fields = validators(of: head, resumed: resumed)
         guard body.count > StagedBody.memoryLimit,
             let validator = Resumption.validator(of: head, fields),
-            storesUnstorable || !CacheControl(fields.cacheControl).isNoStore
+            options.storesUnstorable || !CacheControl(fields.cacheControl).isNoStore
         else { return }
         store.keep(
             body, of: fetch.url.string, validator: validator, fields: fields,
@@ -142,13 +142,13 @@ final class FetchStage: Sendable {
                     FetchFailure(
                         .range, "the server did not send the rest of the body that was asked for"))
             }
-            guard Resumption.totalBytes(head) ?? 0 <= maximumObjectBytes else {
+            guard Resumption.totalBytes(head) ?? 0 <= options.maximumObjectBytes else {
                 return .failed(
                     FetchFailure(
                         TransferError(
                             code: .tooLarge,
                             message:
-                                "the body is longer than the \(maximumObjectBytes) bytes allowed"
+                                "the body is longer than the \(options.maximumObjectBytes) bytes allowed"
                         )))
             }
             return nil
@@ -175,7 +175,7 @@ final class FetchStage: Sendable {
         do {
             var validators = validators(of: head, resumed: resumed)
             let mayStore =
-                storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
+                options.storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
             let (content, success) = try settle(
                 fetch, validators, body: body, mayStore: mayStore)
             let result = FetchResult(
@@ -286,7 +286,7 @@ final class FetchStage: Sendable {
             let image = try body.withBytes { try ImageInspector.inspect($0) }
             return ObjectAttributes(
                 mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
-        } catch is ImageFault where acceptsAnyContent {
+        } catch is ImageFault where options.acceptsAnyContent {
             return ObjectAttributes()
         }
     }

@@ -72,7 +72,7 @@ extension PlanSummary {
     /// vain.
     public func complaints(of sources: [ManifestSource]) -> [String] {
         zip(sources, manifests).flatMap { source, manifest in
-            manifest.complaint(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
+            manifest.refusal(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
         }
     }
 

@@ -16,7 +16,7 @@ extension SnapshotReport {
     }
 
     /// Whether the copy has all that the index vouches for.
-    public var isWhole: Bool { damaged.isEmpty && unreadable.isEmpty }
+    public var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
 
     /// What is wrong, one line; for reports that nobody reads otherwise.
     public var complaint: String {

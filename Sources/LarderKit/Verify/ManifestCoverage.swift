@@ -17,7 +17,7 @@ final class ManifestCoverage: Sendable {
             acceptsAnyContent: true,
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
         for (source, summary) in zip(manifests, plan.summary.manifests) {
-            if let complaint = summary.complaint(of: source) { throw complaint }
+            if let refusal = summary.refusal(of: source) { throw refusal }
             // Nothing would be compared with a digest, and be called proven.
             let digest = ManifestSummary.NamedPart.integrity
             if summary.entries > 0, summary.unmet.contains(digest) {

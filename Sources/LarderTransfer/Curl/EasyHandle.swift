@@ -189,7 +189,7 @@ final class EasyHandle {
 
     fileprivate func received(header line: UnsafeRawBufferPointer) -> Int {
         guard let transfer else { return 0 }
-        return transfer.receive(header: line, from: self) ? line.count : 0
+        return transfer.receive(header: line, announcing: announcedLength) ? line.count : 0
     }
 
     fileprivate func received(body bytes: UnsafeRawBufferPointer) -> Int {

@@ -93,7 +93,7 @@ import Testing
     /// Others wait for one transaction, however many URLs an object has.
     @Test func noTransactionTakesAllRowsOfAnObject() throws {
         try withScene { scene in
-            let count = 5 * Evictor.batchLimit
+            let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
             let database = try #require(scene.cache.index).connections.writer
             let transactions = Transactions(of: database)
@@ -101,7 +101,7 @@ import Testing
             #expect(report.total.count == 1 && report.left.count == 0)
             #expect(try scene.keys.isEmpty)
             #expect(transactions.rows.reduce(0, +) >= count + 1)
-            #expect(try #require(transactions.rows.max()) <= 2 * Evictor.batchLimit)
+            #expect(try #require(transactions.rows.max()) <= 2 * WriteStep.rowLimit)
             try scene.expectAgreement()
         }
     }
@@ -109,7 +109,7 @@ import Testing
     /// Half of its URLs are gone when it is used: it stays with the others.
     @Test func anObjectThatIsUsedWhileItsRowsGoStays() throws {
         try withScene { scene in
-            let count = 5 * Evictor.batchLimit
+            let count = 5 * WriteStep.rowLimit
             try scene.store((0..<count).map { ("\($0)", [1], Self.old) })
             let other = try Cache.open(at: scene.directory.path)
             let transactions = try Transactions(of: #require(scene.cache.index).connections.writer)

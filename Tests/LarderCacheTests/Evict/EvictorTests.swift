@@ -141,7 +141,7 @@ import Testing
     {
         try withScene { scene in
             // The first batch ends before the last object's turn.
-            let count = Evictor.batchLimit + 1
+            let count = WriteStep.rowLimit + 1
             try scene.store((0..<count).map { ("\($0)", noise(9, seed: $0), Self.old) })
             var policy = EvictionPolicy()
             policy.maximumAge = 1_000

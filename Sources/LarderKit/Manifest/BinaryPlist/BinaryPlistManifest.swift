@@ -37,7 +37,7 @@ struct BinaryPlistManifest {
             }
             try walk.walk()
             guard try walk.finish() else {
-                throw ManifestError(.notAManifest, source: name, walk.complaint)
+                throw ManifestError(.notAManifest, source: name, walk.refusal)
             }
         } catch let damage as BinaryPlist.Damage {
             throw ManifestError(

@@ -49,7 +49,7 @@ struct JSONManifest {
         }
         guard !isDocument(), cursor.lastLine == line, !isAlone || walk.root.hasIcon else {
             throw ManifestError(
-                .notAManifest, source: window.input.name, at: .line(line), walk.complaint)
+                .notAManifest, source: window.input.name, at: .line(line), walk.refusal)
         }
         var first = walk.root.entry
         if let failure = cursor.failure { first = .failure(failure) }
@@ -70,7 +70,7 @@ struct JSONManifest {
         guard !recognition.isStrange else {
             throw ManifestError(
                 .notAManifest, source: window.input.name, at: .line(line),
-                recognition.complaint)
+                recognition.refusal)
         }
     }
 

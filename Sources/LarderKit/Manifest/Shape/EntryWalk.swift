@@ -86,9 +86,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
     }
 
     /// Why there are no entries.
-    var complaint: String {
+    var refusal: String {
         kindOfApps.map { "'apps' is \($0), not an array: \(ShapeRecognition.advice)" }
-            ?? recognition.complaint
+            ?? recognition.refusal
     }
 
     // MARK: - On the way down
@@ -98,7 +98,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
             guard case .success(let key) = key else { return try cursor.skip() }
             let inside = trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
             if !inside.isEmpty {
-                if key.isSame(as: "apps") { kindOfApps = try cursor.kind().complaint }
+                if key.isSame(as: "apps") { kindOfApps = try cursor.kind().refusal }
                 return try walk(inside, at: [.member(key)])
             }
             let before = cursor.progress
@@ -236,7 +236,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
 
 extension ValueKind {
     /// What to say where an array is due; nil where it is one.
-    fileprivate var complaint: String? {
+    fileprivate var refusal: String? {
         switch self {
         case .array: nil
         case .dictionary: "a dictionary"

@@ -24,7 +24,7 @@ final class ShapeRecognition {
     static let advice = "name the places of its entries (--entries) and icons (--icon-key)"
 
     /// Why a manifest has no entries.
-    var complaint: String {
+    var refusal: String {
         switch (isExplicit, namesIcons) {
         case (true, _) where !hasStrange: "there is nothing where --entries says"
         case (false, false): "a manifest of no known shape: \(Self.advice)"

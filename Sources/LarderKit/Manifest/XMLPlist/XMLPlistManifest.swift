@@ -31,7 +31,7 @@ struct XMLPlistManifest {
         while try reader.advance() != .finished {}
         guard try walk.finish() else {
             throw ManifestError(
-                .notAManifest, source: reader.source, at: .line(line), walk.complaint)
+                .notAManifest, source: reader.source, at: .line(line), walk.refusal)
         }
     }
 }

@@ -78,11 +78,14 @@ final class Transfer {
 
     // MARK: Receiving
 
+    /// - Parameter length: the announced length of the body, encoded; asked once the head is complete.
     /// - Returns: whether to go on.
-    func receive(header line: UnsafeRawBufferPointer, from handle: EasyHandle) -> Bool {
+    func receive(
+        header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?
+    ) -> Bool {
         switch parser.add(line) {
         case .more: return true
-        case .head(let head): return receive(head, announcing: handle.announcedLength)
+        case .head(let head): return receive(head, announcing: length())
         case .tooLarge: return stop(.headersTooLarge, "the response's head is too long")
         case .tooMany:
             return stop(

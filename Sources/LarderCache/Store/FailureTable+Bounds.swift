@@ -38,7 +38,7 @@ extension FailureTable {
         var isDone = false
         while !isDone, !isCancelled() {
             try index.writeStep { db in
-                let deadline = ContinuousClock.now + Evictor.batchTime
+                let deadline = ContinuousClock.now + WriteStep.time
                 let next = try PreparedStatement(
                     db, "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
                 let delete = try PreparedStatement(db, "DELETE FROM failures WHERE key = ?")

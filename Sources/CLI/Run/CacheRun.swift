@@ -25,19 +25,21 @@ final class CacheRun: Sendable {
     /// Runs a command's body, as ``ExitStatus/of(_:)`` does, once it has the lock that it was told to take.
     ///
     /// - Parameters:
+    ///   - hasOneCache: whether the command has to do with no other.
     ///   - makesCache: whether the command makes a cache where there is none.
     ///   - record: the name under which its record is left; nil leaves none.
     static func of<Command: ParsableCommand>(
-        _ command: Command, on cache: CacheOptions, _ locks: LockOptions, isQuiet: Bool = false,
-        makesCache: Bool = false, recordedAs record: RunRecord.Command? = nil,
+        _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
+        isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,
+        recordedAs record: RunRecord.Command? = nil,
         _ body: (CacheRun) async throws -> Void
     ) async throws {
         let run = CacheRun(wait: locks.wait(isQuiet: isQuiet), isQuiet: isQuiet)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
         do {
-            // A copy's files have relative names, too.
-            try await ExitStatus.of(Command.self == SnapshotCommand.self ? nil : cache) {
+            // Names in errors are relative to a cache: with two, nobody could tell which.
+            try await ExitStatus.of(hasOneCache ? cache : nil) {
                 lock = try locks.take(
                     on: cache, create: makesCache, for: "larder \(Command._commandName)",
                     wait: run.wait)
