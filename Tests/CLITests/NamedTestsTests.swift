@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// `docs/security.md` names the tests that show what it says: they are there.
-@Suite struct SecurityPageTests {
+/// Pages name the tests that show what they say: those are there.
+@Suite struct NamedTestsTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -19,9 +19,10 @@ import Testing
         return texts
     }
 
-    @Test func everyTestThatItNamesIsThere() throws {
+    @Test(arguments: ["docs/security.md", "docs/promises.md"])
+    func everyTestThatAPageNamesIsThere(_ path: String) throws {
         let page = try String(
-            contentsOf: Self.root.appendingPathComponent("docs/security.md"), encoding: .utf8)
+            contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
         let suites = try suites()
         var named = 0
         for match in page.matches(of: /`(\w+Tests)(?:\.(\w+))?`/) {
