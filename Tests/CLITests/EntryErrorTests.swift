@@ -36,7 +36,7 @@ import Testing
             reason: "64 hexadecimal digits"),
         Case(
             entry: ["icon": "http://127.0.0.1/", "size": -1], code: "bad-size",
-            reason: "a byte count is due"),
+            reason: "expected a byte count"),
         Case(
             entry: ["icon": "http://127.0.0.1/", "key": 7], code: "bad-key",
             reason: "not a string"),

@@ -21,45 +21,46 @@ struct EvictCommand: AsyncParsableCommand {
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How many bytes of objects may stay: 500MB, 2GiB, or 0.", valueName: "size"),
+            "Evict until objects take no more than this: 500MB, 2GiB, or 0.", valueName: "size"),
         transform: ByteCount.withUnit)
     var maxSize: ByteCount?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Objects as old as that go: 12h, 30d.", valueName: "time"),
+        help: ArgumentHelp("Evict objects this old or older: 12h, 30d.", valueName: "time"),
         transform: TimeSpan.withUnit)
     var maxAge: TimeSpan?
 
     @Option(
         help: ArgumentHelp(
             """
-            What age is, and who goes first: since the last use, or since the bytes were fetched. \
-            (default: used)
+            Measure age since the last use, or since the bytes were fetched; the oldest are evicted \
+            first. (default: used)
             """, valueName: "used|fetched"))
     var by: EvictionPolicy.Age?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("How many objects may stay.", valueName: "n"))
+        help: ArgumentHelp("Evict until no more than this many objects are left.", valueName: "n"))
     var maxCount: Int?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "How much is to be free on the cache's file system: 500MB, 2GiB.", valueName: "size"),
+            "Evict until this much is free on the cache's file system: 500MB, 2GiB.",
+            valueName: "size"),
         transform: ByteCount.withUnit)
     var minFree: ByteCount?
 
     @Option(
         help: ArgumentHelp(
-            "Keep what this manifest names; may be given more than once. A file, a URL that was prefetched, or - for standard input.",
+            "Never evict what this manifest names: a file, a URL that was prefetched, or - for standard input. May be repeated.",
             valueName: "manifest"))
     var keep: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Remove what this manifest does not name; given more than once, what none of them names.",
+            "Evict what this manifest does not name. If repeated, what none of them names.",
             valueName: "manifest"))
     var only: [String] = []
 
@@ -67,19 +68,19 @@ struct EvictCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            Leave orphans, interrupted bodies and quarantined files that are younger; 0 leaves none. \
+            Keep orphans, interrupted bodies and quarantined files younger than this; 0 keeps none. \
             (default: 1h)
             """, valueName: "time"),
         transform: TimeSpan.orZero)
     var grace = TimeSpan(seconds: 3600)
 
-    @Flag(help: "Print what would go, one object a line, and remove nothing.")
+    @Flag(help: "Print what would be evicted, one object per line, and remove nothing.")
     var dryRun = false
 
-    @Flag(help: "Print the report as one JSON object, behind a line for each object of --dry-run.")
+    @Flag(help: "Print the report as one JSON object; with --dry-run, after one line per object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
     var quiet = false
 
     func validate() throws {

@@ -8,10 +8,9 @@ struct PrefetchCommand: AsyncParsableCommand {
         abstract: "Download the icons of manifests into the cache.",
         discussion: """
             All manifests are read before the first request. Entries that are cached and fresh \
-            cost nothing; the others are fetched by priority, then in the manifest's order. What is \
-            stale is only asked whether it changed.
+            cost nothing; the others are fetched by priority, then in the manifest's order. Stale icons are downloaded only if they changed.
 
-            With --offline, nothing is asked for: what is cached is reported, however stale it is, and the \
+            With --offline, nothing is downloaded: what is cached is reported, however stale it is, and the \
             status is 2 where something is not.
             """)
 
@@ -22,13 +21,13 @@ struct PrefetchCommand: AsyncParsableCommand {
     @OptionGroup var network: NetworkOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
-    @Flag(help: "Ask for nothing: take what is cached, however stale, and fail what is not.")
+    @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
 
     @Option(
         help: ArgumentHelp(
             """
-            Exit with status 0 although so many icons failed: a count, or a percentage of all, \
+            Exit with status 0 if no more icons than this failed: a count, or a percentage of all, \
             such as 2.5%. (default: 0)
             """, valueName: "n|p%"),
         transform: FailureAllowance.parse)
@@ -56,7 +55,7 @@ struct PrefetchCommand: AsyncParsableCommand {
     @Flag(help: "Print the summary as one JSON object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
     var quiet = false
 
     func validate() throws {

@@ -18,7 +18,7 @@ struct ReindexCommand: AsyncParsableCommand {
     @Flag(help: "Print the report as one JSON object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing, and one line when something is wrong.")
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
     var quiet = false
 
     func run() async throws {

@@ -19,13 +19,13 @@ struct AddressOptions: ParsableArguments {
             valueName: "list"))
     var noProxy: String?
 
-    @Flag(help: "Connect to loopback, private and link-local addresses, too.")
+    @Flag(help: "Also connect to loopback, private and link-local addresses.")
     var allowPrivateNetwork = false
 
     @Option(
         name: .customLong("allow-host"),
         help: ArgumentHelp(
-            "Connect to this host, whatever its addresses; may be repeated.",
+            "Connect to this host whatever its addresses are. May be repeated.",
             valueName: "host[:port]"))
     var allowedHosts: [String] = []
 

@@ -39,6 +39,6 @@ extension ByteCount {
         let count = try parse(argument)
         guard count.bytes > 0, argument.allSatisfy(\.isNumber) else { return count }
         throw ValidationError(
-            "of what? Say \(argument)B, \(argument)kB, \(argument)MB or \(argument)MiB")
+            "needs a unit: \(argument)B, \(argument)kB, \(argument)MB or \(argument)MiB")
     }
 }

@@ -11,8 +11,7 @@ struct CredentialOptions: ParsableArguments {
         name: .customLong("header"),
         help: ArgumentHelp(
             """
-            Send 'Name: value' to the hosts that manifests name, or 'host: Name: value' to that \
-            host alone; may be repeated.
+            Send 'Name: value' to the hosts that manifests name, or 'host: Name: value' to that host only. May be repeated.
             """, valueName: "field"))
     var headers: [String] = []
 
@@ -30,7 +29,7 @@ struct CredentialOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Show the certificate in this PEM file to the servers that manifests name.",
+            "Present the certificate in this PEM file to the servers that manifests name.",
             valueName: "file"))
     var clientCert: String?
 

@@ -5,7 +5,7 @@ import LarderCache
 struct LockOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Run only while no other run of the same name does: letters, digits, '.', '_' and '-'.",
+            "Run only if no other run has this name: letters, digits, '.', '_' and '-'.",
             valueName: "name"))
     var exclusive: String?
 
@@ -15,7 +15,7 @@ struct LockOptions: ParsableArguments {
     @Option(
         name: .customLong("wait"),
         help: ArgumentHelp(
-            "Wait so long for other runs, then exit with status 75. (default: as long as it takes)",
+            "Wait at most this long for other runs, then exit with status 75. (default: as long as it takes)",
             valueName: "time"),
         transform: TimeSpan.parse)
     var limit: TimeSpan?

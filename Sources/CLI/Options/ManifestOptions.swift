@@ -12,7 +12,7 @@ struct ManifestOptions: ParsableArguments {
 
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
 
-    @Flag(help: "Accept bodies that are no images.")
+    @Flag(help: "Accept bodies that are not images.")
     var anyContent = false
 
     /// - Parameter configuration: how manifests are read, and fetched where they are on the network.

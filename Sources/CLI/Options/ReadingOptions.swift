@@ -4,7 +4,7 @@ import LarderTransfer
 
 /// How manifests are read, the same for every command: what one fetches by them, another is to find.
 struct ReadingOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("What relative icon URLs are resolved against.", valueName: "url"))
+    @Option(help: ArgumentHelp("Resolve relative icon URLs against this URL.", valueName: "url"))
     var baseURL: String?
 
     @Option(
@@ -57,7 +57,7 @@ struct ReadingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse a gzip file that unpacks to more than so many times its length, and more than 16MiB.",
+            "Refuse a gzip file that unpacks to more than this many times its length, and more than 16MiB.",
             valueName: "n"))
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 

@@ -5,14 +5,15 @@ import LarderKit
 struct RetryOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Attempts for each URL where a failure may pass, the first included.", valueName: "n"))
+            "Attempts for each URL if a failure may be temporary, the first included.",
+            valueName: "n"))
     var attempts = 5
 
     @Option(
         help: ArgumentHelp(
             """
-            Begin no attempt later than this after the first one; a host that asks to be left alone \
-            for longer is given up. (default: 10m)
+            Make no attempt later than this after the first one, and give up a host that asks to \
+            be left alone for longer. (default: 10m)
             """, valueName: "time"),
         transform: TimeSpan.parse)
     var retryMaxTime = TimeSpan(seconds: 600)

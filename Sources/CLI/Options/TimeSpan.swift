@@ -38,7 +38,7 @@ extension TimeSpan {
         let span = try parse(argument)
         guard argument.allSatisfy(\.isNumber) else { return span }
         throw ValidationError(
-            "of what? Say \(argument)s, \(argument)m, \(argument)h or \(argument)d")
+            "needs a unit: \(argument)s, \(argument)m, \(argument)h or \(argument)d")
     }
 
     /// A duration, or `0`.

@@ -23,26 +23,28 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The longest a connection may take to open: 5s, 2m. (default: 10s)", valueName: "time"),
+            "Give up a connection that takes longer to open: 5s, 2m. (default: 10s)",
+            valueName: "time"),
         transform: TimeSpan.parse)
     var connectTimeout = TimeSpan(seconds: 10)
 
     @Option(
         help: ArgumentHelp(
-            "The longest a transfer may crawl below 100 bytes a second: 20s, 2m. (default: 30s)",
+            "Give up a transfer below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
             valueName: "time"),
         transform: TimeSpan.parse)
     var stallTimeout = TimeSpan(seconds: 30)
 
     @Option(
         help: ArgumentHelp(
-            "The longest a transfer may take in all: 90s, 1h. (default: 5m)", valueName: "time"),
+            "Give up a transfer that takes longer in all: 90s, 1h. (default: 5m)",
+            valueName: "time"),
         transform: TimeSpan.parse)
     var timeout = TimeSpan(seconds: 300)
 
     @Option(
         help: ArgumentHelp(
-            "Receive no more bytes of bodies a second, all transfers together: 500kB, 2MiB.",
+            "Receive at most this many bytes per second, for all transfers together: 500kB, 2MiB.",
             valueName: "size"),
         transform: ByteCount.parse)
     var limitRate: ByteCount?

@@ -212,7 +212,7 @@ final class EvictionPlan {
         return instant.timeIntervalSince1970 - since >= limit ? .age : nil
     }
 
-    /// A use in a time to come may be that of a run that is under way, too: by a clock that is behind it, none
+    /// A use in the future may be that of a run that is under way, too: by a clock that is behind it, none
     /// takes its place.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end =

@@ -73,7 +73,7 @@ struct Evictor {
         return report
     }
 
-    /// Since when whatever was used may be a run's that is under way. One that begins in a time to come
+    /// Since when whatever was used may be a run's that is under way. One that begins in the future
     /// has seen the clock set back: then nothing is known of when, and everything may be its.
     private static func use(since runStart: Date?, _ now: Date) -> Date {
         guard let runStart else { return now }

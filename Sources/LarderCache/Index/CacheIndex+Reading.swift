@@ -148,7 +148,7 @@ extension CacheIndex {
     }
 
     /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how many there
-    /// are, and since which day most are of a time to come (0: they are not).
+    /// are, and since which day most are in the future (0: they are not).
     func objectsOfImpossibleTimes(
         after instant: Double
     ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {

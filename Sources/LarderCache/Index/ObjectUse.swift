@@ -52,11 +52,11 @@ public enum ObjectUse {
         }
     }
 
-    /// How many days most uses may be of a time to come, until it is they that are wrong.
+    /// How many days most uses may be in the future, until it is they that are wrong.
     private static let patience = 7
 
     /// Takes what no clock that was right can have recorded as of now: the objects age from now on. That is
-    /// what is recorded before ``earliest``, and what is of a time to come; where that is so of most objects, it may be
+    /// what is recorded before ``earliest``, and what is in the future; where that is so of most objects, it may be
     /// today's clock that is wrong, and they stay as they are for a week of its days.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970

@@ -7,7 +7,7 @@ extension FailureTable {
     static let rowLimit = 100_000
     /// … and the most bytes of their keys and URLs, …
     static let byteLimit = 16 << 20
-    /// … for so long, in seconds: a month. Failures of a time to come are forgotten at the same distance.
+    /// … for so long, in seconds: a month. Failures in the future are forgotten at the same distance.
     static let lifetime: TimeInterval = 30 * 86_400
 
     /// Forgets what is too old and, the oldest first, what is too much.

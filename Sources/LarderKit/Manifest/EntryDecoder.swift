@@ -29,7 +29,7 @@ struct EntryDecoder {
             members = []
         } else {
             let reason =
-                "\(element.kind) where a dictionary is due"
+                "expected a dictionary, found \(element.kind)"
                 + (element.kind.isSame(as: "a string")
                     ? " (--icon-key @ takes it for an icon)" : "")
             return (nil, [.failed(EntryError(code: .notADictionary, message: reason))])
@@ -143,8 +143,8 @@ struct EntryDecoder {
         if let integer = value.exactInteger { return integer }
         throw EntryError(
             code: .badPriority,
-            message: "priority is \(value.shown):"
-                + " an integer, veryLow, low, normal, high or veryHigh is due")
+            message: "priority is \(value.shown); expected"
+                + " an integer, veryLow, low, normal, high or veryHigh")
     }
 
     /// The digest of Subresource Integrity's `integrity` or of `sha256` in hexadecimal digits; nil
@@ -157,7 +157,7 @@ struct EntryDecoder {
         guard case .string(let hex) = sha256, let digest = Digest(hex: hex) else {
             throw EntryError(
                 code: .badIntegrity,
-                message: "sha256 is \(sha256.shown): 64 hexadecimal digits are due")
+                message: "sha256 is \(sha256.shown); expected 64 hexadecimal digits")
         }
         guard fromList == nil || fromList == digest else {
             throw EntryError(
@@ -185,7 +185,8 @@ struct EntryDecoder {
                 throw EntryError(
                     code: .badIntegrity,
                     message:
-                        "integrity \(String(Substring(item)).quoted()): 32 bytes in base64 are due")
+                        "integrity is \(String(Substring(item)).quoted()); expected 32 bytes in base64"
+                )
             }
             guard found == nil || found == digest else {
                 throw EntryError(
@@ -206,7 +207,7 @@ struct EntryDecoder {
         if case .string(let text) = value, Double(text) == nil { return nil }
         guard let size = value.exactInteger, size >= 0 else {
             throw EntryError(
-                code: .badSize, message: "size is \(value.shown): a byte count is due")
+                code: .badSize, message: "size is \(value.shown); expected a byte count")
         }
         return Int64(size)
     }

@@ -92,7 +92,7 @@ extension HeaderRule.ParseError: CustomStringConvertible {
     /// The reason in words.
     public var description: String {
         switch self {
-        case .noName: "'Name: value' or 'host: Name: value' is due"
+        case .noName: "expected 'Name: value' or 'host: Name: value'"
         case .badHost: "what is before the first colon looks like a host and is none"
         case .notSendable: "the name is no token, or the value holds control characters"
         case .ambiguous:

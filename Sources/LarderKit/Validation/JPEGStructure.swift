@@ -69,7 +69,7 @@ enum JPEGStructure {
         guard reader.remaining > 0 else { throw .truncated(.jpeg, "ends before EOI") }
         reader.place = "a marker"
         guard try reader.big(1) == 0xFF else {
-            throw reader.damaged("has stray bytes where a marker is due")
+            throw reader.damaged("has stray bytes before a marker")
         }
         var marker = 0xFF
         while marker == 0xFF { marker = try reader.big(1) }

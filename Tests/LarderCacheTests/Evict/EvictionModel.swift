@@ -77,7 +77,7 @@ struct EvictionModel {
         objects[digest]?.used = clock >= used ? clock : used + 0.001
     }
 
-    /// The objects that are of a time to come, where these are not most of them.
+    /// The objects that are in the future, where these are not most of them.
     func timesToCome(at now: Double) -> [Digest] {
         let future = objects.filter { max($0.value.used, $0.value.stored) > now }.map(\.key)
         return 2 * future.count <= objects.count ? future : []

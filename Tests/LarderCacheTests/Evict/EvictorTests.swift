@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    /// Most objects are of a time to come: today's clock is wrong, or theirs was. After a week it is taken to
+    /// Most objects are in the future: today's clock is wrong, or theirs was. After a week it is taken to
     /// be right.
     @Test func aClockThatWasAheadOnceDoesNotShieldForEver() throws {
         try withScene { scene in

@@ -7,14 +7,14 @@ import Testing
     private static let url = "https://a.example/a.png"
 
     @Test(arguments: [
-        ("{\"icon\":,}", "unparsable-line", "column 9: unexpected ',' where a value is due"),
+        ("{\"icon\":,}", "unparsable-line", "column 9: expected a value, found ','"),
         ("{\"icon\":\"x", "unparsable-line", "column 11: the line ends within a string"),
         ("{\"icon\":[", "unparsable-line", "the line ends before its object does"),
-        ("  }", "unparsable-line", "column 3: unexpected '}' where a value is due"),
-        ("{} {}", "unparsable-line", "column 4: unexpected '{' where nothing more is due"),
-        ("17", "not-a-dictionary", "an integer where a dictionary is due"),
-        ("[1]", "not-a-dictionary", "an array where a dictionary is due"),
-        ("\u{1B}[2J", "unparsable-line", #"column 1: unexpected '\u{1B}' where a value is due"#),
+        ("  }", "unparsable-line", "column 3: expected a value, found '}'"),
+        ("{} {}", "unparsable-line", "column 4: expected nothing more, found '{'"),
+        ("17", "not-a-dictionary", "expected a dictionary, found an integer"),
+        ("[1]", "not-a-dictionary", "expected a dictionary, found an array"),
+        ("\u{1B}[2J", "unparsable-line", #"column 1: expected a value, found '\u{1B}'"#),
     ])
     func aBrokenLineSpoilsNoOther(line: String, code: String, message: String) throws {
         for end in ["\n", "\r\n"] {

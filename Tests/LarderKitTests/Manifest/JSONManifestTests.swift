@@ -62,21 +62,24 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[\(a),\n\(b),]", ManifestError.Place.line(2, column: 47), "unexpected ']'"),
-        ("[\(a)\n\(b)]", .line(2, column: 1), "unexpected '{' where ',' or ']'"),
+        ("[\(a),\n\(b),]", ManifestError.Place.line(2, column: 47), "expected a value, found ']'"),
+        ("[\(a)\n\(b)]", .line(2, column: 1), "expected ',' or ']', found '{'"),
         ("[\(a)", .line(1, column: 47), "the file ends"),
         ("[", .line(1, column: 2), "the file ends"),
         ("{\"apps\":[\(a)]", .line(1, column: 56), "the file ends"),
-        ("{\"apps\":[\(a)],}", .line(1, column: 57), "unexpected '}'"),
-        ("{\"apps\":[]} x", .line(1, column: 13), "unexpected 'x'"),
-        ("{\"apps\":[]}\n\(a)", .line(2, column: 1), "unexpected '{'"),
-        ("[]\n[]", .line(2, column: 1), "unexpected '['"),
+        (
+            "{\"apps\":[\(a)],}", .line(1, column: 57),
+            "expected a key in quotation marks, found '}'"
+        ),
+        ("{\"apps\":[]} x", .line(1, column: 13), "expected the end of the line, found 'x'"),
+        ("{\"apps\":[]}\n\(a)", .line(2, column: 1), "expected the end of the file, found '{'"),
+        ("[]\n[]", .line(2, column: 1), "expected the end of the file, found '['"),
         ("{\"apps\":[],\"apps\":[]}", .line(1, column: 19), "'apps' is there twice"),
         ("[\r\n\"\u{7}\"]", .line(2, column: 2), "a control character"),
         ("{\n \"x\": tru\n}", .line(2, column: 7), "unknown word"),
-        ("{\"x\":\n{\"a\":,}}", .line(2, column: 6), "unexpected ','"),
+        ("{\"x\":\n{\"a\":,}}", .line(2, column: 6), "expected a value, found ','"),
         ("{", .line(1, column: 2), "the file ends"),
-        ("{\"a\":1}}", .line(1, column: 8), "unexpected '}'"),
+        ("{\"a\":1}}", .line(1, column: 8), "expected the end of the line, found '}'"),
     ])
     func refusesBrokenDocuments(
         text: String, place: ManifestError.Place, reason: String
@@ -88,13 +91,13 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{\"icon\":}\n", "column 9: unexpected '}' where a value is due"),
+        ("{\"icon\":}\n", "column 9: expected a value, found '}'"),
         ("{\"name\":\"a\n", "column 11: the line ends within a string"),
         ("{\n", "the line ends before its object does"),
         ("{\"name\":\"a\",\n", "the line ends before its object does"),
         ("{\"name\":\"a\"\n", "the line ends before its object does"),
-        ("{\"name\":\"a\"} x\n", "column 14: unexpected 'x' where the end of the line is due"),
-        ("{name}\n\n", "column 2: unexpected 'n' where a key in quotation marks is due"),
+        ("{\"name\":\"a\"} x\n", "column 14: expected the end of the line, found 'x'"),
+        ("{name}\n\n", "column 2: expected a key in quotation marks, found 'n'"),
     ])
     func aBrokenFirstLineSpoilsNoOther(line: String, reason: String) throws {
         let reading = try readManifest(line + Self.a + "\n" + Self.b)

@@ -73,28 +73,28 @@ import Testing
     }
 
     @Test(arguments: [
-        ("[1,]", "3: unexpected ']' where a value is due"),
-        ("{\"a\":1,}", "7: unexpected '}' where a key in quotation marks is due"),
-        ("[1 2]", "3: unexpected '2' where ',' or ']' is due"),
-        ("{\"a\" 1}", "5: unexpected '1' where ':' is due"),
-        ("{a:1}", "1: unexpected 'a' where a key in quotation marks is due"),
-        ("{“a”:1}", "1: unexpected '“' where a key in quotation marks is due"),
+        ("[1,]", "3: expected a value, found ']'"),
+        ("{\"a\":1,}", "7: expected a key in quotation marks, found '}'"),
+        ("[1 2]", "3: expected ',' or ']', found '2'"),
+        ("{\"a\" 1}", "5: expected ':', found '1'"),
+        ("{a:1}", "1: expected a key in quotation marks, found 'a'"),
+        ("{“a”:1}", "1: expected a key in quotation marks, found '“'"),
         ("[01]", "1: a number begins with a needless 0"),
-        ("[-]", "2: unexpected ']' where a digit is due"),
-        ("[1.]", "3: unexpected ']' where a digit behind the point is due"),
-        ("[1e]", "3: unexpected ']' where a digit of the exponent is due"),
-        ("[.5]", "1: unexpected '.' where a value is due"),
-        ("[+5]", "1: unexpected '+' where a value is due"),
-        ("[NaN]", "1: unexpected 'N' where a value is due"),
+        ("[-]", "2: expected a digit, found ']'"),
+        ("[1.]", "3: expected a digit behind the point, found ']'"),
+        ("[1e]", "3: expected a digit of the exponent, found ']'"),
+        ("[.5]", "1: expected a value, found '.'"),
+        ("[+5]", "1: expected a value, found '+'"),
+        ("[NaN]", "1: expected a value, found 'N'"),
         ("[nul]", "1: unknown word: only true, false and null are values"),
-        ("[1]/* c */", "3: unexpected '/' where nothing more is due"),
-        ("['a']", "1: unexpected ''' where a value is due"),
+        ("[1]/* c */", "3: expected nothing more, found '/'"),
+        ("['a']", "1: expected a value, found '''"),
         (#"["\x"]"#, "2: unknown escape in a string"),
         (#"["\u12g4"]"#, #"2: \u without four hexadecimal digits"#),
         (#"["\u123"]"#, #"2: \u without four hexadecimal digits"#),
         ("[\"a\nb\"]", "3: the line ends within a string"),
         ("[\"a\u{1}b\"]", "3: a control character within a string"),
-        ("[\u{1B}]", #"1: unexpected '\u{1B}' where a value is due"#),
+        ("[\u{1B}]", #"1: expected a value, found '\u{1B}'"#),
         ("[1", "unfinished"), ("[\"a", "unfinished"), ("[\"a\\", "unfinished"), ("", "unfinished"),
         ("tru", "unfinished"), ("{\"a\"", "unfinished"),
     ])
@@ -109,7 +109,7 @@ import Testing
         ] as [[UInt8]])
     func refusesInvalidUTF8(bytes: [UInt8]) {
         #expect(problem(bytes) == "1: a string is not valid UTF-8")
-        #expect(problem([0xFF]) == "0: unexpected byte 0xFF where a value is due")
+        #expect(problem([0xFF]) == "0: expected a value, found byte 0xFF")
     }
 
     @Test func refusesInvalidUTF8AtEveryPlace() {

@@ -105,6 +105,6 @@ import Testing
         let source = ManifestSource.bytes(Array("[1,]".utf8), name: "a\u{1B}[31mpps.json")
         #expect(
             try manifestError(source)?.description
-                == "a\\u{1B}[31mpps.json: line 1, column 4: unexpected ']' where a value is due")
+                == "a\\u{1B}[31mpps.json: line 1, column 4: expected a value, found ']'")
     }
 }

@@ -47,13 +47,13 @@ import Testing
 
     @Test(arguments: [
         ("<array>\(a)</array><array/>", "more than one value in the property list"),
-        ("<array>text</array>", "text where an element is due"),
-        ("<dict><array/></dict>", "<array> where a <key> is due"),
+        ("<array>text</array>", "expected an element, found text"),
+        ("<dict><array/></dict>", "expected a <key>, found <array>"),
         ("<array><dict><key>a</key></dict></array>", "the key 'a' has no value"),
         ("<array><foo/></array>", "<foo> is no element of property lists"),
-        ("<array><string><true/></string></array>", "<true> where text is due"),
+        ("<array><string><true/></string></array>", "expected text, found <true>"),
         ("<array><string><b/></string></array>", "<b> is no element of property lists"),
-        ("<array><true>x</true></array>", "text where none is due"),
+        ("<array><true>x</true></array>", "unexpected text"),
         ("<array><integer>x</integer></array>", "'x' is not an integer"),
         ("<array><real/></array>", "'' is not a number"),
         ("<array>&foo;</array>", "Entity 'foo' not defined"),

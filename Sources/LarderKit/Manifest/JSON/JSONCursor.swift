@@ -77,7 +77,7 @@ final class JSONCursor: ManifestCursor {
     /// What stands where something else is due.
     func unexpected(_ wanted: String) -> ManifestError {
         let found = JSONText.character(window.unread, at: 0)
-        return window.error(.malformed, "unexpected \(found) where \(wanted) is due")
+        return window.error(.malformed, "expected \(wanted), found \(found)")
     }
 
     private func consume() throws {

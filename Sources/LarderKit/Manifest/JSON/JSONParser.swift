@@ -118,7 +118,7 @@ struct JSONParser {
 
     private func unexpected(_ wanted: String) -> Failure {
         let found = JSONText.character(UnsafeBufferPointer(start: base, count: end), at: position)
-        return .syntax(at: position, "unexpected \(found) where \(wanted) is due")
+        return .syntax(at: position, "expected \(wanted), found \(found)")
     }
 
     private mutating func literal(

@@ -61,12 +61,12 @@ public struct ManifestPath: Equatable, Sendable {
             let isFirst = segments.isEmpty && !isRooted
             guard (first == ".") != isFirst else {
                 let wanted = isFirst ? "a name" : "'.' or '['"
-                throw SyntaxError(description: "\(wanted) is due before \(String(rest).quoted())")
+                throw SyntaxError(description: "expected \(wanted) before \(String(rest).quoted())")
             }
             if !isFirst { rest.removeFirst() }
             let name = rest.prefix { $0 != "." && $0 != "[" }
             guard !name.isEmpty, !name.contains(where: { "]'\"?".contains($0) }) else {
-                throw SyntaxError(description: "a name is due before \(String(rest).quoted())")
+                throw SyntaxError(description: "expected a name before \(String(rest).quoted())")
             }
             rest = rest[name.endIndex...]
             segments.append(name == "*" ? .members : .member(String(name)))
@@ -98,11 +98,11 @@ public struct ManifestPath: Equatable, Sendable {
             }
             throw SyntaxError(
                 description:
-                    "[*], ['name'] or [?@.name=='value'] is due, and no index: \(String(whole).quoted())"
+                    "expected [*], ['name'] or [?@.name=='value'], not an index: \(String(whole).quoted())"
             )
         }
         guard rest.hasPrefix("]") else {
-            throw SyntaxError(description: "']' is due: \(String(whole).quoted())")
+            throw SyntaxError(description: "expected ']': \(String(whole).quoted())")
         }
         rest.removeFirst()
         return segment

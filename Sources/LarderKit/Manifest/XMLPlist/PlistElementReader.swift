@@ -10,7 +10,7 @@ struct PlistElementReader {
         switch try reader.advance() {
         case .start: return true
         case .end: return false
-        case .text: throw reader.error(.malformed, "text where an element is due")
+        case .text: throw reader.error(.malformed, "expected an element, found text")
         case .finished: throw reader.error(.malformed, "the file ends early")
         }
     }
@@ -96,7 +96,7 @@ struct PlistElementReader {
 
     private func key(size: inout Int) throws -> String {
         guard reader.element == .key else {
-            throw reader.error(.malformed, "\(reader.shownElement) where a <key> is due")
+            throw reader.error(.malformed, "expected a <key>, found \(reader.shownElement)")
         }
         let key = try text(&size)
         guard try nextChild() else {
@@ -113,7 +113,7 @@ struct PlistElementReader {
                 let node = try reader.advance(keepingBlanks: true)
                 if node == .end { break }
                 guard node == .text else {
-                    throw reader.error(.malformed, "\(reader.shownElement) where text is due")
+                    throw reader.error(.malformed, "expected text, found \(reader.shownElement)")
                 }
                 let part = reader.text
                 try charge(part.utf8.count, &size)
@@ -130,7 +130,7 @@ struct PlistElementReader {
 
     private func empty(_ value: ManifestValue, _ size: inout Int) throws -> ManifestValue {
         guard try text(&size).allSatisfy(\.isWhitespace) else {
-            throw reader.error(.malformed, "text where none is due")
+            throw reader.error(.malformed, "unexpected text")
         }
         return value
     }

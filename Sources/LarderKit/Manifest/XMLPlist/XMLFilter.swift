@@ -124,7 +124,7 @@ final class XMLFilter {
         let length = text.place(of: UInt8(ascii: "<")) ?? text.count
         guard hasTag else {
             guard text.prefix(length).allSatisfy(\.isJSONBlank) else {
-                throw error(.malformed, "text where an element is due")
+                throw error(.malformed, "expected an element, found text")
             }
             return leaveOut(length)
         }
