@@ -16,8 +16,14 @@ func prefetch(
 func collect(
     _ prefetcher: Prefetcher, _ manifest: String
 ) async throws -> (report: Report, results: [EntryResult]) {
+    try await collect(prefetcher, .bytes(Array(manifest.utf8), name: "test"))
+}
+
+func collect(
+    _ prefetcher: Prefetcher, _ manifest: ManifestSource
+) async throws -> (report: Report, results: [EntryResult]) {
     var results: [EntryResult] = []
-    for try await event in prefetcher.prefetch([.bytes(Array(manifest.utf8), name: "test")]) {
+    for try await event in prefetcher.prefetch([manifest]) {
         switch event {
         case .entry(let result): results.append(result)
         case .finished(let report): return (report, results)

@@ -9,7 +9,7 @@ import GRDB
 /// another process's place is never less durable than the one it replaces; and an index row is
 /// never older than the name it vouches for. The second sync covers the renames' directories.
 public final class Store: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`, but for `report`,
+    // Unchecked because the state is variables; every access holds `lock`, but for
     // `failure`, `hasCommitted` and `remembered`, which belong to the serial queue `commits`.
 
     /// A batch is committed when it holds this many deposits, …
@@ -29,6 +29,12 @@ public final class Store: @unchecked Sendable {
         public let result: Result<Digest?, CacheError>
     }
 
+    /// A deposit of the current batch, and who wants to know what becomes of it.
+    private struct Pending {
+        let deposit: Deposit
+        let depositor: (any Depositor)?
+    }
+
     private let directory: CacheDirectory
     private let index: CacheIndex
     private let run: RunDirectory
@@ -36,7 +42,7 @@ public final class Store: @unchecked Sendable {
     private let commits = DispatchQueue(label: "larder.store")
 
     private let lock = NSLock()
-    private var pending: [Deposit] = []
+    private var pending: [Pending] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
     /// Whether the index vouched for nothing when the run began: what it vouches for since is this run's
@@ -44,7 +50,6 @@ public final class Store: @unchecked Sendable {
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
-    private var report: @Sendable ([Outcome]) -> Void = { _ in }
     private var failure: CacheError?
     private var hasCommitted = false
     /// How many failures the index remembers at most, and their bytes; nil until one is added.
@@ -60,12 +65,6 @@ public final class Store: @unchecked Sendable {
         partials = try PartialBodies(in: directory, run: run)
     }
 
-    /// Sets what is called with the outcomes of each batch, on the store's own queue. To be set
-    /// before the first deposit; default: nothing.
-    public func onCommit(_ report: @escaping @Sendable ([Outcome]) -> Void) {
-        commits.sync { self.report = report }
-    }
-
     /// The path of a file of this run's own, removed when the run ends.
     public func scratchPath(_ name: String) -> String {
         "\(directory.path)/\(CacheLayout.temporary)/\(run.name)/\(name)"
@@ -78,6 +77,20 @@ public final class Store: @unchecked Sendable {
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
         StagedBody(run: run, expecting: expected, onDrained: onDrained)
+    }
+
+    /// A body of bytes that are at hand.
+    ///
+    /// - Parameter fill: calls its argument with them, piece by piece; that waits for the disk.
+    public func newBody(
+        filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
+    ) throws -> StagedBody {
+        let drained = DispatchSemaphore(value: 0)
+        let body = newBody { drained.signal() }
+        try fill { bytes in
+            while try body.append(bytes) == .full { drained.wait() }
+        }
+        return body
     }
 
     /// A body that goes on where an interrupted one ended.
@@ -126,11 +139,15 @@ public final class Store: @unchecked Sendable {
 
     /// Adds a deposit to the current batch.
     ///
-    /// - Parameter accepted: called when there is room for another: at once, or once the disk has
-    ///   caught up.
-    public func add(_ deposit: Deposit, accepted: @escaping @Sendable () -> Void) {
+    /// - Parameters:
+    ///   - depositor: is told what became of it, and kept until then; nil if nobody wants to know.
+    ///   - accepted: called when there is room for another: at once, or once the disk has caught up.
+    public func add(
+        _ deposit: Deposit, for depositor: (any Depositor)?,
+        accepted: @escaping @Sendable () -> Void
+    ) {
         lock.lock()
-        pending.append(deposit)
+        pending.append(Pending(deposit: deposit, depositor: depositor))
         if case .staged(let object) = deposit.content {
             if deposited.count >= Self.rememberedLimit {
                 deposited.removeAll()
@@ -185,19 +202,31 @@ public final class Store: @unchecked Sendable {
         }
         for accepted in released { accepted() }
         guard !batch.isEmpty else { return }
+        let deposits = batch.map(\.deposit)
+        let outcomes: [Outcome]
         do throws(CacheError) {
             // After a sync or a commit failed, nothing that the kernel says later can be trusted.
             if let failure { throw failure }
-            let outcomes = try commit(batch)
+            outcomes = try commit(deposits)
             hasCommitted = true
-            report(outcomes)
         } catch {
             failure = error
-            for case .staged(let object) in batch.map(\.content) {
+            for case .staged(let object) in deposits.map(\.content) {
                 if let file = object.file { run.remove(file) }
             }
-            report(batch.map { Outcome(token: $0.token, result: .failure(error)) })
+            outcomes = deposits.map { Outcome(token: $0.token, result: .failure(error)) }
         }
+        report(outcomes, to: batch.map(\.depositor))
+    }
+
+    /// Tells each depositor once of all its own.
+    private func report(_ outcomes: [Outcome], to depositors: [(any Depositor)?]) {
+        var shares: [ObjectIdentifier: (depositor: any Depositor, outcomes: [Outcome])] = [:]
+        for (outcome, depositor) in zip(outcomes, depositors) {
+            guard let depositor else { continue }
+            shares[ObjectIdentifier(depositor), default: (depositor, [])].outcomes.append(outcome)
+        }
+        for (depositor, outcomes) in shares.values { depositor.committed(outcomes) }
     }
 
     private func commit(_ batch: [Deposit]) throws(CacheError) -> [Outcome] {

@@ -50,14 +50,18 @@ public enum ManifestSource: Sendable {
         kept(on: ManifestShelf(cache: cache))
     }
 
-    /// The same, where one at a URL is kept on a shelf.
-    func kept(on shelf: ManifestShelf) -> ManifestSource {
+    /// The same, where one at a URL is kept on a shelf, and its download can be cancelled.
+    func kept(
+        on shelf: ManifestShelf, unless isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) -> ManifestSource {
         guard case .remote(var manifest) = self else { return self }
         manifest.shelf = shelf
+        manifest.isCancelled = isCancelled
         return .remote(manifest)
     }
 
-    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`; of a kept one `CacheError`, too.
+    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`; of one at a URL
+    /// `CacheError` and `CancellationError`, too.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):

@@ -4,46 +4,39 @@ import Synchronization
 
 /// Stores the icons that manifests hold themselves, as `data:` URLs: checked, digested and made durable like any
 /// other, and without a transfer. Runs before the queue, which then finds them done.
-struct InlineStage {
-    let plan: Plan
-    let store: Store
-    let reporter: Reporter
-    let acceptsAnyContent: Bool
-    let isCancelled: () -> Bool
+final class InlineStage: Depositor, Sendable {
+    private let plan: Plan
+    private let store: Store
+    private let reporter: Reporter
+    private let check: BodyCheck
+    private let isCancelled: @Sendable () -> Bool
+    private let state = Mutex(State())
 
-    private final class Deposits: Sendable {
-        let results = Mutex<[Int64: FetchResult]>([:])
-        let failure = Mutex<CacheError?>(nil)
+    private struct State {
+        /// What was handed to the store and is not yet reported, by the fetch's id.
+        var results: [Int64: FetchResult] = [:]
+        /// Why the cache cannot go on.
+        var failure: CacheError?
+    }
+
+    init(
+        plan: Plan, store: Store, reporter: Reporter, check: BodyCheck,
+        isCancelled: @escaping @Sendable () -> Bool
+    ) {
+        self.plan = plan
+        self.store = store
+        self.reporter = reporter
+        self.check = check
+        self.isCancelled = isCancelled
     }
 
     /// - Returns: why the cache could not go on.
     func run() throws -> CacheError? {
-        let deposits = Deposits()
-        store.onCommit { [reporter] outcomes in
-            for outcome in outcomes {
-                guard
-                    let result = deposits.results.withLock({ $0.removeValue(forKey: outcome.token) }
-                    )
-                else { continue }
-                switch outcome.result {
-                case .success: reporter.report([result])
-                case .failure(let error) where error.code == .obstructed:
-                    reporter.report([
-                        Self.result(FetchFailure(.obstructed, error.description), outcome.token)
-                    ])
-                case .failure(let error) where error.code == .missing:
-                    reporter.report([
-                        Self.result(FetchFailure(.evicted, error.description), outcome.token)
-                    ])
-                case .failure(let error): deposits.failure.withLock { $0 = $0 ?? error }
-                }
-            }
-        }
         do {
             try plan.forEachInline { fetch, key, bytes in
-                guard !isCancelled(), deposits.failure.withLock({ $0 == nil }) else { return }
+                guard !isCancelled(), state.withLock({ $0.failure == nil }) else { return }
                 do {
-                    try deposit(fetch, key, bytes, deposits)
+                    try deposit(fetch, key, bytes)
                 } catch let failure as FetchFailure {
                     report(failure, of: fetch)
                 } catch let fault as ImageFault {
@@ -54,33 +47,37 @@ struct InlineStage {
             return error
         }
         store.flush()
-        return deposits.failure.withLock { $0 }
+        return state.withLock { $0.failure }
     }
 
-    private func deposit(
-        _ fetch: Int64, _ key: String, _ bytes: Data, _ deposits: Deposits
-    ) throws {
-        let drained = DispatchSemaphore(value: 0)
-        let body = store.newBody { drained.signal() }
-        try bytes.withUnsafeBytes { bytes in
-            while try body.append(bytes) == .full { drained.wait() }
+    func committed(_ outcomes: [Store.Outcome]) {
+        for outcome in outcomes {
+            let result = state.withLock { $0.results.removeValue(forKey: outcome.token) }
+            guard let result else { continue }
+            switch outcome.result {
+            case .success: reporter.report([result])
+            case .failure(let error):
+                if let failure = FetchFailure(ofDeposit: error) {
+                    reporter.report([Self.result(failure, outcome.token)])
+                } else {
+                    state.withLock { $0.failure = $0.failure ?? error }
+                }
+            }
         }
+    }
+
+    private func deposit(_ fetch: Int64, _ key: String, _ bytes: Data) throws {
+        let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
         let digest = try body.finish()
-        let expectations = try plan.expectations(of: fetch)
-        let refusals = expectations.map { $0.refusal(digest: digest, size: body.count) }
-        if let refusal = refusals.first ?? nil, !refusals.contains(where: { $0 == nil }) {
-            throw refusal
-        }
-        let attributes = try inspect(body)
+        let attributes = try check.attributes(
+            of: body, digest: digest, expectations: try plan.expectations(of: fetch))
         let staged = try store.stage(body, digest: digest, attributes: attributes)
-        deposits.results.withLock {
-            $0[fetch] = FetchResult(
-                id: fetch,
-                result: .success(
-                    .init(
-                        digest: digest, size: body.count, attributes: attributes,
-                        isRevalidation: false, isStored: true)),
-                waiting: nil, attempts: 0, seconds: 0)
+        let success = FetchResult.Success(
+            digest: digest, size: body.count, attributes: attributes, isRevalidation: false,
+            isStored: true)
+        state.withLock {
+            $0.results[fetch] = FetchResult(
+                id: fetch, result: .success(success), waiting: nil, attempts: 0, seconds: 0)
         }
         // The bytes are the manifest's, and do not age.
         var validators = Validators()
@@ -89,19 +86,10 @@ struct InlineStage {
         store.add(
             Deposit(
                 token: fetch, key: key, url: ResourceKey.name(of: digest), validators: validators,
-                receivedAt: Date(), content: .staged(staged))
+                receivedAt: Date(), content: .staged(staged)),
+            for: self
         ) { accepted.signal() }
         accepted.wait()
-    }
-
-    private func inspect(_ body: StagedBody) throws -> ObjectAttributes {
-        do {
-            let image = try body.withBytes { try ImageInspector.inspect($0) }
-            return ObjectAttributes(
-                mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
-        } catch is ImageFault where acceptsAnyContent {
-            return ObjectAttributes()
-        }
     }
 
     /// After the batches before it, beside none of which the reporter may be called.

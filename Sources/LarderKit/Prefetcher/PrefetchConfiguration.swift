@@ -51,6 +51,12 @@ public struct PrefetchConfiguration: Sendable {
             rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
     }
 
+    var fetchPolicy: FetchPolicy {
+        FetchPolicy(
+            headers: requestHeaders, maximumBodyBytes: maximumObjectBytes,
+            storesUnstorable: storesUnstorable, asksOrigin: policy.revalidation == .always)
+    }
+
     /// A manifest that is fetched as these settings say.
     public func remoteManifest(_ url: HTTPURL) -> RemoteManifest {
         var manifest = RemoteManifest(url, transfer: transfer)

@@ -111,7 +111,8 @@ public final class Prefetcher: Sendable {
         let plan: Plan
         do {
             plan = try Plan(
-                of: manifests.map { $0.kept(on: shelf) }, rules: configuration.manifestRules,
+                of: manifests.map { $0.kept(on: shelf, unless: { self.isCancelled }) },
+                rules: configuration.manifestRules,
                 cache: cache,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, at: store.scratchPath("plan.sqlite"),
@@ -129,9 +130,10 @@ public final class Prefetcher: Sendable {
         try plan.endSettling()
 
         // What the manifests themselves hold goes straight to the store.
+        let check = BodyCheck(acceptsAnyContent: configuration.acceptsAnyContent)
         let inline = InlineStage(
-            plan: plan, store: store, reporter: reporter,
-            acceptsAnyContent: configuration.acceptsAnyContent, isCancelled: { self.isCancelled })
+            plan: plan, store: store, reporter: reporter, check: check,
+            isCancelled: { self.isCancelled })
         let broken = try inline.run()
 
         // Queue → Transfer → Store → Index
@@ -139,18 +141,10 @@ public final class Prefetcher: Sendable {
         let loop = try TransferLoop(configuration: transferConfiguration(limits))
         defer { loop.shutdown() }
         let stage = FetchStage(
-            loop: loop, store: store, plan: plan, headers: configuration.requestHeaders,
-            options: FetchStage.Options(
-                revalidation: configuration.policy.revalidation,
-                maximumObjectBytes: configuration.maximumObjectBytes,
-                acceptsAnyContent: configuration.acceptsAnyContent,
-                storesUnstorable: configuration.storesUnstorable,
-                remembersFailures: configuration.remembersFailures))
+            loop: loop, store: store, plan: plan, policy: configuration.fetchPolicy, check: check)
         let queue = try FetchQueue(plan: plan, cache: cache, stage: stage, limits: limits) {
             reporter.report($0)
         }
-        // Weak, since the queue owns the store: the store's run directory goes with the run.
-        store.onCommit { [weak queue] in queue?.committed($0) }
         let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
         let failure = try broken ?? fetch(with: queue)
         ticker.stop()
@@ -208,7 +202,8 @@ public final class Prefetcher: Sendable {
         return FetchQueue.Limits(
             concurrent: concurrent, perHost: perHost,
             ratePerHost: configuration.ratePerHost, retry: configuration.retry,
-            allowsDowngrade: configuration.allowsDowngrade, grace: configuration.grace)
+            allowsDowngrade: configuration.allowsDowngrade,
+            remembersFailures: configuration.remembersFailures, grace: configuration.grace)
     }
 
     private func transferConfiguration(_ limits: FetchQueue.Limits) -> TransferConfiguration {

@@ -8,36 +8,26 @@ import LarderTransfer
 struct Fetch: Sendable {
     let planned: PlannedFetch
     /// Where the next request goes.
-    private(set) var url: HTTPURL
+    private(set) var target: RequestTarget
     /// Requests that were started over, this one included; redirects do not count.
     private(set) var attempt = 1
-    private(set) var redirects = 0
-    /// Until when the redirects that were followed may be used without asking again; nil: none was.
-    private(set) var redirectsFreshUntil: Date?
     /// Why the last attempt failed.
     private(set) var lastFailure: FetchFailure?
     /// Attempts that were begun before the next request is made.
-    var attemptsBegun: Int { redirects == 0 ? attempt - 1 : attempt }
-    /// Scheme, host and port of the URL that the manifest names.
-    private let ownOrigin: String
+    var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
     private var isUnconditional = false
     /// What the cache has, if its origin is to be asked whether it changed.
     private var known: Resource? { isUnconditional ? nil : planned.known }
     /// The same where the next request goes to the URL that its validators came from: another's 304
     /// would not vouch for it.
-    var askedAbout: Resource? { known?.responseURL == url.string ? known : nil }
+    var askedAbout: Resource? { known?.responseURL == target.url.string ? known : nil }
     let start: ContinuousClock.Instant
 
     init(_ planned: PlannedFetch, url: HTTPURL) {
         self.planned = planned
-        self.url = url
-        ownOrigin = url.origin
+        target = RequestTarget(url)
         start = .now
     }
-
-    /// Whether the next request goes to the origin that the manifest names, so that what is meant for
-    /// that one may go with it.
-    var isAtOwnOrigin: Bool { url.origin == ownOrigin }
 
     /// The same fetch, to be asked for at the place that a redirect named.
     ///
@@ -47,13 +37,11 @@ struct Fetch: Sendable {
     func redirected(
         to location: String, freshUntil: Date, allowsDowngrade: Bool
     ) -> Result<Fetch, FetchFailure> {
-        Redirect.target(
-            of: location, from: url, after: redirects, allowsDowngrade: allowsDowngrade
+        target.redirected(
+            to: location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade
         ).map { target in
             var next = self
-            next.url = target
-            next.redirects += 1
-            next.redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
+            next.target = target
             return next
         }
     }
@@ -61,9 +49,7 @@ struct Fetch: Sendable {
     /// The same fetch from its beginning.
     func again(from url: HTTPURL, after failure: FetchFailure) -> Fetch {
         var next = self
-        next.url = url
-        next.redirects = 0
-        next.redirectsFreshUntil = nil
+        next.target = RequestTarget(url)
         next.attempt += 1
         next.lastFailure = failure
         if failure.asksUnconditionally { next.isUnconditional = true }

@@ -28,6 +28,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
     private let cursor: Int
     private let isLastOfHost: Bool
     private let stage: FetchStage
+    private let depositor: any Depositor
     private let holds: HostHolds
     private let onTransferEnd: @Sendable (HostSign) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
@@ -51,11 +52,13 @@ final class FetchOperation: Operation, @unchecked Sendable {
     /// - Parameters:
     ///   - cursor: the place of the fetch's origin in the schedule.
     ///   - isLastOfHost: whether nothing else of that origin is to be asked for.
+    ///   - depositor: is told what became of what was handed to the store.
     ///   - onTransferEnd: called once, when the connection is free again, before the bytes are
     ///     checked.
     ///   - onEnd: called once, before the operation finishes.
     init(
-        _ fetch: Fetch, cursor: Int, isLastOfHost: Bool, stage: FetchStage, holds: HostHolds,
+        _ fetch: Fetch, cursor: Int, isLastOfHost: Bool, stage: FetchStage,
+        depositor: any Depositor, holds: HostHolds,
         onTransferEnd: @escaping @Sendable (HostSign) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
     ) {
@@ -63,6 +66,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
         self.cursor = cursor
         self.isLastOfHost = isLastOfHost
         self.stage = stage
+        self.depositor = depositor
         self.holds = holds
         self.onTransferEnd = onTransferEnd
         self.onEnd = onEnd
@@ -133,15 +137,20 @@ extension FetchOperation: TransferReceiver {
 
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
         let partial = state.withLock { $0.partial }
-        var verdict = stage.verdict(on: head, for: fetch, continuing: partial)
+        var outcome: Outcome?
         var body: StagedBody?
-        if verdict == nil, head.status != 304 {
+        switch stage.verdict(on: head, for: fetch, continuing: partial) {
+        case .body:
             do throws(CacheError) {
                 body = try stage.newBody(
                     for: id, head: head, continuing: head.status == 206 ? partial : nil)
             } catch {
-                verdict = .broken(error)
+                outcome = .broken(error)
             }
+        case .notModified: break
+        case .redirect(let location, let freshUntil):
+            outcome = .redirect(location, freshUntil: freshUntil)
+        case .failed(let failure): outcome = .failed(failure)
         }
         state.withLock { state in
             // Another version's beginning is of no use; any other answer says nothing about it.
@@ -149,9 +158,9 @@ extension FetchOperation: TransferReceiver {
             if body != nil, head.status == 206 { state.resumed = partial?.fields }
             state.head = head
             state.body = body
-            state.verdict = verdict
+            state.verdict = outcome
         }
-        return verdict == nil
+        return outcome == nil
     }
 
     func transfer(
@@ -187,7 +196,7 @@ extension FetchOperation: TransferReceiver {
             case .success where isCancelled: end(.failed(Self.cancellation))
             case .failure(let error) where error.code == .outOfFiles:
                 // Nor is there one for anything else.
-                end(.broken(CacheError("connect", subject: "\(fetch.url)", errno: EMFILE)))
+                end(.broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE)))
             case .failure(let error):
                 interrupted(FetchFailure(error), state)
             case .success(let metrics):
@@ -196,7 +205,8 @@ extension FetchOperation: TransferReceiver {
                     return interrupted(failure, state)
                 }
                 stage.deposit(
-                    fetch, head: head, body: state.body, resumed: state.resumed, metrics: metrics
+                    fetch, head: head, body: state.body, resumed: state.resumed, metrics: metrics,
+                    for: depositor
                 ) { self.end($0) }
             }
         }

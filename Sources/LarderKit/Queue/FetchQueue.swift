@@ -8,7 +8,7 @@ import Synchronization
 /// Only what could start soon becomes an operation, in the order of the ``HostSchedule``; the window
 /// holds four times the maximum concurrency, up to ``mostAhead`` more, so that the next ones are at hand
 /// when a place is free.
-final class FetchQueue: @unchecked Sendable {
+final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
     /// Limits of a run.
@@ -20,6 +20,8 @@ final class FetchQueue: @unchecked Sendable {
         let retry: RetryPolicy
         /// Whether a redirect may lead from https to http.
         let allowsDowngrade: Bool
+        /// Whether what failed is left alone by later runs for a while.
+        let remembersFailures: Bool
         /// How long an interrupted run lets what is in flight finish.
         let grace: Duration
     }
@@ -127,7 +129,6 @@ final class FetchQueue: @unchecked Sendable {
         }
     }
 
-    /// Takes the store's word on a batch.
     func committed(_ outcomes: [Store.Outcome]) {
         var results: [FetchResult] = []
         var refused: [(Fetch, FetchFailure)] = []
@@ -139,11 +140,11 @@ final class FetchQueue: @unchecked Sendable {
             switch outcome.result {
             case .success:
                 results.append(result)
-            case .failure(let error) where error.code == .missing:
-                refused.append((fetch, FetchFailure(.evicted, error.description)))
-            case .failure(let error) where error.code == .obstructed:
-                refused.append((fetch, FetchFailure(.obstructed, error.description)))
             case .failure(let error):
+                if let failure = FetchFailure(ofDeposit: error) {
+                    refused.append((fetch, failure))
+                    continue
+                }
                 // What failed has failed, remembered or not.
                 if case .failure = result.result { results.append(result) }
                 broken = error
@@ -181,7 +182,7 @@ final class FetchQueue: @unchecked Sendable {
         attempt {
             while !isStopping, running < window, let next = try schedule.next() {
                 let fetch = try fetch(next.head)
-                if let failure = fetch.lastFailure, fetch.redirects == 0,
+                if let failure = fetch.lastFailure, fetch.target.redirects == 0,
                     ContinuousClock.now - fetch.start > limits.retry.maximumTime
                 {
                     // Its host was held back after this attempt had been granted.
@@ -231,7 +232,8 @@ final class FetchQueue: @unchecked Sendable {
         let cursor = next.cursor
         operations.addOperation(
             FetchOperation(
-                fetch, cursor: cursor, isLastOfHost: next.isLast, stage: stage, holds: holds,
+                fetch, cursor: cursor, isLastOfHost: next.isLast, stage: stage, depositor: self,
+                holds: holds,
                 onTransferEnd: { [self] in post(.transferEnded($0, cursor: cursor)) },
                 onEnd: { [self] in post(.ended(fetch, $0, cursor: cursor)) }))
     }
@@ -289,22 +291,20 @@ final class FetchQueue: @unchecked Sendable {
         {
             return
         }
-        guard failure.isTransient, let url = try? fetch.planned.target else {
-            return fail(fetch, failure)
+        if failure.isTransient, let cursor, let reason = schedule.failure(of: cursor) {
+            return fail(fetch, reason)
         }
-        if let cursor, let reason = schedule.failure(of: cursor) { return fail(fetch, reason) }
-        let policy = limits.retry
-        guard fetch.attempt < policy.attempts else { return fail(fetch, failure) }
-        var instant =
-            ContinuousClock.now
-            + policy.delay(afterFailures: fetch.attempt, isOverload: failure.isOverload)
-        if let hold = cursor.flatMap({ schedule.hold(of: $0) }) { instant = max(instant, hold) }
-        guard instant - fetch.start <= policy.maximumTime else {
-            return fail(fetch, failure.outOfTime)
+        let next = limits.retry.nextAttempt(
+            after: failure, attempt: fetch.attempt, since: fetch.start,
+            hold: cursor.flatMap { schedule.hold(of: $0) })
+        switch next {
+        case .success(let instant):
+            guard let url = try? fetch.planned.target else { return fail(fetch, failure) }
+            schedule.put(back: fetch.again(from: url, after: failure), at: instant)
+            feed()
+        case .failure(let failure):
+            fail(fetch, failure)
         }
-        schedule.put(
-            back: fetch.again(from: url, after: failure), at: instant)
-        feed()
     }
 
     /// - Parameter attempts: how many were begun, where the last one was not.
@@ -314,8 +314,8 @@ final class FetchQueue: @unchecked Sendable {
             attempts: attempts ?? fetch.attempt, seconds: fetch.elapsed)
         failuresUnderWay += 1
         // What was never asked for has not failed by itself.
-        if stage.options.remembersFailures, failure.isRemembered, attempts != 0 {
-            stage.remember(failure, of: fetch, result)
+        if limits.remembersFailures, failure.isRemembered, attempts != 0 {
+            stage.remember(failure, of: fetch, result, for: self)
         } else {
             stage.afterCommits { [self] in hand(over: [result]) }
         }

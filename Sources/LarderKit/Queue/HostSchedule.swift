@@ -172,9 +172,9 @@ struct HostSchedule {
         guard !wasGivenUp, failure(of: cursor) != nil else { return }
         // What waits for another attempt waits in vain.
         let waiting = delayed.unordered
-        delayed = Heap(waiting.filter { numbers[$0.value.url.origin] != cursor })
+        delayed = Heap(waiting.filter { numbers[$0.value.target.url.origin] != cursor })
         cursors[cursor]?.waiting = 0
-        for entry in waiting where numbers[entry.value.url.origin] == cursor {
+        for entry in waiting where numbers[entry.value.target.url.origin] == cursor {
             try put(back: entry.value)
         }
     }
@@ -187,7 +187,7 @@ struct HostSchedule {
 
     /// Puts a fetch into the line of the origin that its next request goes to.
     mutating func put(back fetch: Fetch) throws {
-        let number = number(of: fetch.url.origin)
+        let number = number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.put(back: fetch)
         try announce(number)
@@ -196,7 +196,7 @@ struct HostSchedule {
     /// The same, once its time has come.
     mutating func put(back fetch: Fetch, at instant: Instant) {
         serial += 1
-        let number = number(of: fetch.url.origin)
+        let number = number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.waiting += 1
         delayed.insert(Waiting(instant: instant, serial: serial, value: fetch))
@@ -223,7 +223,7 @@ struct HostSchedule {
         guard first <= now else { return }
         while let next = delayed.min, next.instant <= now {
             let fetch = delayed.removeMin().value
-            cursors[number(of: fetch.url.origin)]?.waiting -= 1
+            cursors[number(of: fetch.target.url.origin)]?.waiting -= 1
             try put(back: fetch)
         }
         while let next = held.min, next.instant <= now {

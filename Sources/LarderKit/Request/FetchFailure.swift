@@ -92,4 +92,13 @@ public struct FetchFailure: Error, Sendable, Equatable {
     init(_ error: CacheError) {
         self.init(.storage, error.description)
     }
+
+    /// Why one deposit was not recorded; nil if nothing can be recorded any more.
+    init?(ofDeposit error: CacheError) {
+        switch error.code {
+        case .missing: self.init(.evicted, error.description)
+        case .obstructed: self.init(.obstructed, error.description)
+        default: return nil
+        }
+    }
 }

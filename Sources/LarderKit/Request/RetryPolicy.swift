@@ -51,8 +51,21 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// A delay before the next attempt.
-    func delay(afterFailures failures: Int, isOverload: Bool) -> Duration {
-        ceiling(afterFailures: failures, isOverload: isOverload) * Double.random(in: 0...1)
+    /// When a URL that failed is asked for again, or what it failed with for good.
+    ///
+    /// - Parameters:
+    ///   - attempt: the one that failed; the first is 1.
+    ///   - start: when the first one began.
+    ///   - hold: until when the host asked to be left alone.
+    func nextAttempt(
+        after failure: FetchFailure, attempt: Int, since start: ContinuousClock.Instant,
+        hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
+    ) -> Result<ContinuousClock.Instant, FetchFailure> {
+        guard failure.isTransient, attempt < attempts else { return .failure(failure) }
+        let ceiling = ceiling(afterFailures: attempt, isOverload: failure.isOverload)
+        var instant = now + ceiling * Double.random(in: 0...1)
+        if let hold { instant = max(instant, hold) }
+        guard instant - start <= maximumTime else { return .failure(failure.outOfTime) }
+        return .success(instant)
     }
 }

@@ -190,7 +190,7 @@ import Testing
             #expect(error?.code == .corrupt)
             let store = try cache.store()
             let batches = CommittedBatches(of: store)
-            try store.put(bytes, at: "key")
+            try batches.put(bytes, at: "key")
             store.flush()
             #expect(throws: CacheError.self) { try batches.outcomes.first?.result.get() }
             #expect(Tree.names(directory.path("outside")) == [resource.object.digest.hex])

@@ -200,7 +200,7 @@ import Testing
             let bytes = noise(500, seed: 1)
             let store = try scene.cache.store()
             let batches = CommittedBatches(of: store)
-            try store.put(bytes, at: "a")
+            try batches.put(bytes, at: "a")
             let other = try #require(try Cache.open(at: scene.directory.path).index)
             let flushed = DispatchSemaphore(value: 0)
             let file = try scene.cache.file(of: bytes)
@@ -220,7 +220,7 @@ import Testing
             #expect(error?.code == .missing)
             #expect(try scene.cache.resource("a") == nil)
             // And is stored when it comes again.
-            try store.put(bytes, at: "a")
+            try batches.put(bytes, at: "a")
             store.flush()
             #expect(try scene.cache.resource("a") != nil)
             try scene.expectAgreement()

@@ -163,11 +163,11 @@ import Testing
             let cache = try Cache.create(at: directory.path)
             let store = try cache.store()
             let batches = CommittedBatches(of: store)
-            try store.put(noise(100, seed: 1), at: "a")
+            try batches.put(noise(100, seed: 1), at: "a")
             store.flush()
             for name in CacheLayout.indexFiles { unlink(directory.path(name)) }
             if isReplaced { _ = try Cache.create(at: directory.path) }
-            try store.put(noise(100, seed: 2), at: "b")
+            try batches.put(noise(100, seed: 2), at: "b")
             store.flush()
             _ = try batches.outcomes[0].result.get()
             let error = #expect(throws: CacheError.self) { try batches.outcomes[1].result.get() }

@@ -98,7 +98,7 @@ import Testing
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let batches = CommittedBatches(of: store)
-            store.add(.kept(try Digest.reference(of: [1])), at: "key")
+            batches.add(.kept(try Digest.reference(of: [1])), at: "key")
             store.flush()
             let error = #expect(throws: CacheError.self) { try batches.outcomes[0].result.get() }
             #expect(error?.code == .missing)
@@ -109,9 +109,9 @@ import Testing
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let batches = CommittedBatches(of: store)
-            try store.put([1], at: "a", token: 1)
-            store.add(.failed(code: "timeout", status: nil), at: "b", token: 2)
-            try store.put([2], at: "c", token: 3)
+            try batches.put([1], at: "a", token: 1)
+            batches.add(.failed(code: "timeout", status: nil), at: "b", token: 2)
+            try batches.put([2], at: "c", token: 3)
             store.flush()
             #expect(batches.outcomes.map(\.token) == [1, 2, 3])
             #expect(

@@ -10,11 +10,11 @@ extension Store {
     func stage(
         _ bytes: [UInt8], attributes: ObjectAttributes = ObjectAttributes()
     ) throws -> StagedObject {
-        let drained = DispatchSemaphore(value: 0)
-        let body = newBody { drained.signal() }
-        for start in stride(from: 0, to: bytes.count, by: 16 << 10) {
-            let piece = bytes[start..<min(start + 16 << 10, bytes.count)]
-            while try piece.withUnsafeBytes({ try body.append($0) }) == .full { drained.wait() }
+        let body = try newBody { append in
+            for start in stride(from: 0, to: bytes.count, by: 16 << 10) {
+                let piece = bytes[start..<min(start + 16 << 10, bytes.count)]
+                try piece.withUnsafeBytes(append)
+            }
         }
         return try stage(body, digest: try body.finish(), attributes: attributes)
     }
@@ -22,12 +22,14 @@ extension Store {
     /// Adds a resource to the current batch.
     func add(
         _ content: Deposit.Content, at key: String, url: String? = nil, token: Int64 = 0,
-        validators: Validators = Validators(), receivedAt: Date = Date()
+        validators: Validators = Validators(), receivedAt: Date = Date(),
+        for depositor: (any Depositor)? = nil
     ) {
         add(
             Deposit(
                 token: token, key: key, url: url ?? key, validators: validators,
-                receivedAt: receivedAt, content: content)
+                receivedAt: receivedAt, content: content),
+            for: depositor
         ) {}
     }
 
@@ -39,17 +41,50 @@ extension Store {
     }
 
     /// Stages bytes and adds them to the current batch.
-    func put(_ bytes: [UInt8], at key: String, token: Int64 = 0) throws {
-        add(.staged(try stage(bytes)), at: key, token: token)
+    func put(
+        _ bytes: [UInt8], at key: String, token: Int64 = 0,
+        for depositor: (any Depositor)? = nil
+    ) throws {
+        add(.staged(try stage(bytes)), at: key, token: token, for: depositor)
     }
 }
 
-/// Every batch that a store reports.
-final class CommittedBatches: Sendable {
+/// Calls a closure with every batch.
+final class OnCommit: Depositor {
+    private let report: @Sendable ([Store.Outcome]) -> Void
+
+    init(_ report: @escaping @Sendable ([Store.Outcome]) -> Void) { self.report = report }
+
+    func committed(_ outcomes: [Store.Outcome]) { report(outcomes) }
+}
+
+/// Deposits in a store, and every batch of them that it reports.
+final class CommittedBatches: Depositor {
+    private let store: Store
     private let state = Mutex<[[Store.Outcome]]>([])
 
-    init(of store: Store) {
-        store.onCommit { outcomes in self.state.withLock { $0.append(outcomes) } }
+    init(of store: Store) { self.store = store }
+
+    func committed(_ outcomes: [Store.Outcome]) { state.withLock { $0.append(outcomes) } }
+
+    func put(_ bytes: [UInt8], at key: String, token: Int64 = 0) throws {
+        try store.put(bytes, at: key, token: token, for: self)
+    }
+
+    func add(
+        _ content: Deposit.Content, at key: String, url: String? = nil, token: Int64 = 0,
+        validators: Validators = Validators(), receivedAt: Date = Date()
+    ) {
+        store.add(
+            content, at: key, url: url, token: token, validators: validators,
+            receivedAt: receivedAt,
+            for: self)
+    }
+
+    func storeAtOnce(_ bytes: [UInt8]) throws -> Digest {
+        try put(bytes, at: "stored at once")
+        store.flush()
+        return try Digest.reference(of: bytes)
     }
 
     var sizes: [Int] { state.withLock { $0.map(\.count) } }

@@ -49,7 +49,8 @@ import Testing
                         token: 0, key: "key", url: "url-\(round)",
                         responseURL: "response-\(round)", validators: validators,
                         variant: variant, receivedAt: instant,
-                        content: .staged(object))
+                        content: .staged(object)),
+                    for: nil
                 ) {}
                 store.flush()
                 let resource = try #require(try cache.resource("key"))
@@ -82,9 +83,9 @@ import Testing
             let stores = try (0..<4).map { _ in try Cache.create(at: directory.path).store() }
             let batches = stores.map { CommittedBatches(of: $0) }
             // All stage before anyone commits, so that each has files of its own to publish.
-            for (number, store) in stores.enumerated() {
+            for (number, batch) in batches.enumerated() {
                 for seed in 0..<50 {
-                    try store.put(noise(400, seed: seed), at: "\(number) \(seed)")
+                    try batch.put(noise(400, seed: seed), at: "\(number) \(seed)")
                 }
             }
             DispatchQueue.concurrentPerform(iterations: stores.count) { stores[$0].flush() }
@@ -197,8 +198,8 @@ import Testing
             let store = try cache.store()
             let batches = CommittedBatches(of: store)
             let gone = try Digest.reference(of: [9])
-            store.add(.unchanged(gone), at: "gone", token: 1)
-            try store.put([1], at: "there", token: 2)
+            batches.add(.unchanged(gone), at: "gone", token: 1)
+            try batches.put([1], at: "there", token: 2)
             store.flush()
             #expect(batches.outcomes.map(\.token) == [1, 2])
             let error = #expect(throws: CacheError.self) { try batches.outcomes[0].result.get() }
@@ -219,14 +220,14 @@ import Testing
             let index = try CacheIndex(of: CacheDirectory(path: directory.path, create: false))
             try index.write { try $0.execute(sql: "DELETE FROM objects") }
             unlink(try cache.file(of: bytes))
-            store.add(.staged(object), at: "new")
+            batches.add(.staged(object), at: "new")
             store.flush()
             let error = #expect(throws: CacheError.self) { try batches.outcomes[0].result.get() }
             #expect(error?.code == .missing)
             #expect(try cache.resource("new") == nil)
             #expect(try cache.verify().isClean)
             // Fetched again, it is stored.
-            try store.put(bytes, at: "new")
+            try batches.put(bytes, at: "new")
             store.flush()
             #expect(try batches.outcomes[1].result.get() == object.digest)
             #expect(try cache.verify().whole == 1)

@@ -17,7 +17,7 @@ import Testing
             let attributes = ObjectAttributes(mediaType: "image/png", width: 3, height: 4)
             var validators = Validators()
             validators.etag = "\"1\""
-            store.add(
+            batches.add(
                 .staged(try store.stage(bytes, attributes: attributes)), at: "key", url: "url",
                 token: 7, validators: validators)
             #expect(try cache.resource("key") == nil)
@@ -45,7 +45,7 @@ import Testing
             let store = try Cache.create(at: directory.path).store()
             let other = try Cache.open(at: directory.path)
             let seen = Mutex<[String: Bool]>([:])
-            store.onCommit { outcomes in
+            let depositor = OnCommit { outcomes in
                 for outcome in outcomes {
                     let key = "key \(outcome.token)"
                     let object = (try? other.resource(key))?.object
@@ -55,7 +55,8 @@ import Testing
             }
             for token in 0..<20 {
                 try store.put(
-                    noise(100, seed: token), at: "key \(token)", token: Int64(token))
+                    noise(100, seed: token), at: "key \(token)", token: Int64(token), for: depositor
+                )
             }
             store.flush()
             #expect(seen.withLock { $0.count } == 20)
@@ -87,14 +88,15 @@ import Testing
             let store = try cache.store()
             let digest = try store.storeAtOnce([1, 2, 3])
             let (stream, continuation) = AsyncStream<Int>.makeStream()
-            store.onCommit { continuation.yield($0.count) }
+            let depositor = OnCommit { continuation.yield($0.count) }
             var batches = stream.makeAsyncIterator()
             var quickest = Duration.seconds(3600)
             // A disk that others keep busy may well take a second, but not time after time.
             for _ in 0..<60 where quickest >= .seconds(Store.batchInterval) {
                 let start = ContinuousClock.now
                 for token in 0..<Store.batchLimit {
-                    store.add(.unchanged(digest), at: "\(token)", token: Int64(token))
+                    store.add(
+                        .unchanged(digest), at: "\(token)", token: Int64(token), for: depositor)
                 }
                 #expect(await batches.next() == Store.batchLimit)
                 quickest = min(quickest, .now - start)
@@ -109,11 +111,13 @@ import Testing
             let store = try cache.store()
             let digest = try store.storeAtOnce([1, 2, 3])
             let (stream, continuation) = AsyncStream<Int>.makeStream()
-            store.onCommit { continuation.yield($0.count) }
+            let depositor = OnCommit { continuation.yield($0.count) }
             var batches = stream.makeAsyncIterator()
             for _ in 0..<2 {
                 let start = ContinuousClock.now
-                for key in ["a", "b", "c"] { store.add(.unchanged(digest), at: key) }
+                for key in ["a", "b", "c"] {
+                    store.add(.unchanged(digest), at: key, for: depositor)
+                }
                 #expect(await batches.next() == 3)
                 // Not each by itself: the batch gathers for its second.
                 #expect(.now - start >= .seconds(Store.batchInterval))
@@ -128,7 +132,7 @@ import Testing
             let (entered, release) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             let accepted = Mutex(0)
             let isFirst = Mutex(true)
-            store.onCommit { _ in
+            let depositor = OnCommit { _ in
                 guard
                     isFirst.withLock({ first in
                         defer { first = false }; return first
@@ -143,7 +147,7 @@ import Testing
                 let deposit = Deposit(
                     token: Int64(token), key: "\(token)", url: "\(token)",
                     validators: Validators(), receivedAt: Date(), content: .unchanged(digest))
-                store.add(deposit) { accepted.withLock { $0 += 1 } }
+                store.add(deposit, for: depositor) { accepted.withLock { $0 += 1 } }
             }
             add(-1)
             DispatchQueue.global().async { store.flush() }
@@ -161,9 +165,11 @@ import Testing
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()
             let order = Mutex<[String]>([])
-            store.onCommit { outcomes in order.withLock { $0.append("\(outcomes.count) stored") } }
-            try store.put([1], at: "a")
-            try store.put([2], at: "b")
+            let depositor = OnCommit { outcomes in
+                order.withLock { $0.append("\(outcomes.count) stored") }
+            }
+            try store.put([1], at: "a", for: depositor)
+            try store.put([2], at: "b", for: depositor)
             store.flush()
             store.afterCommits { order.withLock { $0.append("after") } }
             store.flush()
@@ -184,7 +190,7 @@ import Testing
                 #expect(rename(obstacle, directory.path("aside")) == 0)
                 try Tree.put([0], at: obstacle)
                 for seed in 0..<30 {
-                    try store.put(noise(100, seed: seed), at: "\(seed)", token: Int64(seed))
+                    try batches.put(noise(100, seed: seed), at: "\(seed)", token: Int64(seed))
                 }
                 store.flush()
                 #expect(batches.outcomes.map(\.token) == (0..<30).map(Int64.init))
@@ -198,7 +204,7 @@ import Testing
                 unlink(obstacle)
                 #expect(rename(directory.path("aside"), obstacle) == 0)
                 #expect(try cache.status().totals == IndexTotals())
-                try store.put([1], at: "later", token: 99)
+                try batches.put([1], at: "later", token: 99)
                 store.flush()
                 #expect(batches.outcomes.last?.token == 99)
                 #expect(throws: CacheError.self) { try batches.outcomes.last?.result.get() }
@@ -229,10 +235,10 @@ import Testing
             let obstacle = directory.path("objects/sha256/\(victim)")
             try Tree.put([0], at: obstacle)
             for seed in 0..<30 {
-                try store.put(noise(100, seed: seed), at: "\(seed)", token: Int64(seed))
+                try batches.put(noise(100, seed: seed), at: "\(seed)", token: Int64(seed))
             }
             // The same bytes a second time: they are not there either.
-            try store.put(noise(100, seed: 0), at: "twin", token: 30)
+            try batches.put(noise(100, seed: 0), at: "twin", token: 30)
             store.flush()
             for outcome in batches.outcomes {
                 let seed = outcome.token == 30 ? 0 : Int(outcome.token)
@@ -247,7 +253,7 @@ import Testing
             #expect(try cache.resource("twin") == nil)
             #expect(Tree.files(directory.path("tmp")).isEmpty)
             unlink(obstacle)
-            try store.put(noise(100, seed: 0), at: "0")
+            try batches.put(noise(100, seed: 0), at: "0")
             store.flush()
             #expect(try cache.resource("0") != nil)
             #expect(try cache.verify().isClean)
@@ -280,7 +286,7 @@ import Testing
 
             // What comes too late is refused, and leaves nothing either.
             let batches = CommittedBatches(of: store)
-            store.add(.staged(object), at: "late")
+            batches.add(.staged(object), at: "late")
             store.flush()
             #expect(throws: CacheError.self) { try batches.outcomes.first?.result.get() }
             #expect(throws: CacheError.self) { _ = try store.stage([1]) }

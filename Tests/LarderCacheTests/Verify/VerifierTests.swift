@@ -212,7 +212,7 @@ import Testing
                         let store = try Cache.create(at: directory.path).store()
                         let batches = CommittedBatches(of: store)
                         for seed in 0..<400 {
-                            try store.put(
+                            try batches.put(
                                 noise(2_000, seed: seed),
                                 at: "\(seed % 3 == 0 ? 0 : number) \(seed)")
                             if seed % 20 == 19 { store.flush() }

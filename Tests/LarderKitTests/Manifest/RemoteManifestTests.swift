@@ -114,4 +114,24 @@ import Testing
         let origin = try Origin(replies: ["/apps.plist": .ok(plist)])
         #expect(try icons(remote(origin.url("/apps.plist"))) == [origin.url("/a.png")])
     }
+
+    /// A download that stalls, and a server that asks for minutes of patience.
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    func aDownloadEndsSoonAfterItIsCancelled(isStalled: Bool) async throws {
+        let stalled = Reply.ok("[{").announcing(length: 100).stalling(after: 2)
+        let busy = Reply.status(503).header("Retry-After", "300")
+        let origin = try Origin(replies: ["/apps.json": isStalled ? stalled : busy])
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            let manifest = ManifestSource.remote(
+                configuration.remoteManifest(try HTTPURL(origin.url("/apps.json"))))
+            let prefetcher = Prefetcher(configuration)
+            async let finished = collect(prefetcher, manifest)
+            try await origin.waitForRequests(1)
+            prefetcher.cancel()
+            #expect(try await finished.report.isInterrupted)
+            #expect(origin.count() == 1)
+        }
+    }
 }

@@ -46,7 +46,8 @@ import Testing
                     Deposit(
                         token: 1, key: name, url: name, receivedAt: Date(),
                         content: .staged(
-                            try stage(icons[1], in: store)))
+                            try stage(icons[1], in: store))),
+                    for: nil
                 ) {}
                 store.flush()
                 store.close()

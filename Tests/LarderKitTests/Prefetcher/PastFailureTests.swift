@@ -27,7 +27,8 @@ import Testing
         store.add(
             Deposit(
                 token: 1, key: key, url: url ?? key, receivedAt: Date(timeIntervalSinceNow: -ago),
-                content: .failed(code: "http-\(status)", status: status))
+                content: .failed(code: "http-\(status)", status: status)),
+            for: nil
         ) {}
         store.flush()
         store.close()

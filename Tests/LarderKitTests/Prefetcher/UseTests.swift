@@ -103,7 +103,8 @@ import Testing
             store.add(
                 Deposit(
                     token: 0, key: url, url: url, validators: validators, receivedAt: instant,
-                    content: .unchanged(resource.object.digest))
+                    content: .unchanged(resource.object.digest)),
+                for: nil
             ) {}
         }
         store.flush()

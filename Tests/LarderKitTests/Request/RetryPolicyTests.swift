@@ -19,13 +19,19 @@ import Testing
     }
 
     /// Full jitter: from nothing at all up to the ceiling, everything as often.
-    @Test func delaysAreSpreadEvenlyBelowTheCeiling() {
-        let policy = RetryPolicy()
+    @Test func delaysAreSpreadEvenlyBelowTheCeiling() throws {
+        var policy = RetryPolicy()
+        policy.attempts = 100
+        let now = ContinuousClock.now
         for failures in [1, 3, 20] {
             for isOverload in [false, true] {
                 let ceiling = policy.ceiling(afterFailures: failures, isOverload: isOverload)
-                let shares = (0..<10_000).map { _ in
-                    policy.delay(afterFailures: failures, isOverload: isOverload) / ceiling
+                let failure = FetchFailure(status: isOverload ? 503 : 500)
+                let shares = try (0..<10_000).map { _ in
+                    let instant = try policy.nextAttempt(
+                        after: failure, attempt: failures, since: now, hold: nil, now: now
+                    ).get()
+                    return (instant - now) / ceiling
                 }
                 #expect(shares.allSatisfy { (0...1).contains($0) })
                 for tenth in 0..<10 {
@@ -35,6 +41,27 @@ import Testing
                 }
             }
         }
+    }
+
+    @Test func theLastAttemptIsTheLast() {
+        var policy = RetryPolicy()
+        policy.attempts = 2
+        policy.maximumTime = .seconds(100)
+        let now = ContinuousClock.now
+        func next(
+            _ failure: FetchFailure, attempt: Int = 1, start: Duration = .zero,
+            hold: Duration? = nil
+        ) -> Result<ContinuousClock.Instant, FetchFailure> {
+            policy.nextAttempt(
+                after: failure, attempt: attempt, since: now - start, hold: hold.map { now + $0 },
+                now: now)
+        }
+        let passing = FetchFailure(status: 500)
+        #expect(next(passing, attempt: 2) == .failure(passing))
+        #expect(next(FetchFailure(status: 404)) == .failure(FetchFailure(status: 404)))
+        #expect(next(passing, hold: .seconds(100)) == .success(now + .seconds(100)))
+        #expect(next(passing, hold: .seconds(101)) == .failure(passing.outOfTime))
+        #expect(next(passing, start: .seconds(101)) == .failure(passing.outOfTime))
     }
 
     /// Every status that can end a response, as the code's own table has it and as an origin sees it.

@@ -12,32 +12,38 @@ final class ManifestReceiver: TransferReceiver {
         /// The whole body: a descriptor at its beginning, now the caller's.
         case body(Int32, ResponseHead)
         case notModified(ResponseHead)
-        case redirect(String, ResponseHead)
+        case redirect(String, freshUntil: Date)
         case failed(FetchFailure)
     }
 
     private struct State {
         var head: ResponseHead?
-        var verdict: Outcome?
-        var outcome: Outcome?
+        var verdict: ResponseVerdict?
+        var result: Result<TransferMetrics, TransferError>?
     }
 
-    private let isConditional: Bool
+    private let decide: @Sendable (ResponseHead) -> ResponseVerdict
     private let file: UnnamedFile
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    /// - Parameter isConditional: whether the request asks for it only if it has changed.
-    init(name: String, isConditional: Bool) throws(ManifestError) {
-        self.isConditional = isConditional
+    /// - Parameter decide: says what a response's head leads to.
+    init(
+        name: String, decide: @escaping @Sendable (ResponseHead) -> ResponseVerdict
+    ) throws(ManifestError) {
+        self.decide = decide
         file = try UnnamedFile(for: name)
     }
 
     /// Waits for the transfer's end. To be called once.
-    func wait() -> Outcome {
-        ended.wait()
-        let outcome =
-            state.withLock { $0.outcome } ?? .failed(FetchFailure(.cancelled, "cancelled"))
+    ///
+    /// - Parameter isCancelled: asked a few times a second: true ends the transfer.
+    func wait(for id: TransferID, on loop: TransferLoop, unless isCancelled: () -> Bool) -> Outcome
+    {
+        while ended.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+            if isCancelled() { loop.cancel(id) }
+        }
+        let outcome: Outcome = state.withLock { settled($0) }
         if case .body = outcome {
             lseek(file.descriptor, 0, SEEK_SET)
         } else {
@@ -46,21 +52,25 @@ final class ManifestReceiver: TransferReceiver {
         return outcome
     }
 
-    func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
-        let verdict: Outcome?
-        switch head.status {
-        case 200, 203: verdict = nil
-        case 304 where isConditional: verdict = .notModified(head)
-        case let status where Redirect.statuses.contains(status):
-            verdict =
-                head.headers[first: "Location"].map { .redirect($0, head) }
-                ?? .failed(FetchFailure(.badRedirect, "redirected without a Location"))
-        default:
-            verdict = .failed(
-                FetchFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
+    private func settled(_ state: State) -> Outcome {
+        switch (state.verdict, state.head, state.result) {
+        case (.redirect(let location, let freshUntil), _, _):
+            .redirect(location, freshUntil: freshUntil)
+        case (.failed(let failure), _, _): .failed(failure)
+        case (_, _, .failure(let error)?): .failed(FetchFailure(error))
+        case (.body, let head?, .success?): .body(file.descriptor, head)
+        case (.notModified, let head?, .success?): .notModified(head)
+        default: .failed(FetchFailure(.cancelled, "cancelled"))
         }
+    }
+
+    func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
+        let verdict = decide(head)
         state.withLock { ($0.head, $0.verdict) = (head, verdict) }
-        return verdict == nil || head.status == 304
+        switch verdict {
+        case .body, .notModified: return true
+        case .redirect, .failed: return false
+        }
     }
 
     func transfer(
@@ -76,15 +86,7 @@ final class ManifestReceiver: TransferReceiver {
     }
 
     func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
-        state.withLock { state in
-            state.outcome =
-                switch (state.verdict, state.head, result) {
-                case (let verdict?, _, _): verdict
-                case (nil, let head?, .success): .body(file.descriptor, head)
-                case (nil, nil, .success): nil
-                case (nil, _, .failure(let error)): .failed(FetchFailure(error))
-                }
-        }
+        state.withLock { $0.result = result }
         ended.signal()
     }
 }

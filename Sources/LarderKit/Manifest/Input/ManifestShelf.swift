@@ -58,9 +58,26 @@ struct ManifestShelf: Sendable {
     /// - Parameter file: a descriptor, which stays where it stands.
     /// - Throws: `CacheError` where the disk is full or failing.
     func put(_ file: Int32, of response: ManifestResponse) throws {
-        guard let store, storesUnstorable || !response.isNoStore else { return }
-        let drained = DispatchSemaphore(value: 0)
-        let body = store.newBody { drained.signal() }
+        guard let store else { return }
+        let body = try store.newBody { append in try read(file, of: response, append) }
+        let digest = try body.finish()
+        let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
+        let failure = record(response.deposit(.staged(staged)), in: store)
+        // Where something else is in its place, or it was evicted at once, the bytes are at hand all the same.
+        if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
+    }
+
+    /// Notes that the server vouches for what is there. That this cannot be written is no reason to do without it.
+    func note(_ content: Deposit.Content, of kept: Kept, by response: ManifestResponse) {
+        guard let store else { return }
+        store.add(response.deposit(content, on: kept.resource), for: nil) {}
+        store.flush()
+    }
+
+    private func read(
+        _ file: Int32, of response: ManifestResponse,
+        _ append: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
         var offset: off_t = 0
@@ -70,40 +87,24 @@ struct ManifestShelf: Sendable {
             guard count >= 0 else {
                 throw ManifestError.system(errno, "cannot read", source: "\(response.url)")
             }
-            if count == 0 { break }
+            if count == 0 { return }
             offset += off_t(count)
-            while try body.append(UnsafeRawBufferPointer(rebasing: buffer[..<count])) == .full {
-                drained.wait()
-            }
+            try append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
-        let digest = try body.finish()
-        let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
-        let failure = record(response.deposit(.staged(staged)), in: store)
-        // Where something else is in its place, or it was evicted at once, the bytes are at hand all the same.
-        if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Notes that the server vouches for what is there. That this cannot be written is no reason to do without it.
-    func confirm(_ kept: Kept, by response: ManifestResponse) {
-        guard let store else { return }
-        let digest = kept.resource.object.digest
-        let mayStore = storesUnstorable || !response.isNoStore
-        _ = record(
-            response.deposit(mayStore ? .unchanged(digest) : .kept(digest), on: kept.resource),
-            in: store)
-    }
-
-    private final class Result: Sendable {
+    private final class Result: Depositor {
         let failure = Mutex<CacheError?>(nil)
+
+        func committed(_ outcomes: [Store.Outcome]) {
+            guard case .failure(let error)? = outcomes.first?.result else { return }
+            failure.withLock { $0 = error }
+        }
     }
 
     private func record(_ deposit: Deposit, in store: Store) -> CacheError? {
         let result = Result()
-        store.onCommit { outcomes in
-            guard case .failure(let error)? = outcomes.first?.result else { return }
-            result.failure.withLock { $0 = error }
-        }
-        store.add(deposit) {}
+        store.add(deposit, for: result) {}
         store.flush()
         return result.failure.withLock { $0 }
     }

@@ -29,6 +29,8 @@ public struct RemoteManifest: Sendable {
 
     /// Where it is kept between runs. Default: nil, nowhere.
     var shelf: ManifestShelf?
+    /// Asked a few times a second: true ends the download. Default: never.
+    var isCancelled: @Sendable () -> Bool = { false }
 
     /// The bytes, and where redirects have led: what its relative URLs are resolved against.
     ///
@@ -36,7 +38,7 @@ public struct RemoteManifest: Sendable {
     /// now.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` where only the shelf is asked;
-    ///   `CacheError`.
+    ///   `CacheError`, `CancellationError`.
     func download() throws -> ByteInput {
         if let shelf, shelf.store == nil { return try shelf.take(url) }
         let start = ContinuousClock.now
@@ -55,22 +57,29 @@ public struct RemoteManifest: Sendable {
             case .success(let input): return input
             case .failure(let error): failure = error
             }
+            if isCancelled() { throw CancellationError() }
             if failure.code == TransferError.Code.tooLarge.rawValue {
                 throw ManifestError(
                     .tooLarge, source: "\(url)",
                     failure.message + "; --max-manifest-size permits more")
             }
             if failure.asksUnconditionally { kept = nil }
-            let delay = max(
-                retry.delay(afterFailures: attempt, isOverload: failure.isOverload),
-                failure.retryAfter ?? .zero)
-            guard failure.isTransient, attempt < retry.attempts,
-                ContinuousClock.now - start + delay <= retry.maximumTime
-            else {
+            let next = retry.nextAttempt(
+                after: failure, attempt: attempt, since: start,
+                hold: failure.retryAfter.map { .now + $0 })
+            switch next {
+            case .success(let instant): try wait(until: instant)
+            case .failure(let failure):
                 throw ManifestError(.unreadable, source: "\(url)", failure.message)
             }
-            Thread.sleep(forTimeInterval: delay / .seconds(1))
             attempt += 1
+        }
+    }
+
+    private func wait(until instant: ContinuousClock.Instant) throws {
+        while case let rest = instant - .now, rest > .zero {
+            if isCancelled() { throw CancellationError() }
+            Thread.sleep(forTimeInterval: min(rest, .milliseconds(50)) / .seconds(1))
         }
     }
 
@@ -78,32 +87,34 @@ public struct RemoteManifest: Sendable {
     private func fetch(
         with loop: TransferLoop, _ kept: ManifestShelf.Kept?
     ) throws -> Result<ByteInput, FetchFailure> {
-        var target = url
-        var redirects = 0
-        var redirectsFreshUntil: Date?
+        let policy = policy
+        var target = RequestTarget(url)
         while true {
             let start = ContinuousClock.now
             // Another URL's 304 would not vouch for it.
-            let known = kept?.resource.responseURL == target.string ? kept : nil
-            let conditions = conditions(on: known?.resource, at: target)
-            let receiver = try ManifestReceiver(
-                name: "\(url)", isConditional: !conditions.isEmpty)
-            loop.start(request(target, conditions), receiver: receiver)
-            let outcome = receiver.wait()
+            let known = kept?.resource.responseURL == target.url.string ? kept : nil
+            let receiver = try ManifestReceiver(name: "\(url)") {
+                [target, known = known?.resource] in
+                policy.verdict(on: $0, to: target, about: known)
+            }
+            let id = loop.start(
+                policy.request(to: target, about: known?.resource), receiver: receiver)
+            let outcome = receiver.wait(for: id, on: loop, unless: isCancelled)
             func response(_ head: ResponseHead) -> ManifestResponse {
                 let validators = Validators(head.headers.all)
                 return ManifestResponse(
                     url: url, target: target, validators: validators,
-                    variant: variant(validators, at: target),
-                    redirectsFreshUntil: redirectsFreshUntil, delay: ContinuousClock.now - start)
+                    variant: policy.variant(validators, at: target),
+                    delay: ContinuousClock.now - start)
             }
             switch outcome {
             case .body(let file, let head):
                 let input = ByteInput(
-                    descriptor: file, isOwned: true, name: "\(url)", baseURL: target)
-                if let shelf {
-                    let response = response(head)
-                    // What turns out to be no manifest is not to replace one, and credentials are not for the disk.
+                    descriptor: file, isOwned: true, name: "\(url)", baseURL: target.url)
+                let response = response(head)
+                if let shelf, policy.mayStore(response.validators) {
+                    // What turns out not to be a manifest must not replace one, and credentials are
+                    // not for the disk.
                     input.whenRead = { hasCredentials in
                         if !hasCredentials { try shelf.put(file, of: response) }
                     }
@@ -111,21 +122,20 @@ public struct RemoteManifest: Sendable {
                 return .success(input)
             case .notModified(let head):
                 let response = response(head)
-                guard let known, response.validators.vouch(for: known.resource.validators) else {
-                    return .failure(
-                        FetchFailure(
-                            .validator,
-                            "the server says that another version than the cached has not changed"))
+                do throws(FetchFailure) {
+                    let content = try policy.confirmation(
+                        of: known?.resource, by: response.validators)
+                    guard let known else { return .failure(FetchFailure(status: 304)) }
+                    shelf?.note(content, of: known, by: response)
+                    return .success(known.input)
+                } catch {
+                    return .failure(error)
                 }
-                shelf?.confirm(known, by: response)
-                return .success(known.input)
-            case .redirect(let location, let head):
-                let freshUntil = Freshness.expiry(ofRedirect: head)
-                redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
-                switch Redirect.target(
-                    of: location, from: target, after: redirects, allowsDowngrade: allowsDowngrade
-                ) {
-                case .success(let next): (target, redirects) = (next, redirects + 1)
+            case .redirect(let location, let freshUntil):
+                let next = target.redirected(
+                    to: location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
+                switch next {
+                case .success(let next): target = next
                 case .failure(let failure): return .failure(failure)
                 }
             case .failed(let failure): return .failure(failure)
@@ -133,38 +143,11 @@ public struct RemoteManifest: Sendable {
         }
     }
 
-    private var fields: RequestHeaders {
-        RequestHeaders(
-            rules: headers, accept: "application/json, application/x-plist, */*;q=0.8",
-            userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
-    }
-
-    private func request(
-        _ target: HTTPURL, _ conditions: [(name: String, value: String)]
-    ) -> TransferRequest {
-        let isAtOwnOrigin = target.origin == url.origin
-        return TransferRequest(
-            url: target,
-            headers: fields.sent(to: target, isRedirected: !isAtOwnOrigin) + conditions,
-            maximumBodyBytes: maximumBytes, usesStoredCredentials: isAtOwnOrigin)
-    }
-
-    /// What makes a request conditional; none where every answer is news.
-    private func conditions(
-        on known: Resource?, at target: HTTPURL
-    ) -> [(name: String, value: String)] {
-        guard let known else { return [] }
-        let isAny = known.validators.vary.map { Vary($0).isAny } ?? false
-        return known.validators.conditions(
-            sameVariant: !isAny && variant(known.validators, at: target) == known.variant)
-    }
-
-    private func variant(_ validators: Validators, at target: HTTPURL) -> Digest? {
-        validators.vary.flatMap {
-            Vary($0).variant(
-                for: fields.selecting(
-                    for: target, isRedirected: target.origin != url.origin,
-                    hasCredentials: target.credentials != nil))
-        }
+    private var policy: FetchPolicy {
+        FetchPolicy(
+            headers: RequestHeaders(
+                rules: headers, accept: "application/json, application/x-plist, */*;q=0.8",
+                userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil),
+            maximumBodyBytes: maximumBytes, storesUnstorable: shelf?.storesUnstorable ?? false)
     }
 }
