@@ -1,6 +1,10 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// What is resolved for a target only if its trait is on.
+let prefetching = TargetDependencyCondition.when(traits: ["Prefetching"])
+let testing = TargetDependencyCondition.when(traits: ["Testing"])
+
 let package = Package(
     name: "larder",
     platforms: [.macOS(.v15), .iOS(.v16)],
@@ -8,6 +12,15 @@ let package = Package(
         .executable(name: "larder", targets: ["larder"]),
         .library(name: "LarderCache", targets: ["LarderCache"]),
         .library(name: "LarderKit", targets: ["LarderKit"]),
+    ],
+    // On by default. An app that embeds LarderCache turns them off with `traits: []`: then nothing but
+    // GRDB and swift-crypto is resolved for it.
+    traits: [
+        .trait(name: "Prefetching", description: "LarderKit and the command line"),
+        .trait(
+            name: "Testing", description: "The tests' TLS origin",
+            enabledTraits: ["Prefetching"]),
+        .default(enabledTraits: ["Testing"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -38,8 +51,9 @@ let package = Package(
         .target(
             name: "LarderTransfer",
             dependencies: [
-                "CCurl", "CZlib", .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "HeapModule", package: "swift-collections"),
+                "CCurl", "CZlib",
+                .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
+                .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
         // What an app embeds: the store and its index. Neither curl nor libxml2.
         .target(
@@ -57,14 +71,16 @@ let package = Package(
                 "CXML2", "CZlib", "LarderCache", "LarderTransfer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "HeapModule", package: "swift-collections"),
+                .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
+                .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
         .executableTarget(
             name: "larder",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderKit",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "CLarderSystem", "LarderCache", "LarderKit", "LarderTransfer",
+                .product(
+                    name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
+                ),
             ],
             path: "Sources/CLI"),
 
@@ -81,23 +97,23 @@ let package = Package(
         .target(
             name: "LarderTestTLS",
             dependencies: [
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOCore", package: "swift-nio", condition: testing),
+                .product(name: "NIOPosix", package: "swift-nio", condition: testing),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: testing),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: testing),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: testing),
             ],
             path: "Tests/LarderTestTLS", exclude: ["Certificates"]),
         .testTarget(
             name: "LarderTestSupportTests",
             dependencies: [
                 "LarderTestSupport", "LarderTestTLS", "sample-origin",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOTLS", package: "swift-nio"),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOCore", package: "swift-nio", condition: testing),
+                .product(name: "NIOPosix", package: "swift-nio", condition: testing),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: testing),
+                .product(name: "NIOTLS", package: "swift-nio", condition: testing),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: testing),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: testing),
             ]),
         .testTarget(
             name: "LarderTransferTests",

@@ -120,7 +120,7 @@ import Testing
             // Also where only what is wrong is said: a mistyped path would be clean for ever.
             for command in [
                 ["evict", "--max-size", "0"], ["evict", "--max-size", "0", "--quiet"],
-                ["verify", "--quiet"], ["pin"], ["unpin", "--all"],
+                ["pin"], ["unpin", "--all"],
             ] {
                 let finished = try larder.binary.run(command + ["--cache", larder.cache])
                 #expect(finished.status == 0, "\(finished)")
@@ -167,6 +167,7 @@ import Testing
     @Test(.timeLimit(.minutes(10))) func sideBySideNothingBreaks() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(80))
+            mkdir(larder.cache, 0o700)
             var prefetches: [(process: RunningProcess, report: String)] = []
             for round in 0..<6 {
                 let report = larder.directory.path("\(round).jsonl")

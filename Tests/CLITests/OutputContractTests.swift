@@ -121,6 +121,7 @@ import Testing
                 return try #require(JSONValue.lines(finished.standardOutputBytes).first)
             }
             let manifest = try mixed(larder)
+            mkdir(larder.cache, 0o700)
             var reports = [try verify()]
             _ = try larder.prefetch(manifest)
             let png = larder.origin.url("/png")

@@ -118,12 +118,13 @@ import Testing
         }
     }
 
-    @Test func noCacheIsCleanWithAHint() async throws {
+    @Test func aMistypedPathIsNotClean() async throws {
         try await withFixture { larder in
             let finished = try larder.run("verify")
-            #expect(finished.status == 0, "\(finished)")
-            #expect(finished.standardOutput.hasSuffix("\nclean\n"))
-            #expect(finished.standardError.contains("\(larder.cache): there is no cache here"))
+            #expect(finished.status == 66, "\(finished)")
+            #expect(finished.standardOutput.isEmpty)
+            #expect(
+                finished.standardError == "larder: \(larder.cache): there is no cache here\n")
             #expect(!larder.hasCache)
         }
     }

@@ -56,7 +56,7 @@ struct VerifyCommand: AsyncParsableCommand {
             ) { line.show($0.text) }
             line.clear()
             var failure: (any Error)?
-            if repair, let cache, !report.findings.isEmpty, !report.isInterrupted,
+            if repair, !report.findings.isEmpty, !report.isInterrupted,
                 report.failure == nil
             {
                 do {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A file that an option names and that cannot be read: status 66.
+/// What an option names and is not there, or cannot be read: status 66.
 struct MissingInput: Error, CustomStringConvertible {
     let description: String
 

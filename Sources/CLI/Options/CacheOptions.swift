@@ -53,12 +53,16 @@ struct CacheOptions: ParsableArguments {
         return cache
     }
 
-    /// The same, though its index may be damaged: to be verified.
-    func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache? {
-        try said(
-            try open(wait) { (path, wait) throws(CacheError) in
-                try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)
-            })
+    /// The cache to be verified, though its index may be damaged. One that is not there is a missing
+    /// input, since a mistyped path must not pass for a whole cache.
+    func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
+        let cache = try open(wait) { (path, wait) throws(CacheError) in
+            try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)
+        }
+        guard let cache else {
+            throw MissingInput(description: "\(absolutePath): there is no cache here")
+        }
+        return cache
     }
 
     /// The same, where it makes no difference that there is none.

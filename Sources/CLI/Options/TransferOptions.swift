@@ -10,8 +10,8 @@ struct TransferOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Requests in flight to one scheme, host and port; where several of them wait, at most \
-            one less than --max-concurrent.
+            Requests in flight to one scheme, host and port. If others wait, one place of \
+            --max-concurrent is left to them.
             """, valueName: "n"))
     var maxPerHost = 6
 

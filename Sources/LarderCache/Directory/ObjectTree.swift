@@ -29,7 +29,7 @@ struct ObjectTree {
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
         guard let root = try root() else { return }
-        for name in try root.names(subject: "objects/sha256") {
+        for name in try root.names(subject: CacheLayout.objectTree) {
             if Self.isFanOut(name), try root.status(of: name)?.isDirectory == true {
                 do throws(CacheError) {
                     try walk(fanOut: name, beneath: root, body)
@@ -57,7 +57,7 @@ struct ObjectTree {
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
         let fanOut = try FileDescriptor.directory(name, beneath: root, create: false)
-        for file in try fanOut.names(subject: "objects/sha256/\(name)") {
+        for file in try fanOut.names(subject: "\(CacheLayout.objectTree)/\(name)") {
             try body(entry(file, in: fanOut, prefix: name))
         }
     }
@@ -77,7 +77,7 @@ struct ObjectTree {
         let isHome = !prefix.isEmpty && name.hasPrefix(prefix)
         return Entry(
             parent: parent, name: name,
-            path: "objects/sha256/" + (prefix.isEmpty ? name : "\(prefix)/\(name)"),
+            path: "\(CacheLayout.objectTree)/" + (prefix.isEmpty ? name : "\(prefix)/\(name)"),
             digest: isHome ? digest : nil, misplaced: isHome ? nil : digest)
     }
 }

@@ -16,13 +16,13 @@ final class RunDirectory: Sendable {
         while true {
             let name = Self.newName()
             if let number = FileDescriptor.makeDirectory(name, beneath: parent, mode: 0o700) {
-                throw CacheError("mkdir", subject: "tmp/\(name)", errno: number)
+                throw CacheError("mkdir", subject: CacheLayout.run(name), errno: number)
             }
             do throws(CacheError) {
                 let directory = try FileDescriptor.open(
                     name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
                 guard flock(directory.raw, LOCK_EX | LOCK_NB) == 0 else {
-                    throw CacheError("lock", subject: "tmp/\(name)", errno: errno)
+                    throw CacheError("lock", subject: CacheLayout.run(name), errno: errno)
                 }
                 guard try parent.status(of: name) != nil else { continue }
                 self.name = name
@@ -140,19 +140,5 @@ final class RunDirectory: Sendable {
         else { return }
         for file in names { unlinkat(directory.raw, file, 0) }
         unlinkat(parent.raw, name, AT_REMOVEDIR)
-    }
-}
-
-/// A number that only grows, shared by threads.
-private final class Counter: @unchecked Sendable {
-    // Unchecked because `value` is a variable; every access holds `lock`.
-    private let lock = NSLock()
-    private var value: UInt64 = 0
-
-    func next() -> UInt64 {
-        lock.withLock {
-            value += 1
-            return value
-        }
     }
 }

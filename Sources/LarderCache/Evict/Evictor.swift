@@ -86,9 +86,7 @@ struct Evictor {
         let path =
             isTight(disk)
             ? nil
-            : run.map {
-                "\(directory.path)/\(CacheLayout.temporary)/\($0.name)/eviction.sqlite"
-            }
+            : run.map { "\(directory.path)/\(CacheLayout.run($0.name, "eviction.sqlite"))" }
         return try EvictionPlan(policy, index: index, at: path, in: directory)
     }
 

@@ -32,6 +32,17 @@ enum CacheLayout {
     static let verifyPosition = "verify-position.json"
     static let reserve = "reserve"
 
+    /// The directory of all objects, beneath the root.
+    static let objectTree = "\(objects)/\(algorithm)"
+
+    /// The name of an index that was set aside at a time.
+    static func setAside(at time: String) -> String { "\(damage)-\(time).sqlite" }
+
+    /// The path of a run's directory, or of a file in it, beneath the root.
+    static func run(_ run: String, _ file: String? = nil) -> String {
+        "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
+    }
+
     /// What directories are made with, before the umask: nobody's root is to be open to all.
     static let directoryMode: mode_t = 0o775
 
@@ -47,7 +58,7 @@ enum CacheLayout {
 
     /// The path of an object beneath the root, for people and scripts.
     static func path(_ digest: Digest) -> String {
-        "\(objects)/\(algorithm)/\(fanOut(digest))/\(digest.hex)"
+        "\(objectTree)/\(fanOut(digest))/\(digest.hex)"
     }
 
     /// The files that SQLite keeps beside each other.

@@ -37,7 +37,7 @@ struct DatabaseFile: Sendable {
 
     /// One that a run makes.
     init(of run: RunDirectory, _ name: String, in directory: CacheDirectory) {
-        self.init("\(CacheLayout.temporary)/\(run.name)/\(name)", in: directory)
+        self.init(CacheLayout.run(run.name, name), in: directory)
     }
 
     var path: String { "\(directory.path)/\(name)" }

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 /// How long an index waits while another process has SQLite's lock on it.
 ///

@@ -70,7 +70,7 @@ struct IndexRecovery {
     ) throws(CacheError) -> RecoveryReport {
         defer { run.remove() }
         var report = RecoveryReport()
-        let folder = "\(directory.path)/\(CacheLayout.temporary)/\(run.name)"
+        let folder = "\(directory.path)/\(CacheLayout.run(run.name))"
         let (draft, name) = (run.uniqueName(), run.uniqueName())
         var stop: CommitStop?
         defer { stop?.end() }
@@ -266,7 +266,7 @@ struct IndexRecovery {
         var kept: String?
         var stamp = UTCTime.name(Date())
         var serial = 1
-        while try directory.root.status(of: "index.damaged-\(stamp).sqlite") != nil {
+        while try directory.root.status(of: CacheLayout.setAside(at: stamp)) != nil {
             serial += 1
             stamp = "\(UTCTime.name(Date()))-\(serial)"
         }
@@ -275,7 +275,7 @@ struct IndexRecovery {
         where try directory.root.status(of: name) != nil {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
-                let target = "index.damaged-\(stamp).sqlite\(suffix)"
+                let target = CacheLayout.setAside(at: stamp) + suffix
                 guard renameat(directory.root.raw, name, directory.root.raw, target) == 0 else {
                     throw CacheError("rename", subject: name, errno: errno)
                 }

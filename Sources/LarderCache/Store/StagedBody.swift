@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import Synchronization
 
 /// One response body on its way into the cache.
 ///
@@ -30,7 +29,7 @@ public final class StagedBody: @unchecked Sendable {
 
     /// Bodies share them in turn: a serial queue takes a thread, and many large bodies may come at once.
     private static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
-    private static let begun = Atomic<Int>(0)
+    private static let begun = Counter()
 
     private let run: RunDirectory
     private let onDrained: @Sendable () -> Void
@@ -99,8 +98,7 @@ public final class StagedBody: @unchecked Sendable {
     }
 
     private static func nextWriter() -> DispatchQueue {
-        let number = begun.wrappingAdd(1, ordering: .relaxed).oldValue
-        return writers[number % writers.count]
+        writers[begun.next() % writers.count]
     }
 
     private func write(_ chunk: [UInt8]) {

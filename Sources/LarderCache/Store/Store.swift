@@ -67,7 +67,7 @@ public final class Store: @unchecked Sendable {
 
     /// The path of a file of this run's own, removed when the run ends.
     public func scratchPath(_ name: String) -> String {
-        "\(directory.path)/\(CacheLayout.temporary)/\(run.name)/\(name)"
+        "\(directory.path)/\(CacheLayout.run(run.name, name))"
     }
 
     /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.

@@ -128,16 +128,14 @@ struct EntryDecoder {
         return wanted.map { [$0] } ?? found
     }
 
-    private static let priorities = [
-        ("veryLow", -8), ("low", -4), ("normal", 0), ("high", 4), ("veryHigh", 8),
-    ]
-
-    /// The names and values of Foundation's `Operation.QueuePriority`, or an integer.
+    /// One of the ``PriorityName``s, or an integer.
     private func priority(_ value: ManifestValue) throws(EntryError) -> Int {
         switch value {
         case .null: return 0
         case .string(let text):
-            for (name, priority) in Self.priorities where text.isSame(as: name) { return priority }
+            for name in PriorityName.allCases where text.isSame(as: name.rawValue) {
+                return name.value
+            }
         default: break
         }
         if let integer = value.exactInteger { return integer }

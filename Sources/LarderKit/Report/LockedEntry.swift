@@ -24,13 +24,10 @@ public struct LockedEntry: Sendable, Equatable {
         if !name.isEmpty { object.set("name", exactly: name) }
         object.set("icon", exactly: icon)
         if let key { object.set("key", exactly: key) }
-        switch priority {
-        case 0: break
-        case -8: object.set("priority", "veryLow")
-        case -4: object.set("priority", "low")
-        case 4: object.set("priority", "high")
-        case 8: object.set("priority", "veryHigh")
-        default: object.set("priority", priority)
+        switch PriorityName(of: priority) {
+        case .normal: break
+        case let name?: object.set("priority", name.rawValue)
+        case nil: object.set("priority", priority)
         }
         object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
         object.set("size", size)

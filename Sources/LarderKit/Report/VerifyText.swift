@@ -9,8 +9,10 @@ extension VerifyReport {
             .map { ", \(count($0)) \($0.rawValue)" }
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
         let read = isQuick ? "sizes only" : ByteText.describe(bytes)
+        // Of a manifest's objects only, all of the index's resources were checked.
+        let checked = entries > 0 ? "" : ", \(resources.of("resource"))"
         lines.append(
-            "\(named)\(objects.of("object")), \(read), \(resources.of("resource")): "
+            "\(named)\(objects.of("object")), \(read)\(checked): "
                 + "\(whole) whole" + found.joined() + (repaired > 0 ? ", \(repaired) repaired" : "")
                 + " (\(DurationText.describe(seconds)))")
         if leftovers > 0 {

@@ -15,7 +15,6 @@ public struct CacheVerification: Sendable {
     /// Verifies a cache; changes nothing.
     ///
     /// - Parameters:
-    ///   - cache: nil reads as an empty one.
     ///   - manifests: if there are any, what they name is verified and nothing else, and an entry that is
     ///     not in the cache is missing. Default: none.
     ///   - options: which objects, how thoroughly, for how long; cancellation is asked for once the
@@ -23,11 +22,11 @@ public struct CacheVerification: Sendable {
     ///   - onProgress: called a few times a second, from any thread.
     /// - Throws: `ManifestError`, `CacheError`.
     public func verify(
-        _ cache: Cache?, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
+        _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
     ) throws -> VerifyReport {
         guard !manifests.isEmpty else {
-            return try cache?.verify(options, onProgress: onProgress) ?? VerifyReport()
+            return try cache.verify(options, onProgress: onProgress)
         }
         return try Plan.translatingErrors {
             let start = ContinuousClock.now
@@ -39,7 +38,7 @@ public struct CacheVerification: Sendable {
 
             var options = options
             options.selection = .named { (byte) throws(CacheError) in try coverage.objects(byte) }
-            var report = try cache?.verify(options, onProgress: onProgress) ?? VerifyReport()
+            var report = try cache.verify(options, onProgress: onProgress)
             report.note(.manifests, since: start, until: end)
             report.entries = coverage.entries
             report.manifests = manifests.map(\.name)

@@ -9,7 +9,7 @@ final class ManifestCoverage: Sendable {
     /// Reads all manifests, those at URLs as the cache has them.
     ///
     /// - Throws: `ManifestError` where one is no manifest, or none of its entries has shown a shape; ``CacheError``.
-    init(of manifests: [ManifestSource], cache: Cache?, configuration: PrefetchConfiguration) throws
+    init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(
             of: manifests.map { $0.cached(in: cache) }, rules: configuration.manifestRules,
