@@ -36,6 +36,16 @@ static inline CURLcode larder_easy_set_open_socket_callback(CURL *handle,
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
+// What Swift does not see, since it is a macro.
+static inline curl_version_info_data *larder_version_info(void) {
+  return curl_version_info(CURLVERSION_NOW);
+}
+
+static inline CURLcode larder_easy_set_close_socket_callback(CURL *handle,
+                                                             curl_closesocket_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, callback);
+}
+
 static inline CURLcode larder_easy_set_prerequest_callback(CURL *handle,
                                                            curl_prereq_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, callback);

@@ -85,7 +85,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
             plan: plan, cache: cache, places: window, perHost: limits.perHost,
-            interval: limits.ratePerHost.map { .seconds(1 / $0) })
+            interval: limits.ratePerHost.map { .seconds(1 / $0) },
+            isConnected: { [loop = stage.loop] in loop.isConnected(to: $0) })
         timer = DispatchSource.makeTimerSource(queue: feeder)
         timer.setEventHandler { [weak self] in
             self?.alarm = nil

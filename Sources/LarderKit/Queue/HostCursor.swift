@@ -1,18 +1,23 @@
+import HeapModule
 import LarderCache
 
 /// The URLs of one origin (scheme, host and port) that wait for their turn, read from the plan a few at a time.
 ///
 /// One for each origin, so that a slow or waiting one at the head of the manifest holds up nobody.
 struct HostCursor {
-    /// So many URLs may wait for another attempt before no other one of the origin has its first: all of
-    /// them are in memory.
+    /// So many URLs may wait for another attempt, or at origins that redirects led to, before no other one of
+    /// the origin has its first: all of them are in memory.
     private static let mostWaiting = 1024
 
     let origin: Int
     /// Fetches that wait for the time of another attempt.
     var waiting = 0
+    /// Fetches that wait at other origins, to which redirects of this one's led.
+    var sentAway = 0
     /// Operations between their place in the queue and the end of their transfer.
     var inFlight = 0
+    /// When its last request was taken out, by the schedule's own count.
+    var lastUse = 0
     /// What the schedule says of it is out of date where that has another.
     var version = 0
     /// Fetches that were taken out.
@@ -35,9 +40,9 @@ struct HostCursor {
     private(set) var failure: FetchFailure?
     /// Since when no request has had an answer that was of use.
     private var troubleBegan: ContinuousClock.Instant?
-    /// Fetches that begin again: attempts, and redirects that lead here. By priority, then in the order of the manifests;
-    /// among planned ones of their own priority they go first.
-    private var returned: [Fetch] = []
+    /// Fetches that begin again: attempts, and redirects that lead here. Among planned ones of their own
+    /// priority they go first.
+    private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedFetch> = []
     /// Of the planned fetch that was taken out last.
     private var place: PlannedFetch.Place?
@@ -53,6 +58,15 @@ struct HostCursor {
         self.pageSize = pageSize
         self.planned = planned
         isExhausted = planned == 0
+    }
+
+    /// By priority, then in the order of the manifests.
+    private struct Returned: Comparable {
+        let fetch: Fetch
+        private var place: PlannedFetch.Place { fetch.planned.place }
+
+        static func == (left: Returned, right: Returned) -> Bool { left.place == right.place }
+        static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }
 
     enum Head {
@@ -112,7 +126,7 @@ struct HostCursor {
             page = try nextPage(of: plan, cache)[...]
             isExhausted = page.isEmpty
         }
-        if let fetch = returned.first, isReturnedFirst { return .returned(fetch) }
+        if let fetch = returned.min?.fetch, isReturnedFirst { return .returned(fetch) }
         return isFull ? nil : page.first.map(Head.planned)
     }
 
@@ -128,7 +142,7 @@ struct HostCursor {
 
     mutating func removeHead() {
         if isReturnedFirst {
-            returned.removeFirst()
+            returned.removeMin()
         } else {
             place = page.removeFirst().place
         }
@@ -146,22 +160,21 @@ struct HostCursor {
 
     /// Whether nothing is left of it, neither to ask for nor to remember.
     var isDone: Bool {
-        isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && inFlight == 0
+        isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
+            && inFlight == 0
             && !isSilent && troubleBegan == nil && failure == nil
             && notBefore.map { $0 <= .now } ?? true
     }
 
     mutating func put(back fetch: Fetch) {
-        let place =
-            returned.firstIndex { fetch.planned.place < $0.planned.place } ?? returned.endIndex
-        returned.insert(fetch, at: place)
+        returned.insert(Returned(fetch: fetch))
     }
 
     private var isReturnedFirst: Bool {
-        guard let fetch = returned.first else { return false }
+        guard let fetch = returned.min?.fetch else { return false }
         if isFull { return true }
         return page.first.map { fetch.planned.priority >= $0.priority } ?? true
     }
 
-    private var isFull: Bool { failure == nil && waiting >= Self.mostWaiting }
+    private var isFull: Bool { failure == nil && waiting + sentAway >= Self.mostWaiting }
 }

@@ -8,7 +8,8 @@ import LarderCache
 /// - one that has less in flight than its share of what is left (``isBehind(_:)``),
 /// - the one with the fewest requests in flight, so that one at the head of the manifest never starves the others,
 /// - one that has had fewer turns, of ``turn`` requests each, so that every origin has its first before any its next,
-/// - one that has answered: its connection is open, and another takes longer to make than a request,
+/// - one that a connection is open to: another takes longer to make than a request; of those the one used last,
+///   since libcurl closes the one used longest ago for another,
 /// - then manifest order.
 ///
 /// What has to wait for its time (another attempt, an origin that asked for patience, a limit of requests a
@@ -22,18 +23,21 @@ struct HostSchedule {
     /// transfer loop, which keeps that limit, has the next ones at hand.
     private static let mostAhead = 24
 
-    /// So many requests in a row go over a connection that is open before one that is not is made.
+    /// An origin is asked for so many URLs before another one that has had fewer turns and has no connection.
     private static let turn = 16
 
     private let plan: Plan
     private let cache: Cache
+    private let isConnected: (String) -> Bool
     private let places: Int
     private let perHost: Int
     private let interval: Duration?
     /// Of origins that had their turn or are about to, and not of those that are done with: an icon each from a
     /// hundred thousand hosts is no more to remember than all from one.
-    private var cursors: [Int: HostCursor] = [:]
+    private(set) var cursors: [Int: HostCursor] = [:]
     private var numbers: [String: Int] = [:]
+    /// Origins that the plan does not name, and redirects lead to; their numbers follow the plan's.
+    private var others: [String] = []
     /// Origins of the plan without a cursor so far, the next one last. Until their first turn they differ by what
     /// they have first alone, so that the next one stands for all of them.
     private var newcomers: [Int] = []
@@ -43,12 +47,14 @@ struct HostSchedule {
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
-    private var ready = Heap<ReadyHost>()
+    private(set) var ready = Heap<ReadyHost>()
     /// Origins that may start a fetch from an instant on.
     private var held = Heap<Waiting<ReadyHost>>()
     /// Attempts that may begin from an instant on.
     private var delayed = Heap<Waiting<Fetch>>()
     private var givenUp: Set<Int> = []
+    /// With more cursors, those that are done with are looked for.
+    private var mostCursors: Int
     private var serial = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
     private var remaining: Int
@@ -58,16 +64,19 @@ struct HostSchedule {
     ///   - perHost: the most requests in flight to one origin.
     ///   - interval: the least time between the beginnings of two of them; nil for none.
     ///   - readAhead: how many planned fetches are in memory, about.
+    ///   - isConnected: whether a connection to an origin is open.
     init(
         plan: Plan, cache: Cache, places: Int, perHost: Int, interval: Duration?,
-        readAhead: Int = HostSchedule.readAhead
+        readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
     ) throws {
+        self.isConnected = isConnected
         self.plan = plan
         self.cache = cache
         self.places = places
         self.perHost = perHost
         self.interval = interval
         self.readAhead = readAhead
+        mostCursors = readAhead
         pageSize = max(1, min(64, readAhead / max(1, plan.origins.count)))
         planned = Array(repeating: 0, count: plan.origins.count)
         remaining = 0
@@ -125,13 +134,21 @@ struct HostSchedule {
         try wakeUp()
         while let host = ready.popMin() {
             let number = host.cursor
-            guard !isOutdated(host), let head = try cursors[number]?.head(from: plan, cache)
-            else { continue }
-            takeHead(of: number)
+            guard !isOutdated(host) else { continue }
+            if host.isOpen, !isConnected(name(of: number)) {
+                // It was closed meanwhile: others may come first now.
+                try place(number)
+                continue
+            }
+            guard let head = try cursors[number]?.head(from: plan, cache) else { continue }
+            try takeHead(of: number)
             cursors[number]?.inFlight += 1
+            cursors[number]?.lastUse = serial
             if let interval { cursors[number]?.nextStart = .now + interval }
-            try place(number)
+            // Also if it may start nothing else now: its last request is to be known as that.
+            _ = try cursors[number]?.head(from: plan, cache)
             let isLast = cursors[number]?.isLast ?? false
+            try place(number)
             if number == newcomer { try welcome() }
             return Next(head: head, cursor: number, isLast: isLast)
         }
@@ -144,7 +161,7 @@ struct HostSchedule {
             if let failure = cursors[number]?.failure,
                 let head = try cursors[number]?.head(from: plan, cache)
             {
-                takeHead(of: number)
+                try takeHead(of: number)
                 return (head, failure)
             }
             givenUp.remove(number)
@@ -152,16 +169,31 @@ struct HostSchedule {
         return nil
     }
 
-    private mutating func takeHead(of number: Int) {
+    private mutating func takeHead(of number: Int) throws {
+        let head = try cursors[number]?.head(from: plan, cache)
         cursors[number]?.removeHead()
         remaining = max(0, remaining - 1)
+        guard case .returned(let fetch)? = head, let source = source(of: fetch, at: number)
+        else { return }
+        cursors[source]?.sentAway -= 1
+        try announce(source)
+        forget(source)
     }
 
     /// A fetch has left its connection, or never got to have one.
     mutating func ended(_ cursor: Int) throws {
         cursors[cursor]?.inFlight -= 1
         try announce(cursor)
-        if cursors[cursor]?.isDone ?? false { cursors[cursor] = nil }
+        forget(cursor)
+    }
+
+    /// Lets go of a cursor that is done with, and now and then of those that were not when their last
+    /// request ended: a limit of requests a second had yet to pass.
+    private mutating func forget(_ number: Int) {
+        if cursors[number]?.isDone ?? false { cursors[number] = nil }
+        guard cursors.count > mostCursors else { return }
+        cursors = cursors.filter { !$0.value.isDone }
+        mostCursors = max(readAhead, 2 * cursors.count)
     }
 
     /// Takes note of how an origin took a request; the origin is given up where it has been without an
@@ -175,6 +207,7 @@ struct HostSchedule {
         delayed = Heap(waiting.filter { numbers[$0.value.target.url.origin] != cursor })
         cursors[cursor]?.waiting = 0
         for entry in waiting where numbers[entry.value.target.url.origin] == cursor {
+            if let source = source(of: entry.value, at: cursor) { cursors[source]?.sentAway -= 1 }
             try put(back: entry.value)
         }
     }
@@ -190,7 +223,18 @@ struct HostSchedule {
         let number = number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.put(back: fetch)
+        if let source = source(of: fetch, at: number) { cursors[source]?.sentAway += 1 }
         try announce(number)
+    }
+
+    /// The origin that a redirect has led a fetch away from: what it sends to a slow one waits in memory, and
+    /// stops its own next ones. Nil for one that is at home.
+    private mutating func source(of fetch: Fetch, at number: Int) -> Int? {
+        guard !fetch.target.isAtOwnOrigin else { return nil }
+        let source = self.number(of: fetch.target.ownOrigin)
+        guard source != number else { return nil }
+        enter(source)
+        return source
     }
 
     /// The same, once its time has come.
@@ -199,6 +243,7 @@ struct HostSchedule {
         let number = number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.waiting += 1
+        if let source = source(of: fetch, at: number) { cursors[source]?.sentAway += 1 }
         delayed.insert(Waiting(instant: instant, serial: serial, value: fetch))
     }
 
@@ -206,7 +251,13 @@ struct HostSchedule {
         if let known = numbers[origin] { return known }
         let number = numbers.count
         numbers[origin] = number
+        others.append(origin)
         return number
+    }
+
+    private func name(of number: Int) -> String {
+        let planned = plan.origins.count
+        return number < planned ? plan.origins[number] : others[number - planned]
     }
 
     /// Makes the origin's cursor, unless it has one.
@@ -223,7 +274,9 @@ struct HostSchedule {
         guard first <= now else { return }
         while let next = delayed.min, next.instant <= now {
             let fetch = delayed.removeMin().value
-            cursors[number(of: fetch.target.url.origin)]?.waiting -= 1
+            let number = number(of: fetch.target.url.origin)
+            cursors[number]?.waiting -= 1
+            if let source = source(of: fetch, at: number) { cursors[source]?.sentAway -= 1 }
             try put(back: fetch)
         }
         while let next = held.min, next.instant <= now {
@@ -278,12 +331,18 @@ struct HostSchedule {
         let host = ReadyHost(
             cursor: number, version: cursor.version, isSilent: cursor.isSilent,
             isBehind: isBehind(cursor), inFlight: cursor.inFlight,
-            turns: cursor.taken / Self.turn, isOpen: cursor.isAnswering, place: head.planned.place)
+            turns: cursor.taken / Self.turn,
+            isOpen: cursor.isAnswering && isConnected(name(of: number)),
+            lastUse: cursor.lastUse, place: head.planned.place)
         if let instant = cursor.notBefore, instant > .now {
             held.insert(Waiting(instant: instant, serial: serial, value: host))
             return false
         }
         ready.insert(host)
+        if ready.count > 2 * cursors.count + Self.readAhead {
+            // Most are out of date, and too far down to be met.
+            ready = Heap(ready.unordered.filter { !isOutdated($0) })
+        }
         return true
     }
 }

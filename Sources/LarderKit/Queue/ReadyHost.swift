@@ -8,6 +8,8 @@ struct ReadyHost: Comparable {
     let inFlight: Int
     let turns: Int
     let isOpen: Bool
+    /// Of its last request, in the order of requests.
+    let lastUse: Int
     let place: PlannedFetch.Place
 
     static func < (left: ReadyHost, right: ReadyHost) -> Bool {
@@ -17,6 +19,7 @@ struct ReadyHost: Comparable {
         if left.inFlight != right.inFlight { return left.inFlight < right.inFlight }
         if left.turns != right.turns { return left.turns < right.turns }
         if left.isOpen != right.isOpen { return left.isOpen }
+        if left.isOpen, left.lastUse != right.lastUse { return left.lastUse > right.lastUse }
         return left.place < right.place
     }
 }

@@ -10,7 +10,7 @@ struct RequestTarget: Sendable {
     /// Until when those redirects may be used without asking again; nil: there were none.
     private(set) var redirectsFreshUntil: Date?
     /// Scheme, host and port of the URL that was named.
-    private let ownOrigin: String
+    let ownOrigin: String
 
     init(_ url: HTTPURL) {
         self.url = url

@@ -1,7 +1,25 @@
 import CCurl
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// libcurl's process-wide state.
 enum CurlLibrary {
     /// Initialised at the first use and never torn down: other code of the process may share it.
     static let initialization = CurlCode(curl_global_init(Int(CURL_GLOBAL_DEFAULT)))
+
+    /// The file of certificate authorities that libcurl was built with, if it is there.
+    static let certificateBundle: String? = {
+        // The version information has had that file since CURLVERSION_SEVENTH.
+        guard let information = larder_version_info(),
+            information.pointee.age.rawValue >= CURLVERSION_SEVENTH.rawValue,
+            let bundle = information.pointee.cainfo, access(bundle, R_OK) == 0
+        else { return nil }
+        return String(cString: bundle)
+    }()
 }

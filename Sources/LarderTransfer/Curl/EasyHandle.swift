@@ -26,6 +26,9 @@ final class EasyHandle {
     private let rateLimit: RateLimit?
     /// Kept because libcurl has a pointer to it.
     private let sessions: SessionShare
+    /// Kept because libcurl has a pointer to it as long as a connection is open: whoever owns the multi
+    /// handle keeps it longer.
+    private let sockets: OpenSockets
     private var headers: StringList?
 
     /// A handle with everything set that is the same for all transfers.
@@ -33,8 +36,8 @@ final class EasyHandle {
     /// - Parameter mayRequest: asked once a transfer has its connection. If not, the transfer ends, without an
     ///   error and ``isHeldBack``, and its connection stays open for others.
     init(
-        configuration: TransferConfiguration, sessions: SessionShare, rateLimit: RateLimit?,
-        mayRequest: @escaping (Transfer) -> Bool
+        configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
+        rateLimit: RateLimit?, mayRequest: @escaping (Transfer) -> Bool
     ) throws(TransferError) {
         guard let pointer = curl_easy_init() else {
             throw TransferError(code: .other, message: "libcurl has no memory for a transfer")
@@ -51,6 +54,7 @@ final class EasyHandle {
         clientCertificate = configuration.clientCertificate
         self.rateLimit = rateLimit
         self.sessions = sessions
+        self.sockets = sockets
         self.mayRequest = mayRequest
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
@@ -88,6 +92,19 @@ final class EasyHandle {
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
+        // Unretained because the multi handle's owner keeps it until all connections are closed.
+        try options.check(
+            larder_easy_set_pointer(
+                pointer, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque()),
+            CURLOPT_CLOSESOCKETDATA)
+        try options.check(
+            larder_easy_set_close_socket_callback(pointer) { context, descriptor in
+                if let context {
+                    Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
+                        .closed(descriptor)
+                }
+                return close(descriptor)
+            }, CURLOPT_CLOSESOCKETFUNCTION)
         try options.check(
             larder_easy_set_prerequest_callback(pointer) { context, _, _, _, _ in
                 EasyHandle.at(context)?.connected() ?? CURL_PREREQFUNC_ABORT
@@ -211,7 +228,11 @@ final class EasyHandle {
             transfer.allows(socketAddress, length: Int(address.pointee.addrlen))
         else { return -1 }
         let descriptor = larder_open_socket(address)
-        if descriptor < 0 { transfer.noSocket(errno) }
+        if descriptor < 0 {
+            transfer.noSocket(errno)
+        } else {
+            sockets.opened(descriptor, for: transfer.order.origin)
+        }
         return descriptor
     }
 

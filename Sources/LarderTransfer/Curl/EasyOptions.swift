@@ -69,6 +69,11 @@ struct EasyOptions {
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAPATH, nil)
+        } else if CurlLibrary.certificateBundle != nil {
+            // With a directory beside it, libcurl parses the bundle for each connection, which takes
+            // longer than all else of a handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
+            try set(CURLOPT_CAPATH, nil)
+            try set(CURLOPT_PROXY_CAPATH, nil)
         }
         if let file = configuration.netrcFile {
             try set(CURLOPT_NETRC_FILE, file)

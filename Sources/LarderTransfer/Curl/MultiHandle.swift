@@ -19,16 +19,22 @@ final class MultiHandle {
     }
 
     private let pointer: UnsafeMutableRawPointer
+    /// Kept because connections that are closed with the handle have a pointer to it.
+    private let sockets: OpenSockets
     /// How many connections stay open without a transfer.
     let idleConnections: Int
 
-    init(configuration: TransferConfiguration) throws(Failure) {
+    init(
+        configuration: TransferConfiguration, sockets: OpenSockets
+    ) throws(Failure) {
         guard CurlLibrary.initialization == .ok, let pointer = curl_multi_init() else {
             throw Failure(code: CURLM_OUT_OF_MEMORY)
         }
         self.pointer = pointer
+        self.sockets = sockets
         let inUse = max(1, configuration.maximumConnections)
-        idleConnections = max(0, min(configuration.maximumIdleConnections, Self.openFileLimit / 4))
+        idleConnections = Self.idleConnections(
+            atMost: configuration.maximumIdleConnections, openFiles: Self.openFileLimit)
         let total = inUse + idleConnections
         try set(CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
@@ -40,6 +46,11 @@ final class MultiHandle {
 
     deinit {
         curl_multi_cleanup(pointer)
+    }
+
+    /// How many connections stay open without a transfer, given how many files may be open.
+    static func idleConnections(atMost most: Int, openFiles: Int) -> Int {
+        max(0, min(most, openFiles / 4))
     }
 
     private static var openFileLimit: Int {

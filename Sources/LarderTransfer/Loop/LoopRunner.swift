@@ -4,6 +4,7 @@
 final class LoopRunner {
     private let configuration: TransferConfiguration
     private let inbox: LoopInbox
+    private let sockets: OpenSockets
     private let multi: MultiHandle
     private let sessions: SessionShare
     private let rateLimit: RateLimit?
@@ -12,11 +13,14 @@ final class LoopRunner {
     /// Handles between two transfers; never more than the most that were under way at once.
     private var idle: [EasyHandle] = []
 
-    init(configuration: TransferConfiguration, inbox: LoopInbox) throws(TransferError) {
+    init(
+        configuration: TransferConfiguration, inbox: LoopInbox, sockets: OpenSockets
+    ) throws(TransferError) {
         self.configuration = configuration
         self.inbox = inbox
+        self.sockets = sockets
         do throws(MultiHandle.Failure) {
-            multi = try MultiHandle(configuration: configuration)
+            multi = try MultiHandle(configuration: configuration, sockets: sockets)
         } catch {
             throw TransferError(code: .other, message: error.message)
         }
@@ -25,15 +29,15 @@ final class LoopRunner {
         backlog = TransferBacklog(
             limit: configuration.maximumConnections,
             limitPerOrigin: configuration.maximumConnectionsPerHost,
-            connectionsAhead: min(configuration.maximumConnectionsAhead, multi.idleConnections),
-            connectionsKept: multi.idleConnections)
+            connectionsAhead: min(configuration.maximumConnectionsAhead, multi.idleConnections))
         // The first one now, so that a libcurl that is too old is told at once, and once.
         idle.append(try newHandle())
     }
 
     private func newHandle() throws(TransferError) -> EasyHandle {
         try EasyHandle(
-            configuration: configuration, sessions: sessions, rateLimit: rateLimit,
+            configuration: configuration, sessions: sessions, sockets: sockets,
+            rateLimit: rateLimit,
             mayRequest: { [unowned self] in backlog.connected($0.order) })
     }
 
@@ -51,6 +55,7 @@ final class LoopRunner {
                 if !commands.isEmpty { isQuiet = false }
                 for command in commands { carryOut(command) }
                 commands.removeAll(keepingCapacity: true)
+                for origin in sockets.takeLost() { backlog.disconnected(origin) }
                 beginNext()
                 // Before the others get to work: those in line are first.
                 resumeThrottled()

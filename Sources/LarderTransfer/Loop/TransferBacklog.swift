@@ -37,14 +37,13 @@ struct TransferBacklog {
     private let limit: Int
     private let limitPerOrigin: Int
     private let connectionsAhead: Int
-    private let connectionsKept: Int
     /// How many places are taken.
     private var underWay = 0
     /// Those under way without a place, and their priorities.
     private var connecting: [TransferID: Int] = [:]
     private var orders: [TransferID: TransferOrder] = [:]
     private var origins: [String: Origin] = [:]
-    /// Origins that a connection was made to, and is open as far as anybody here knows.
+    /// Origins that a connection was made to, and is open.
     private var connected: Set<String> = []
     /// The origins that have something waiting and room for it, each once, and some that are there no more.
     private var forPlaces = Heap<ReadyOrigin>()
@@ -55,14 +54,10 @@ struct TransferBacklog {
     ///   - limitPerOrigin: of an origin's transfers, how many are under way at once at most.
     ///   - connectionsAhead: how many transfers connect at once beyond `limit`, at most. With 0 (the default),
     ///     to connect takes a place as well.
-    ///   - connectionsKept: how many connections stay open, at most. Default: 0.
-    init(
-        limit: Int, limitPerOrigin: Int, connectionsAhead: Int = 0, connectionsKept: Int = 0
-    ) {
+    init(limit: Int, limitPerOrigin: Int, connectionsAhead: Int = 0) {
         self.limit = max(1, limit)
         self.limitPerOrigin = max(1, limitPerOrigin)
         self.connectionsAhead = connectionsAhead
-        self.connectionsKept = connectionsKept
     }
 
     mutating func add(_ order: TransferOrder) {
@@ -185,12 +180,13 @@ struct TransferBacklog {
 
     private mutating func noteConnection(to name: String) {
         guard connectionsAhead > 0, connected.insert(name).inserted else { return }
-        // Most have been closed since; to take one for closed that is open costs little.
-        if connected.count > connectionsKept { connected = [name] }
         // Its others want places now.
         if origins[name]?.line == .connection { origins[name]?.line = .none }
         review(name)
     }
+
+    /// The last connection to an origin was closed.
+    mutating func disconnected(_ origin: String) { connected.remove(origin) }
 
     /// Whether the last transfer from there that ended had found no connection.
     func isUnreachable(_ origin: String) -> Bool {

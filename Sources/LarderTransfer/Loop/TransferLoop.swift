@@ -18,6 +18,7 @@
 /// Every function may be called on any thread, within a receiver's too.
 public final class TransferLoop: Sendable {
     private let inbox: LoopInbox
+    private let sockets = OpenSockets()
     private let thread: LoopThread
 
     /// Starts the thread.
@@ -36,7 +37,8 @@ public final class TransferLoop: Sendable {
             throw TransferError(code: .tls, message: "\(name): \(file): \(reason)")
         }
         let inbox = LoopInbox()
-        let runner = try LoopRunner(configuration: configuration, inbox: inbox)
+        let runner = try LoopRunner(
+            configuration: configuration, inbox: inbox, sockets: sockets)
         guard let thread = LoopThread(runner) else {
             throw TransferError(code: .other, message: "the system has no thread to give")
         }
@@ -67,6 +69,11 @@ public final class TransferLoop: Sendable {
     public func resume(_ id: TransferID) {
         inbox.post(.resume(id))
     }
+
+    /// Whether a connection is open, or being made, that was made for requests to an origin.
+    ///
+    /// - Parameter origin: scheme, host and port, as ``HTTPURL/origin`` has them.
+    public func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
 
     /// Cancels all transfers, those waiting included, and returns once everybody has heard their
     /// end and the thread is gone; within a receiver's call it returns at once instead. What is

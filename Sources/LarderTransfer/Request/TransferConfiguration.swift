@@ -10,8 +10,9 @@ public struct TransferConfiguration: Sendable {
     /// to connect takes no place of a request; no more than ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
     /// How many connections more stay open, without a transfer, for those to come; no more than a quarter of the
-    /// files that the process may have open. The one that was used longest ago makes room. Default: 256.
-    public var maximumIdleConnections = 256
+    /// files that the process may have open. The one that was used longest ago makes room. Default: 64, since
+    /// one over TLS takes about 100 kB.
+    public var maximumIdleConnections = 64
     /// From the start of the name look-up to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
     /// How long a connected transfer may stay below ``stallSpeed``; whole seconds, rounded up.

@@ -6,23 +6,35 @@ import Testing
 
 /// Which fetch is next, without anybody who is asked.
 @Suite struct HostScheduleTests {
-    /// Takes everything out, one request at a time, each of which is answered.
-    private func order(of entries: [(host: Int, priority: Int)], readAhead: Int) throws -> [String]
-    {
+    /// A schedule over a manifest whose entries name hosts and priorities.
+    private func withSchedule(
+        of entries: [(host: Int, priority: Int)], places: Int = 1, perHost: Int = 1,
+        interval: Duration? = nil, readAhead: Int = HostSchedule.readAhead,
+        isConnected: @escaping (String) -> Bool = { _ in true },
+        _ body: (inout HostSchedule) throws -> Void
+    ) throws {
         let manifest = entries.enumerated().map { number, entry in
             #"{"icon": "http://h\#(entry.host).example/\#(number)", "priority": \#(entry.priority)}"#
         }
-        return try withTemporaryDirectory { directory in
+        try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path("cache"))
             let plan = try Plan(
                 of: [.bytes(Array("[\(manifest.joined(separator: ","))]".utf8), name: "test")],
                 rules: ManifestRules(), cache: cache, acceptsAnyContent: false,
                 policy: PlanPolicy(), headers: RequestHeaders(), at: nil)
             var schedule = try HostSchedule(
-                plan: plan, cache: cache, places: 1, perHost: 1, interval: nil,
-                readAhead: readAhead)
+                plan: plan, cache: cache, places: places, perHost: perHost, interval: interval,
+                readAhead: readAhead, isConnected: isConnected)
             try schedule.begin()
-            var order: [String] = []
+            try body(&schedule)
+        }
+    }
+
+    /// Takes everything out, one request at a time, each of which is answered.
+    private func order(of entries: [(host: Int, priority: Int)], readAhead: Int) throws -> [String]
+    {
+        var order: [String] = []
+        try withSchedule(of: entries, readAhead: readAhead) { schedule in
             while let next = try schedule.next() {
                 order.append(next.head.planned.url)
                 try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
@@ -30,7 +42,111 @@ import Testing
             }
             let isEmpty = schedule.isEmpty
             #expect(isEmpty)
-            return order
+        }
+        return order
+    }
+
+    /// Sixteen requests at a time of 48 that were taken out, and room for fewer connections than there are hosts:
+    /// the one used longest ago is closed. Round and round, each request would make one.
+    @Test func hostsWhoseConnectionIsOpenGoBeforeThoseWhoNeedOne() throws {
+        let (hosts, each, room) = (300, 60, 256)
+        let entries = (0..<hosts * each).map { (host: $0 % hosts, priority: 0) }
+        var open: [String] = []
+        var made = 0
+        func use(_ next: HostSchedule.Next) throws {
+            let origin = try next.head.planned.target.origin
+            if let place = open.firstIndex(of: origin) {
+                open.remove(at: place)
+            } else {
+                made += 1
+                if open.count >= room { open.removeFirst() }
+            }
+            if !next.isLast { open.append(origin) }
+        }
+        let isOpen = { (origin: String) in open.contains(origin) }
+        try withoutActuallyEscaping(isOpen) { isOpen in
+            try withSchedule(of: entries, places: 48, perHost: 6, isConnected: isOpen) { schedule in
+                var underWay: [HostSchedule.Next] = []
+                while let next = try schedule.next() {
+                    underWay.append(next)
+                    // What waits longest is asked for now.
+                    guard underWay.count == 48 else { continue }
+                    let ended = underWay.removeFirst()
+                    try use(ended)
+                    try schedule.note(.answered, of: ended.cursor, patience: .seconds(60))
+                    try schedule.ended(ended.cursor)
+                }
+            }
+        }
+        // The last ones that were taken out are not asked for here.
+        #expect((hosts...hosts * 3 / 2).contains(made), "\(made)")
+    }
+
+    /// Hosts that may start nothing else at once, by a limit of one or by a rate.
+    @Test(arguments: [nil, Duration.milliseconds(1)])
+    func theLastRequestOfAHostIsKnownAsThat(interval: Duration?) throws {
+        let entries = (0..<20).map { (host: $0 % 10, priority: 0) }
+        try withSchedule(of: entries, places: 4, interval: interval) { schedule in
+            var last: [Bool] = []
+            while last.count < 20 {
+                guard let next = try schedule.next() else { continue }
+                last.append(next.isLast)
+                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.ended(next.cursor)
+            }
+            #expect(last.count { $0 } == 10)
+        }
+    }
+
+    /// Its share of what is left would be nearly all places.
+    @Test func aHostWithMostOfTheIconsHasHalfOfThePlaces() throws {
+        let few = (1...8).flatMap { host in (0..<20).map { _ in (host: host, priority: 0) } }
+        let many = (0..<1_000).map { _ in (host: 0, priority: 0) }
+        try withSchedule(of: few + many, places: 16, perHost: 6) { schedule in
+            let first = try (0..<9).map { _ in try #require(try schedule.next()).cursor }
+            for cursor in first {
+                try schedule.note(.answered, of: cursor, patience: .seconds(60))
+                try schedule.ended(cursor)
+            }
+            var hosts: [String] = []
+            while hosts.count < 16, let next = try schedule.next() {
+                hosts.append(try next.head.planned.target.host)
+            }
+            #expect(hosts.count { $0 == "h0.example" } == 8)
+        }
+    }
+
+    /// An icon each: with every request one of them is done with, at once or when a rate allows.
+    @Test(arguments: [nil, Duration.microseconds(1)])
+    func hostsThatAreDoneWithAreForgotten(interval: Duration?) throws {
+        let entries = (0..<2_000).map { (host: $0, priority: 0) }
+        try withSchedule(of: entries, interval: interval, readAhead: 64) { schedule in
+            var (taken, most) = (0, 0)
+            while taken < entries.count {
+                guard let next = try schedule.next() else { continue }
+                taken += 1
+                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.ended(next.cursor)
+                most = max(most, schedule.cursors.count)
+            }
+            #expect(most <= 2 * 64)
+        }
+    }
+
+    @Test func whatIsOutOfDateDoesNotPileUp() throws {
+        let entries = (0..<30_000).map { (host: $0 % 300, priority: 0) }
+        try withSchedule(of: entries, places: 48, perHost: 18, readAhead: 256) { schedule in
+            var underWay: [Int] = []
+            var most = 0
+            while let next = try schedule.next() {
+                underWay.append(next.cursor)
+                guard underWay.count >= 48 else { continue }
+                let cursor = underWay.removeFirst()
+                try schedule.note(.answered, of: cursor, patience: .seconds(60))
+                try schedule.ended(cursor)
+                most = max(most, schedule.ready.count)
+            }
+            #expect(most <= 2 * 300 + HostSchedule.readAhead + 1)
         }
     }
 

@@ -1,7 +1,9 @@
+import Foundation
 import LarderTestSupport
 import LarderTestTLS
-import LarderTransfer
 import Testing
+
+@testable import LarderTransfer
 
 /// How connections are shared.
 @Suite(.timeLimit(.minutes(10))) struct MultiHandleTests {
@@ -135,5 +137,64 @@ import Testing
             }
             #expect(front.protocols.count >= 3)
         }
+    }
+
+    private static let openssl = "/usr/bin/openssl"
+
+    /// The server answers each request with what it knows of its connection, and closes it.
+    @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: openssl)))
+    func anotherConnectionResumesTheSession() async throws {
+        let server = try RunningProcess(
+            Self.openssl,
+            [
+                "s_server", "-accept", "127.0.0.1:0", "-www", "-cert",
+                TestCertificates.certificatePath(.trusted), "-key",
+                TestCertificates.keyPath(.trusted),
+            ])
+        defer { server.kill(SIGKILL) }
+        var port: Substring?
+        while port == nil {
+            port = server.standardOutputSoFar.firstMatch(of: /ACCEPT 127\.0\.0\.1:(\d+)\n/)?.1
+            await Task.yield()
+        }
+        let url = "https://127.0.0.1:\(try #require(port))/"
+        try await withClient {
+            $0.certificateAuthorities = TestCertificates.authorityPath
+        } _: { client in
+            for number in 0..<3 {
+                let recorder = try await client.fetch(url)
+                _ = try await recorder.metrics()
+                #expect(recorder.text.contains(number == 0 ? "\nNew, TLS" : "\nReused, TLS"))
+            }
+        }
+    }
+
+    #if os(Linux)
+        /// It takes longer than all else of a handshake. Each connection here is a new one, since none comes about.
+        @Test func theSystemsAuthoritiesAreReadOnce() async throws {
+            let bundle = try #require(CurlLibrary.certificateBundle)
+            let front = try TLSFront(originPort: origin.port)
+            defer { front.stop() }
+            let watch = inotify_init1(Int32(IN_NONBLOCK))
+            defer { close(watch) }
+            #expect(inotify_add_watch(watch, bundle, UInt32(IN_OPEN)) >= 0)
+            try await withClient { client in
+                for number in 0..<30 {
+                    let recorder = try await client.fetch(front.url("/\(number)"))
+                    #expect(await recorder.error()?.code == .certificate)
+                }
+            }
+            var events = [UInt8](repeating: 0, count: 64 << 10)
+            let opens =
+                max(0, read(watch, &events, events.count)) / MemoryLayout<inotify_event>.size
+            // Once by this loop; other tests have loops of their own.
+            #expect((1..<15).contains(opens))
+        }
+    #endif
+
+    @Test func idleConnectionsLeaveMostFilesToOthers() {
+        #expect(MultiHandle.idleConnections(atMost: 64, openFiles: 1024) == 64)
+        #expect(MultiHandle.idleConnections(atMost: 64, openFiles: 100) == 25)
+        #expect(MultiHandle.idleConnections(atMost: -1, openFiles: 100) == 0)
     }
 }

@@ -95,7 +95,7 @@ import Testing
 
     @Test func hostsAreConnectedToWhileAllPlacesAreTaken() throws {
         var backlog = TransferBacklog(
-            limit: 1, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 2)
         let orders = try ["a", "b", "c", "d"].enumerated().map {
             try order(UInt64($0 + 1), $1)
         }
@@ -115,7 +115,7 @@ import Testing
 
     @Test func whoConnectsKeepsAPlaceFreeOfLowerPriorities() throws {
         var backlog = TransferBacklog(
-            limit: 2, limitPerOrigin: 6, connectionsAhead: 4, connectionsKept: 100)
+            limit: 2, limitPerOrigin: 6, connectionsAhead: 4)
         let orders = try [(8, "a"), (0, "b"), (0, "c"), (0, "d")].enumerated().map {
             (number, wanted) in
             var request = TransferRequest(url: try HTTPURL("http://\(wanted.1)/"))
@@ -136,7 +136,7 @@ import Testing
 
     @Test func othersWaitForAHostsFirstConnection() throws {
         var backlog = TransferBacklog(
-            limit: 3, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+            limit: 3, limitPerOrigin: 6, connectionsAhead: 2)
         let orders = try (1...5).map { try order($0, "a") }
         for order in orders { backlog.add(order) }
         #expect(numbers(&backlog) == [1])
@@ -154,7 +154,7 @@ import Testing
 
     @Test func aConnectionThatWasAHostsLastIsNotCountedOn() throws {
         var backlog = TransferBacklog(
-            limit: 1, limitPerOrigin: 6, connectionsAhead: 1, connectionsKept: 100)
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 1)
         var request = TransferRequest(url: try HTTPURL("http://a/"))
         request.isLastOfHost = true
         let last = TransferOrder(id: TransferID(number: 1), request: request, receiver: nobody)
@@ -170,9 +170,9 @@ import Testing
         #expect(numbers(&backlog) == [3])
     }
 
-    @Test func noMoreConnectionsAreCountedOnThanAreKept() throws {
+    @Test func aConnectionThatWasClosedIsNotCountedOn() throws {
         var backlog = TransferBacklog(
-            limit: 1, limitPerOrigin: 6, connectionsAhead: 1, connectionsKept: 2)
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 1)
         for (number, host) in zip(UInt64(1)..., ["a", "b", "c"]) {
             let order = try order(number, host)
             backlog.add(order)
@@ -180,6 +180,7 @@ import Testing
             #expect(hasPlace(order, in: &backlog))
             if host != "c" { backlog.ended(order, reachable: true) }
         }
+        backlog.disconnected("http://a:80")
         backlog.add(try order(4, "a"))
         #expect(numbers(&backlog) == [4])
     }
@@ -187,7 +188,7 @@ import Testing
     /// Such as one that was cancelled meanwhile, was not wanted any more, or whose host has no address.
     @Test func whoEndsWithoutAConnectionLeavesNoneForOthersToCountOn() throws {
         var backlog = TransferBacklog(
-            limit: 1, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 2)
         let first = try order(1, "a")
         backlog.add(first)
         #expect(numbers(&backlog) == [1])
@@ -203,7 +204,7 @@ import Testing
 
     @Test func asManyAsMayConnectLeaveThePlacesToOthers() throws {
         var backlog = TransferBacklog(
-            limit: 1, limitPerOrigin: 6, connectionsAhead: 2, connectionsKept: 100)
+            limit: 1, limitPerOrigin: 6, connectionsAhead: 2)
         let open = try order(1, "open")
         backlog.add(open)
         #expect(numbers(&backlog) == [1])
@@ -221,7 +222,7 @@ import Testing
     func agreesWithAModel(_ seed: UInt64, connectionsAhead: Int) throws {
         var random = SplitMix(state: seed)
         var backlog = TransferBacklog(
-            limit: 5, limitPerOrigin: 2, connectionsAhead: connectionsAhead, connectionsKept: 3)
+            limit: 5, limitPerOrigin: 2, connectionsAhead: connectionsAhead)
         var waiting: Set<UInt64> = []
         var underWay: [TransferOrder] = []
         // With a place.
