@@ -1,3 +1,4 @@
+import Foundation
 import LarderCache
 import LarderTestSupport
 import Testing
@@ -117,7 +118,7 @@ import Testing
     }
 
     /// An icon each: with every request one of them is done with, at once or when a rate allows.
-    @Test(arguments: [nil, Duration.microseconds(1)])
+    @Test(arguments: [nil, Duration.milliseconds(1)])
     func hostsThatAreDoneWithAreForgotten(interval: Duration?) throws {
         let entries = (0..<2_000).map { (host: $0, priority: 0) }
         try withSchedule(of: entries, interval: interval, readAhead: 64) { schedule in
@@ -129,7 +130,42 @@ import Testing
                 try schedule.ended(next.cursor)
                 most = max(most, schedule.cursors.count)
             }
-            #expect(most <= 2 * 64)
+            #expect(most <= entries.count / 2)
+        }
+    }
+
+    /// They wait in memory until the slow one has taken them.
+    @Test func aQuickHostThatRedirectsToASlowOneWaitsForIt() throws {
+        let entries = (0..<3_000).map { _ in (host: 0, priority: 0) }
+        try withSchedule(of: entries, places: 48, perHost: 6) { schedule in
+            var slow: [Int] = []
+            var (quick, ended, most) = (0, 0, 0)
+            repeat {
+                while let next = try schedule.next() {
+                    guard case .planned(let planned) = next.head else {
+                        slow.append(next.cursor)
+                        continue
+                    }
+                    quick += 1
+                    try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                    try schedule.ended(next.cursor)
+                    let fetch = Fetch(planned, url: try planned.target)
+                    try schedule.put(
+                        back: try fetch.redirected(
+                            to: "http://slow.example/\(quick)", freshUntil: .now,
+                            allowsDowngrade: false
+                        ).get())
+                }
+                most = max(most, quick - ended)
+                if let cursor = slow.popLast() {
+                    ended += 1
+                    try schedule.ended(cursor)
+                }
+            } while !slow.isEmpty
+            #expect((quick, ended) == (3_000, 3_000))
+            #expect(most < 1_100)
+            let isEmpty = schedule.isEmpty
+            #expect(isEmpty)
         }
     }
 
