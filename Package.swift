@@ -1,6 +1,9 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// Documentation needs a plugin that nobody else does: LARDER_DOCC=1 swift package generate-documentation
+let documents = Context.environment["LARDER_DOCC"] != nil
+
 // What is resolved for a target only if its trait is on.
 let prefetching = TargetDependencyCondition.when(traits: ["Prefetching"])
 let testing = TargetDependencyCondition.when(traits: ["Testing"])
@@ -11,7 +14,7 @@ let package = Package(
     products: [
         .executable(name: "larder", targets: ["larder"]),
         .library(name: "LarderCache", targets: ["LarderCache"]),
-        .library(name: "LarderKit", targets: ["LarderKit"]),
+        .library(name: "LarderKit", targets: ["LarderKit", "LarderCache", "LarderTransfer"]),
     ],
     // On by default. An app that embeds LarderCache turns them off with `traits: []`: then nothing but
     // GRDB and swift-crypto is resolved for it.
@@ -138,3 +141,8 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+if documents {
+    package.dependencies.append(
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.0"))
+}

@@ -1,4 +1,5 @@
-/// A figure of races: a bar for each contender's median, and a line from its best round to its worst.
+/// A figure of races: a bar for each contender's median, and a line from its best round to its
+/// worst.
 struct Bars {
     let title: String
     let results: [Result]
@@ -12,8 +13,8 @@ struct Bars {
         canvas.text(title, x: 10, y: 24, style: "h")
         var y = 44.0
         for race in races {
-            // Each race has its own scale: what counts is who needs how much of the other's time. Who
-            // needs many times as much would leave nothing to be seen of the others.
+            // Each race has its own scale: what counts is who needs how much of the other's time.
+            // Who needs many times as much would leave nothing to be seen of the others.
             let usual = race.standings.map(\.wall.median).sorted()[(race.standings.count - 1) / 2]
             let longest = min(race.standings.map(\.wall.most).max() ?? 1, 3 * usual)
             func place(_ seconds: Double) -> Double {

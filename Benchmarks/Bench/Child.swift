@@ -11,7 +11,8 @@ enum Child {
         let description: String
     }
 
-    /// Runs a simple command in place of the shell that reads it; its output goes to standard error.
+    /// Runs a simple command in place of the shell that reads it; its output goes to standard
+    /// error.
     static func run(_ command: String) throws -> (status: Int32, usage: Usage) {
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?

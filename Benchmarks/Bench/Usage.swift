@@ -4,6 +4,7 @@ struct Usage {
     var wall: Double
     var user: Double
     var system: Double
-    /// The peak of its resident memory in bytes. Never less than this program's own, from which it was started.
+    /// The peak of its resident memory in bytes. Never less than this program's own, from which it
+    /// was started.
     var peak: Double
 }

@@ -1,4 +1,5 @@
-// Times programs side by side; Scripts/bench says which. Everything goes through standard input and output:
+// Times programs side by side; Scripts/bench says which. Everything goes through standard input and
+// output:
 //
 //     bench race SCENARIO ENTRIES ROUNDS < contenders >> samples    one line for each: name, prepare, run, check
 //     bench table < samples

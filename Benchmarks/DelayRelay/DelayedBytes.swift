@@ -13,7 +13,8 @@ struct DelayedBytes {
     private var hasFailed = false
     private let usableFrom: ContinuousClock.Instant
 
-    /// More than a line of this delay and loopback's speed holds; a reader that does not read is held up.
+    /// More than a line of this delay and loopback's speed holds; a reader that does not read is
+    /// held up.
     private static let room = 64 << 20
 
     private static let dontWait = Int32(MSG_DONTWAIT)

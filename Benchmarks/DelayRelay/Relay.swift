@@ -4,7 +4,8 @@
     import Glibc
 #endif
 
-/// One thread that waits for whatever comes first: a connection, bytes, or the time to pass some on.
+/// One thread that waits for whatever comes first: a connection, bytes, or the time to pass some
+/// on.
 struct Relay {
     private let listener: Int32
     private let target: UInt16

@@ -2,7 +2,8 @@
 //
 //     delay-relay LISTEN-PORT TARGET-PORT MILLISECONDS
 //
-// Both ports are on 127.0.0.1. A round trip takes twice the milliseconds, and so does opening a connection.
+// Both ports are on 127.0.0.1. A round trip takes twice the milliseconds, and so does opening a
+// connection.
 
 #if canImport(Darwin)
     import Darwin

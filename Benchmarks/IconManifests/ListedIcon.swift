@@ -7,7 +7,8 @@ struct ListedIcon {
     /// Where a peer is to write it; no two are the same.
     let file: String
 
-    /// The icon at a path beneath the origin's address, in which `{host}` is the name of one of several.
+    /// The icon at a path beneath the origin's address, in which `{host}` is the name of one of
+    /// several.
     init(path: String, base: String, host: String) {
         let escaped = path.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? path
         name = String(path.split(separator: "/").last ?? "")

@@ -1,7 +1,7 @@
 import Foundation
 
-// Lists the PNGs beneath a directory for the benchmark, as a manifest in each format and as each peer
-// wants it. With more entries than icons, icons are named again, with another query each time:
+// Lists the PNGs beneath a directory for the benchmark, as a manifest in each format and as each
+// peer wants it. With more entries than icons, icons are named again, with another query each time:
 //
 //     icon-manifests DIRECTORY BASE-URL OUTPUT-DIRECTORY ENTRIES [NAME…]
 //

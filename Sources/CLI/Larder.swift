@@ -25,8 +25,8 @@ struct Larder: AsyncParsableCommand {
         }
     }
 
-    /// Ends the program without the farewells of libraries, which have nothing left to do, and for which OpenSSL
-    /// alone would bring 3 MB of its code and data into memory.
+    /// Ends the program without the farewells of libraries, which have nothing left to do, and for
+    /// which OpenSSL alone would bring 3 MB of its code and data into memory.
     private static func leave(_ status: Int32) -> Never {
         fflush(nil)
         _exit(status)
@@ -35,17 +35,19 @@ struct Larder: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:
-            "Fills an offline icon cache ahead of time, proves it intact, and keeps it within bounds.",
+            """
+            Fills an offline icon cache ahead of time, proves it intact, and keeps it within \
+            bounds.
+            """,
         discussion: """
             The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache \
             directory. Results go to standard output, progress and messages to standard error.
 
             Sizes read as 500kB, 500MB (10^6) or 500MiB (2^20), durations as 90s, 15m, 12h or 30d.
 
-            Exit status: 0 everything asked for is done; 1 it could not run; 2 some entries failed, \
-            corruption was found, or a limit was out of reach; 64 wrong usage; 65 a manifest is not \
-            readable as one; 66 an input is missing; 74 the disk is full or failing; 75 another \
-            process holds the lock; 130, 143 interrupted.
+            Exit status: 0 done; 1 could not run; 2 some entries failed, corruption was found, or a \
+            limit was out of reach; 64 wrong usage; 65 not a manifest; 66 an input is missing; 74 the \
+            disk is full or failing; 75 another process holds the lock; 130, 143 interrupted.
             """,
         version: LarderVersion.current,
         subcommands: [

@@ -2,8 +2,9 @@ import Foundation
 import GRDB
 
 extension Cache {
-    /// Opens the cache at `path` to be evicted from: as ``open(at:wait:)``, but that where the disk is nearly
-    /// full, what can be had again goes first. Deleting takes room, too: for the index's log, and the plan.
+    /// Opens the cache at `path` to be evicted from: as ``open(at:wait:)``, but that where the disk
+    /// is nearly full, what can be had again goes first. Deleting takes room, too: for the index's
+    /// log, and the plan.
     ///
     /// - Throws: ``CacheError``.
     public static func openMakingRoom(
@@ -27,15 +28,16 @@ extension Cache {
         try? Durability.flush(directory.root)
     }
 
-    /// Keeps the cache within bounds: sweeps leftovers, then removes the objects that `policy` lets go,
-    /// the least recently used first. Beside other processes: what a run that is under way has stored,
-    /// what is used meanwhile and what is pinned stays, and readers keep what they have open.
+    /// Keeps the cache within bounds: sweeps leftovers, then removes the objects that `policy` lets
+    /// go, the least recently used first. Beside other processes: what a run that is under way has
+    /// stored, what is used meanwhile and what is pinned stays, and readers keep what they have
+    /// open.
     ///
     /// Manifests are read before anything is removed.
     ///
     /// - Parameter onVictim: called for every object that goes, in order, once its rows are gone.
-    /// - Throws: ``CacheError``, `.storage` or `.unusable` where the cache is read-only and this is no dry run; what the
-    ///   policy's keys or `onVictim` throw.
+    /// - Throws: ``CacheError``, `.storage` or `.unusable` where the cache is read-only and this is
+    ///   no dry run; what the policy's keys or `onVictim` throw.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in }

@@ -1,8 +1,9 @@
 import Foundation
 
 extension Cache {
-    /// Lends an object too long for ``bytes(of:)``: a descriptor at its beginning, the caller's to close. Its
-    /// bytes were checked against the digest, and stay whatever an eviction takes meanwhile.
+    /// Lends an object too long for ``bytes(of:)``: a descriptor at its beginning, the caller's to
+    /// close. Its bytes were checked against the digest, and stay whatever an eviction takes
+    /// meanwhile.
     ///
     /// - Throws: ``CacheError`` `.corrupt` where they are gone or are other bytes.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {

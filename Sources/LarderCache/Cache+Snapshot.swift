@@ -1,12 +1,14 @@
 import GRDB
 
 extension Cache {
-    /// Writes a consistent copy of the cache beside others who read and write it: one index file without
-    /// a log, and every object that it names. The copy opens on a read-only medium, and as a cache of its own.
+    /// Writes a consistent copy of the cache beside others who read and write it: one index file
+    /// without a log, and every object that it names. The copy opens on a read-only medium, and as
+    /// a cache of its own.
     ///
     /// - Parameters:
     ///   - path: where; nothing may be there, or an empty directory.
-    ///   - isCancelled: asked often: true ends it within moments, and nothing is left of it. Default: never.
+    ///   - isCancelled: asked often: true ends it within moments, and nothing is left of it.
+    ///     Default: never.
     ///   - onProgress: called after every object with what is copied so far. Default: nothing.
     /// - Throws: ``CacheError``, `.unusable` where the place is taken or lies in the cache;
     ///   `CancellationError`.

@@ -34,7 +34,8 @@ public final class Cache: Sendable {
     /// Opens the cache at `path` for reading and writing; makes it first where there is none, and
     /// rebuilds its index where that is damaged or gone.
     ///
-    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
+    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not
+    ///   at all.
     /// - Throws: ``CacheError``, also where the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none
@@ -52,14 +53,15 @@ public final class Cache: Sendable {
         return Cache(directory: directory, index: index, recovery: recovery)
     }
 
-    /// Rebuilds the index of the cache at `path`, on request: from itself where it is sound, else from
-    /// its last snapshot, and from the objects in any case, each of which is read.
+    /// Rebuilds the index of the cache at `path`, on request: from itself where it is sound, else
+    /// from its last snapshot, and from the objects in any case, each of which is read.
     ///
     /// - Parameters:
     ///   - wait: for all other processes that use the cache. Default: not at all.
-    ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was; the
-    ///     report says so. Default: never.
-    /// - Throws: ``CacheError``, `.missing` where there is no cache, `.locked` where another process uses it.
+    ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
+    ///     the report says so. Default: never.
+    /// - Throws: ``CacheError``, `.missing` where there is no cache, `.locked` where another
+    ///   process uses it.
     public static func reindex(
         at path: String, wait: LockWait = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -70,7 +72,8 @@ public final class Cache: Sendable {
         return try IndexRecovery(directory).rebuild(isCancelled: isCancelled)
     }
 
-    /// Has the index rebuilt by whoever opens the cache for writing next: it was found to be damaged.
+    /// Has the index rebuilt by whoever opens the cache for writing next: it was found to be
+    /// damaged.
     ///
     /// - Returns: the damage, or what is wrong with the disk instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
@@ -81,18 +84,19 @@ public final class Cache: Sendable {
         return CacheError(.damaged, subject: directory.indexPath, message: error.message)
     }
 
-    /// Opens the cache at `path` for reading. An empty directory reads as an empty one; one that cannot
-    /// be written, or whose disk is full, is read without a trace.
+    /// Opens the cache at `path` for reading. An empty directory reads as an empty one; one that
+    /// cannot be written, or whose disk is full, is read without a trace.
     ///
-    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
-    /// - Throws: ``CacheError``, `.missing` where there is no directory, or only something else in it, `.damaged` where the index cannot
-    ///   be read, or is gone and objects are left.
+    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not
+    ///   at all.
+    /// - Throws: ``CacheError``, `.missing` where there is no directory, or only something else in
+    ///   it, `.damaged` where the index cannot be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
         try open(at: path, wait: wait, waitsForWriters: false)
     }
 
-    /// - Parameter waitsForWriters: whether to wait for other processes that write the index, and not to
-    ///   read beside them.
+    /// - Parameter waitsForWriters: whether to wait for other processes that write the index, and
+    ///   not to read beside them.
     static func open(
         at path: String, wait: LockWait, waitsForWriters: Bool
     ) throws(CacheError) -> Cache {
@@ -114,7 +118,8 @@ public final class Cache: Sendable {
                 of: directory, patience: waitsForWriters ? nil : .seconds(1))
             return Cache(directory: directory, index: index)
         } catch  where error.code == .storage || error.code == .locked && !waitsForWriters {
-            // SQLite wants room for a log, and its lock for that, even to read; a cache is not to be lost for that.
+            // SQLite wants room for a log, and its lock for that, even to read; a cache is not to
+            // be lost for that.
             let index = try? CacheIndex(
                 readOnly: directory, isBesideWriter: error.code == .locked)
             guard let index else { throw error }
@@ -122,13 +127,13 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Opens the cache at `path` to be verified: the same as ``open(at:wait:)``, but for an index that is
-    /// damaged, which is then a finding.
+    /// Opens the cache at `path` to be verified: the same as ``open(at:wait:)``, but for an index
+    /// that is damaged, which is then a finding.
     ///
-    /// - Parameter isForRepair: whether it is to be written, too: then other processes that write its
-    ///   index are waited for. Default: false.
+    /// - Parameter isForRepair: whether it is to be written, too: then other processes that write
+    ///   its index are waited for. Default: false.
     /// - Throws: ``CacheError``, `.missing` where there is no such directory.
-    public static func openDamaged(
+    package static func openDamaged(
         at path: String, wait: LockWait = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
         do {
@@ -149,7 +154,7 @@ public final class Cache: Sendable {
     /// Starts a run that stores, with a directory of its own beneath `tmp/`.
     ///
     /// - Throws: ``CacheError`` `.unusable` where the cache cannot be written.
-    public func store() throws(CacheError) -> Store {
+    package func store() throws(CacheError) -> Store {
         return try Store(directory: directory, index: try requireWritable())
     }
 
@@ -169,11 +174,12 @@ public final class Cache: Sendable {
         return CacheError("write", subject: path, errno: errno)
     }
 
-    /// Ends the use of the index, whoever else still holds this cache: without other processes it is
-    /// one file from now on, and may be copied. Everything that follows fails.
+    /// Ends the use of the index, whoever else still holds this cache: without other processes it
+    /// is one file from now on, and may be copied. Everything that follows fails.
     public func close() { index?.close() }
 
-    /// The resource of a URL in canonical spelling, or of another ``ResourceKey``; nil if it is not cached.
+    /// The resource of a URL in canonical spelling, or of another ``ResourceKey``; nil if it is not
+    /// cached.
     public func resource(_ key: String) throws(CacheError) -> Resource? {
         try index?.resource(key)
     }
@@ -228,11 +234,12 @@ public final class Cache: Sendable {
         return bytes
     }
 
-    /// Records that objects are used now, so that an eviction takes others first. Nothing is written
-    /// where the recorded use is younger than ``ObjectUse/precision``, or the cache is read-only.
+    /// Records that objects are used now, so that an eviction takes others first. Nothing is
+    /// written where the recorded use is younger than ``ObjectUse/precision``, or the cache is
+    /// read-only.
     ///
     /// Other writers get their turn after every ``ObjectUse/stepLimit`` objects.
-    public func recordUse(of objects: some Sequence<Digest>) throws(CacheError) {
+    package func recordUse(of objects: some Sequence<Digest>) throws(CacheError) {
         guard let index, !isReadOnly else { return }
         let now = Date()
         var rest = Array(objects)[...]
@@ -243,17 +250,17 @@ public final class Cache: Sendable {
         }
     }
 
-    /// The same for objects whose rows are known: in their order, a million uses dirty each page of the
-    /// index once, and not once for each object on it.
+    /// The same for objects whose rows are known: in their order, a million uses dirty each page of
+    /// the index once, and not once for each object on it.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
 
-    /// The same for what a reader was just given: who can read is never failed because use cannot be
-    /// recorded.
-    public func noteUse(of object: StoredObject) {
+    /// The same for what a reader was just given: who can read is never failed because use cannot
+    /// be recorded.
+    package func noteUse(of object: StoredObject) {
         guard let index, !isReadOnly, ObjectUse.isDue(object.usedAt) else { return }
         try? index.writeInPassing { try ObjectUse.record([object.digest], at: Date(), in: $0) }
     }
@@ -263,8 +270,8 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Re-reads objects and checks rows; changes nothing but, with a limited duration, the note of where
-    /// it stopped.
+    /// Re-reads objects and checks rows; changes nothing but, with a limited duration, the note of
+    /// where it stopped.
     ///
     /// - Parameters:
     ///   - options: which objects, how thoroughly, for how long. Default: every byte of everything.
@@ -283,8 +290,8 @@ public final class Cache: Sendable {
     ///
     /// - Parameter isCancelled: asked before each object: the rest is then left as it is.
     /// - Returns: the resources that the index has no longer, to be fetched again.
-    /// - Throws: ``CacheError``, `.unusable` where the cache cannot be written, `.damaged` where its
-    ///   index cannot be read.
+    /// - Throws: ``CacheError``, `.unusable` where the cache cannot be written, `.damaged` where
+    ///   its index cannot be read.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {

@@ -17,7 +17,7 @@ public struct CacheStatus: Sendable {
     /// Fan-out directories that may not be entered: ``diskBytes`` lacks what is in them.
     public let unreadable: Int
     /// The last run of each command that has one.
-    public let runs: [RunRecord]
+    package let runs: [RunRecord]
 
     /// The status of a cache that is not there: it reads as an empty one.
     public init(emptyAt path: String) {

@@ -18,7 +18,9 @@ import Testing
             at: folder, includingPropertiesForKeys: [.isDirectoryKey])
         var found = 0
         for room in rooms
-        where try room.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true {
+        where try room.resourceValues(forKeys: [.isDirectoryKey]).isDirectory == true
+            && room.pathExtension != "docc"
+        {
             let name = room.lastPathComponent
             #expect(page.contains("| [\(name)](../Sources/\(module)/\(name)) |"))
             found += 1

@@ -60,7 +60,8 @@ import Testing
 
     // MARK: One line after another
 
-    /// Whatever becomes of the prefetch and the verification, the eviction is run: it is what makes room.
+    /// Whatever becomes of the prefetch and the verification, the eviction is run: it is what makes
+    /// room.
     @Test(arguments: [1, 2, 64, 65, 66, 74, 75, 130, 143]) func noLineKeepsTheNextFromRunning(
         _ status: Int32
     ) throws {
@@ -85,8 +86,9 @@ import Testing
         }
     }
 
-    /// The unit's commands as systemd runs them where each ends with `status`: one that fails keeps the next
-    /// from being run, unless there is a dash before it (systemd.service(5), "ExecStart=").
+    /// The unit's commands as systemd runs them where each ends with `status`: one that fails keeps
+    /// the next from being run, unless there is a dash before it (systemd.service(5),
+    /// "ExecStart=").
     private func commandsRun(ending status: Int32) throws -> [String] {
         let lines = try lines("larder.service")
         let good = try #require(lines.first { $0.hasPrefix("SuccessExitStatus=") })

@@ -65,8 +65,8 @@ import Testing
         }
     }
 
-    /// To the last byte, on a disk where every file takes a block: neither a snapshot is left to be dropped, nor a
-    /// byte for a log.
+    /// To the last byte, on a disk where every file takes a block: neither a snapshot is left to be
+    /// dropped, nor a byte for a log.
     @Test(
         .enabled(if: LoopDisk.isPossible(.ext4), "loop devices take root on Linux"),
         arguments: [false, true])

@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A prefetch of stale icons beside an eviction of everything: what was evicted before its 304 was committed is
-/// fetched again, and no icon is forgotten, however slow the disk is.
+/// A prefetch of stale icons beside an eviction of everything: what was evicted before its 304 was
+/// committed is fetched again, and no icon is forgotten, however slow the disk is.
 ///
 /// `LARDER_EVICTED_RUNS` sets how often (default: 40).
 @Suite struct EvictedMeanwhileTests {
@@ -23,7 +23,7 @@ import Testing
             #expect(try larder.prefetch(manifest).status == 0)
             let shim = try FaultShim(in: larder.directory)
             var evicted = 0
-            for round in 0..<(testSetting("LARDER_EVICTED_RUNS") ?? 40) {
+            for round in 0..<(testSetting("LARDER_EVICTED_RUNS") ?? share(of: 40)) {
                 evicted += try await run(larder, manifest, shim, round)
             }
             // Else nothing was tried.

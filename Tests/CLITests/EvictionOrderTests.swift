@@ -5,8 +5,8 @@ import Testing
 
 /// In which order an eviction makes durable what it does.
 @Suite(.enabled(if: FaultShim.isPossible)) struct EvictionOrderTests {
-    /// With the power goes what was written since the last sync, and at worst that alone: the files are gone, and the
-    /// rows are what they were before it.
+    /// With the power goes what was written since the last sync, and at worst that alone: the files
+    /// are gone, and the rows are what they were before it.
     @Test func noFileGoesBeforeThatItsRowIsGoneIsDurable() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(40))

@@ -5,8 +5,9 @@ import Testing
 
 /// A cache from elsewhere whose index, or what lies beside it, was made to do harm.
 @Suite struct ForeignIndexTests {
-    /// SQLite deletes the super-journal of a journal that it has played back, wherever that is. (A snapshot is
-    /// read as what nobody can change, which has no journal; `ConfinedFileSystemTests` tries each way of opening.)
+    /// SQLite deletes the super-journal of a journal that it has played back, wherever that is. (A
+    /// snapshot is read as what nobody can change, which has no journal; `ConfinedFileSystemTests`
+    /// tries each way of opening.)
     @Test(arguments: ["index.sqlite", "index.snapshot.sqlite"])
     func aPlantedJournalDeletesNothingOutside(_ name: String) async throws {
         try await withFixture { larder in
@@ -53,15 +54,17 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "UPDATE objects SET stored_at = 'never'", "UPDATE objects SET digest = NULL",
-        "UPDATE objects SET size = 'much'", "UPDATE objects SET size = 9223372036854775807",
-        "UPDATE objects SET size = -1", "UPDATE objects SET used_at = 9e999",
-        "UPDATE resources SET key = x'00ff' WHERE id = 1", "UPDATE resources SET received_at = 'x'",
-        "UPDATE grdb_migrations SET identifier = NULL",
-        "CREATE TRIGGER t AFTER UPDATE ON objects BEGIN DELETE FROM resources; END",
-        "CREATE INDEX more ON objects (size)",
-    ])
+    @Test(
+        arguments: share(of: [
+            "UPDATE objects SET stored_at = 'never'", "UPDATE objects SET digest = NULL",
+            "UPDATE objects SET size = 'much'", "UPDATE objects SET size = 9223372036854775807",
+            "UPDATE objects SET size = -1", "UPDATE objects SET used_at = 9e999",
+            "UPDATE resources SET key = x'00ff' WHERE id = 1",
+            "UPDATE resources SET received_at = 'x'",
+            "UPDATE grdb_migrations SET identifier = NULL",
+            "CREATE TRIGGER t AFTER UPDATE ON objects BEGIN DELETE FROM resources; END",
+            "CREATE INDEX more ON objects (size)",
+        ]))
     func valuesOfOtherTypesAreDamage(_ statement: String) async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
@@ -127,7 +130,8 @@ import Testing
         }
     }
 
-    /// Four levels of pages, each of which leads to the next 600 times: 130 billion leaves in 20 kB.
+    /// Four levels of pages, each of which leads to the next 600 times: 130 billion leaves in 20
+    /// kB.
     @Test(arguments: ["objects", "resources"])
     func pagesThatLeadToTheSameAreDamage(_ table: String) async throws {
         try await withFixture { larder in
@@ -193,7 +197,7 @@ import Testing
         case withLog
     }
 
-    @Test(arguments: Leaving.allCases)
+    @Test(arguments: share(of: Leaving.allCases))
     func aNewerVersionsIndexKeepsEveryByte(_ leaving: Leaving) async throws {
         try await withFixture { larder in
             let path = larder.cache + "/index.sqlite"

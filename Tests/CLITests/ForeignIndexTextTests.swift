@@ -3,8 +3,8 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// What somebody else's index says is output like any other text from outside: nothing of it reaches a terminal
-/// raw, and JSON stays JSON.
+/// What somebody else's index says is output like any other text from outside: nothing of it
+/// reaches a terminal raw, and JSON stays JSON.
 @Suite struct ForeignIndexTextTests {
     private static let escape = "\u{1B}]0;owned\u{7}"
 

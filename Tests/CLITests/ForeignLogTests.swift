@@ -3,8 +3,8 @@ import GRDB
 import LarderTestSupport
 import Testing
 
-/// A cache from elsewhere whose index is sound, beside what SQLite would take for its log or for the memory that its
-/// readers share.
+/// A cache from elsewhere whose index is sound, beside what SQLite would take for its log or for
+/// the memory that its readers share.
 @Suite struct ForeignLogTests {
     enum Planted: String, CaseIterable {
         case noise, noiseInALogsForm, hugeAndSparse, empty
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["-wal", "-shm"], Planted.allCases)
+    @Test(arguments: ["-wal", "-shm"], share(of: Planted.allCases))
     func whatIsNobodysLogChangesNothing(_ suffix: String, _ planted: Planted) async throws {
         try await withFixture { larder in
             try larder.forEachCommand {
@@ -39,7 +39,7 @@ import Testing
 
     @Test(
         arguments: ["-wal", "-shm", "-journal"],
-        [Plant.linkToFile, .danglingLink, .hardLink, .pipe, .directory])
+        share(of: [Plant.linkToFile, .danglingLink, .hardLink, .pipe, .directory]))
     func whatLeadsOutsideIsRefused(_ suffix: String, _ plant: Plant) async throws {
         try await withFixture { larder in
             let witness = larder.directory.path("witness")

@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Combining marks, which to sort takes a time that grows with the square of their number: wherever text from
-/// outside is compared, it takes no longer than other text of its size.
+/// Combining marks, which to sort takes a time that grows with the square of their number: wherever
+/// text from outside is compared, it takes no longer than other text of its size.
 @Suite(.serialized) struct ForeignTextTests {
     /// A letter and as many marks, in an order that is not theirs.
     private static func marked(_ count: Int) -> String {
@@ -34,9 +34,10 @@ import Testing
         }
     }
 
-    @Test(arguments: [
-        "Vary", "Cache-Control", "ETag", "Last-Modified", "Age", "Expires", "Content-Encoding",
-    ])
+    @Test(
+        arguments: share(of: [
+            "Vary", "Cache-Control", "ETag", "Last-Modified", "Age", "Expires", "Content-Encoding",
+        ]))
     func aHeaderFieldOfMarksTakesNoTime(name: String) async throws {
         try await withFixture { larder in
             let value = (name == "ETag" ? "\"" : "") + Self.marked(30_000)
@@ -55,15 +56,16 @@ import Testing
     }
 
     /// Keys, names, sizes, priorities, URLs: all that a manifest is recognised by and read for.
-    @Test(arguments: [
-        #"{"$":{"icon":"$"},"a$":{"icon":"$"},"$b":{"icon":"$"}}"#,
-        #"[{"icon":"http://127.0.0.1:9/a","$":1,"priority":"$"}]"#,
-        #"[{"icon":"$://127.0.0.1:9/a"},{"icon":"data:$,a"},{"icon":"$@://"}]"#,
-        #"[{"icon":"http://127.0.0.1:9/a","integrity":"$","name":"$"}]"#,
-        #"{"icons":[{"src":"/a","sizes":"$"},{"src":"/b","sizes":"$"}],"name":"$"}"#,
-        #"{"baseUrl":"$","apps":[{"icon":"{w}$"}]}"#,
-        "http://127.0.0.1:9/$\n$\nhttp://127.0.0.1:9/$",
-    ])
+    @Test(
+        arguments: share(of: [
+            #"{"$":{"icon":"$"},"a$":{"icon":"$"},"$b":{"icon":"$"}}"#,
+            #"[{"icon":"http://127.0.0.1:9/a","$":1,"priority":"$"}]"#,
+            #"[{"icon":"$://127.0.0.1:9/a"},{"icon":"data:$,a"},{"icon":"$@://"}]"#,
+            #"[{"icon":"http://127.0.0.1:9/a","integrity":"$","name":"$"}]"#,
+            #"{"icons":[{"src":"/a","sizes":"$"},{"src":"/b","sizes":"$"}],"name":"$"}"#,
+            #"{"baseUrl":"$","apps":[{"icon":"{w}$"}]}"#,
+            "http://127.0.0.1:9/$\n$\nhttp://127.0.0.1:9/$",
+        ]))
     func aManifestOfMarksTakesNoTime(text: String) async throws {
         try await withFixture { larder in
             let marks = Self.marked(150_000)

@@ -65,8 +65,8 @@ import Testing
         }
     }
 
-    /// Large drawings are checked one after the other, for seconds in all: those that have come and wait for it
-    /// kept an interrupted run going for minutes.
+    /// Large drawings are checked one after the other, for seconds in all: those that have come and
+    /// wait for it kept an interrupted run going for minutes.
     @Test func whatWaitsToBeCheckedIsUnfinished() async throws {
         try await withFixture { larder in
             let drawing = Reply.ok("<svg>" + String(repeating: "<a/>", count: 3_900_000) + "</svg>")

@@ -184,7 +184,8 @@ import Testing
             let address = "127.0.0.1:\(origin.port)/lists"
             origin.on("/lists/more.json", .ok(#"[{"icon": "http://me:s3cret@\#(address)/0"}]"#))
             origin.on("/lists/ftp.json", .ok(#"[{"icon": "ftp://me:s3cret@\#(address)/0"}]"#))
-            // Not the first icon, not a usable entry, and not an icon, but what icons are relative to.
+            // Not the first icon, not a usable entry, and not an icon, but what icons are relative
+            // to.
             let secret = "http://me:s3cret@\(address)"
             origin.on(
                 "/lists/second.json", .ok(#"[{"icons": [{"src": "0"}, {"src": "\#(secret)/0"}]}]"#))

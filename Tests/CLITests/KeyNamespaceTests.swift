@@ -2,7 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A manifest's `key` is anything its writer likes, also another's URL: it must not answer for that.
+/// A manifest's `key` is anything its writer likes, also another's URL: it must not answer for
+/// that.
 @Suite struct KeyNamespaceTests {
     /// A cache that has another origin's icon under a key that is the victim's URL.
     private struct Poisoned {

@@ -7,6 +7,7 @@ import Testing
     @Test func anAbsentCacheReadsAsEmptyAndStaysAbsent() async throws {
         try await withFixture { larder in
             try expectEmpty(larder)
+            #expect(try larder.run("verify").status == 66)
             #expect(!larder.hasCache)
         }
     }
@@ -16,6 +17,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: larder.cache, withIntermediateDirectories: false)
             try expectEmpty(larder)
+            try expectClean(larder)
             #expect(try FileManager.default.contentsOfDirectory(atPath: larder.cache).isEmpty)
         }
     }
@@ -24,6 +26,7 @@ import Testing
         try await withFixture { larder in
             _ = try larder.prefetch(try larder.write("[]".utf8, to: "apps.json"))
             try expectEmpty(larder)
+            try expectClean(larder)
         }
     }
 
@@ -157,13 +160,16 @@ import Testing
         }
     #endif
 
+    private func expectClean(_ larder: CLIFixture) throws {
+        let verify = try larder.run("verify")
+        #expect(verify.status == 0 && verify.standardOutput.hasSuffix("\nclean\n"), "\(verify)")
+    }
+
     private func expectEmpty(_ larder: CLIFixture) throws {
         let list = try larder.run("list")
         #expect(list.status == 0 && list.standardOutput.isEmpty, "\(list)")
         let status = try larder.status()
         #expect(status.objects == 0 && status.resources == 0 && status.bytes == 0)
-        let verify = try larder.run("verify")
-        #expect(verify.status == 0 && verify.standardOutput.hasSuffix("\nclean\n"), "\(verify)")
         for command in ["cat", "path"] {
             let finished = try larder.run(command, "http://127.0.0.1/a")
             #expect(finished.status == 2)

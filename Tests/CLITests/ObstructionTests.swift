@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What is in the place of an object, or of a directory of objects, and keeps them out: it fails those entries
-/// and nothing else, and a repair moves it away.
+/// What is in the place of an object, or of a directory of objects, and keeps them out: it fails
+/// those entries and nothing else, and a repair moves it away.
 @Suite struct ObstructionTests {
     private func withFilledCache(_ body: (CLIFixture, String, [String]) throws -> Void) async throws
     {

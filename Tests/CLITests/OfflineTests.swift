@@ -71,7 +71,8 @@ import Testing
         }
     }
 
-    /// A 404 that is remembered is one of an earlier run, and the answer is still that nobody was asked.
+    /// A 404 that is remembered is one of an earlier run, and the answer is still that nobody was
+    /// asked.
     @Test func whatIsGoneIsMissing() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/gone"))

@@ -84,8 +84,9 @@ import Testing
         }
     }
 
-    /// What a query's names call a secret is shown nowhere, and nothing of the query where the URL is
-    /// signed or rotates, as one with a key of its own is. It is sent, and kept in the index alone.
+    /// What a query's names call a secret is shown nowhere, and nothing of the query where the URL
+    /// is signed or rotates, as one with a key of its own is. It is sent, and kept in the index
+    /// alone.
     @Test func ofQueries() async throws {
         try await withFixture { larder in
             let origin = larder.origin

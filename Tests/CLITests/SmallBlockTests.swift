@@ -2,7 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Disks whose blocks are smaller than a page of memory: SQLite maps a file of which only a part has room.
+/// Disks whose blocks are smaller than a page of memory: SQLite maps a file of which only a part
+/// has room.
 @Suite struct SmallBlockTests {
     @Test(.enabled(if: LoopDisk.isPossible(.ext4), "loop devices take root on Linux"))
     func aNearlyFullDiskOfSmallBlocksEndsNothingWithASignal() async throws {

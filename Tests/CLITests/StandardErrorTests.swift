@@ -37,7 +37,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// The next file to be opened would get its number, and messages would be written into that.
+        /// The next file to be opened would get its number, and messages would be written into
+        /// that.
         @Test func noFileGetsAClosedOnesPlace() async throws {
             try await withFixture { larder in
                 let gate = try Gate()

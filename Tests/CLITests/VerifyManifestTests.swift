@@ -94,13 +94,15 @@ import Testing
         }
     }
 
-    @Test func withoutACacheEverythingIsMissing() async throws {
+    @Test func inAnEmptyCacheEverythingIsMissing() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(larder.origin.url("/a"), larder.origin.url("/b"))
+            #expect(try larder.run("verify", "--manifest", manifest).status == 66)
+            #expect(!larder.hasCache)
+            mkdir(larder.cache, 0o700)
             let (status, report) = try verify(larder, manifest)
             #expect(status == 2)
             #expect(report.findings.count == 2 && report.entries == 2)
-            #expect(!larder.hasCache)
         }
     }
 

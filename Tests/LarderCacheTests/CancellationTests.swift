@@ -40,8 +40,8 @@ import Testing
         }
     }
 
-    /// SQLite's own check reads beside the threads that compare rows with files: what breaks off the one is
-    /// not to fail the others.
+    /// SQLite's own check reads beside the threads that compare rows with files: what breaks off
+    /// the one is not to fail the others.
     @Test func breakingOffOneReadLeavesTheOthers() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(at: directory.path, with: ["a": noise(50, seed: 1)])

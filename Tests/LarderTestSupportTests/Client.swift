@@ -12,7 +12,8 @@ final class Client {
     init(_ origin: Origin) throws { socket = try Client.connect(origin.port) }
 
     deinit {
-        // Closing alone says nothing to the peer while a process that is just being started has a copy.
+        // Closing alone says nothing to the peer while a process that is just being started has a
+        // copy.
         shutdown(socket, Int32(SHUT_RDWR))
         close(socket)
     }

@@ -98,7 +98,8 @@ public final class TLSFront: Sendable {
     /// The most requests that were being answered at one time on one connection.
     public var mostConcurrentStreamsPerConnection: Int { state.mostStreamsOfOne }
 
-    /// Has `tell` called for each connection whose handshake is done from now on, with how many there ever were.
+    /// Has `tell` called for each connection whose handshake is done from now on, with how many
+    /// there ever were.
     public func onConnection(_ tell: @escaping @Sendable (Int) -> Void) { state.onOpened(tell) }
 
     // MARK: Faults

@@ -7,10 +7,11 @@ struct EvictCommand: AsyncParsableCommand {
         commandName: "evict",
         abstract: "Keep the cache within bounds: remove what was not used for longest.",
         discussion: """
-            Sweeps what crashes have left, then removes objects until every limit is kept, the least \
-            recently used first. Runs beside everything else: what is pinned, what a manifest of --keep \
-            names and what a prefetch under way has stored stays. Exit status 2 where that alone \
-            exceeds a limit. Without a limit only leftovers are swept.
+            Removes what crashes left behind, then the least recently used objects until every \
+            limit is met. It never removes pinned icons, icons in a --keep manifest, or what a \
+            running prefetch has stored; if these alone exceed a limit, the exit status is 2. \
+            Other processes may use the cache meanwhile. Without a limit, only leftovers are \
+            removed.
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -34,8 +35,8 @@ struct EvictCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Measure age since the last use, or since the bytes were fetched; the oldest are evicted \
-            first. (default: used)
+            Measure age since the last use, or since the bytes were fetched. The oldest go first. \
+            (default: used)
             """, valueName: "used|fetched"))
     var by: EvictionPolicy.Age?
 
@@ -54,7 +55,10 @@ struct EvictCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Never evict what this manifest names: a file, a URL that was prefetched, or - for standard input. May be repeated.",
+            """
+            Never evict what this manifest names: a file, a URL that was prefetched, or - for \
+            standard input. May be repeated.
+            """,
             valueName: "manifest"))
     var keep: [String] = []
 
@@ -68,7 +72,7 @@ struct EvictCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp(
             """
-            Keep orphans, interrupted bodies and quarantined files younger than this; 0 keeps none. \
+            Keep orphans, partial downloads and quarantined files younger than this; 0 keeps none. \
             (default: 1h)
             """, valueName: "time"),
         transform: TimeSpan.orZero)

@@ -24,7 +24,7 @@ struct PathCommand: AsyncParsableCommand {
                 throw CacheError(
                     .corrupt, subject: Lookup.shown(url),
                     message:
-                        "the file is not as the index has it; larder verify --repair fetches it again"
+                        "the file differs from the index; larder verify --repair fetches it again"
                 )
             }
             print(cache.absolutePath(of: resource.object.digest))

@@ -7,8 +7,8 @@ struct PinCommand: AsyncParsableCommand {
         commandName: "pin",
         abstract: "Keep icons from eviction, or list those that are kept.",
         discussion: """
-            Icons need not be cached to be pinned. Without arguments, prints what is pinned, one URL or \
-            key a line.
+            An icon can be pinned before it is cached. Without arguments, prints what is pinned, \
+            one URL or key on each line.
             """)
 
     @OptionGroup var cache: CacheOptions

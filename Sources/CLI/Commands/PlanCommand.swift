@@ -6,12 +6,13 @@ struct PlanCommand: AsyncParsableCommand {
         commandName: "plan",
         abstract: "Show what a prefetch would do, without the network.",
         discussion: """
-            A manifest at a URL is read as the last prefetch of it left it in the cache.
+            A manifest at a URL is read from the cache, as the last prefetch left it.
 
-            One line for each icon: first those to be fetched, in the order of the fetch, then the others as the \
-            manifests have them. A line has the status (missing, stale, cached, skipped or failed), how it failed \
-            before, priority, URL and name, or the place in the manifest and what is wrong there. Whether an address \
-            would be refused is not looked at. Of the network's options, those count that say what would be sent.
+            Prints one line for each icon: first those to fetch, in that order, then the others \
+            in the manifest's order. A line has the status (missing, stale, cached, skipped or \
+            failed), how the icon failed before, its priority, URL and name; for a bad entry, \
+            its place in the manifest and what is wrong. Addresses are not checked. Of the \
+            network options, only those that change what is sent have an effect.
             """)
 
     @OptionGroup var cache: CacheOptions

@@ -8,10 +8,10 @@ struct PrefetchCommand: AsyncParsableCommand {
         abstract: "Download the icons of manifests into the cache.",
         discussion: """
             All manifests are read before the first request. Entries that are cached and fresh \
-            cost nothing; the others are fetched by priority, then in the manifest's order. Stale icons are downloaded only if they changed.
+            cost nothing; the others are fetched by priority, then in the manifest's order. Stale \
+            icons are downloaded only if they changed.
 
-            With --offline, nothing is downloaded: what is cached is reported, however stale it is, and the \
-            status is 2 where something is not.
+            With --offline, nothing is downloaded, and the status is 2 if something is not cached.
             """)
 
     @OptionGroup var cache: CacheOptions
@@ -33,22 +33,23 @@ struct PrefetchCommand: AsyncParsableCommand {
         transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
-    @Flag(help: "Store what its server forbids to store (no-store), too, as always stale.")
+    @Flag(help: "Also store what its server forbids to store (no-store), as always stale.")
     var storeAnyway = false
 
     @Option(
         help: ArgumentHelp(
             """
-            Write one JSON line for each icon to this file; - is standard output, and a summary that is \
-            no JSON then goes to standard error.
+            Write one JSON line for each icon to this file. With - it goes to standard output, and \
+            the text summary to standard error.
             """, valueName: "file"))
     var report: String?
 
     @Option(
         help: ArgumentHelp(
             """
-            Write a lock: a manifest of the same icons with the digest and the size of each, which gives the same \
-            bytes or an error. Nothing is written where an icon failed. - is standard output, as for --report.
+            Write a lock: a manifest of the same icons with their digests and sizes, so that a \
+            prefetch of it gets the same bytes or an error. Nothing is written if an icon failed. \
+            - is standard output, as for --report.
             """, valueName: "file"))
     var writeLock: String?
 
@@ -94,8 +95,49 @@ struct PrefetchCommand: AsyncParsableCommand {
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .prefetch
         ) { run in
-            var configuration = PrefetchConfiguration(cache: cache.path)
+            let lock = try writeLock.map {
+                try LockedManifest(path: $0, manifests: manifest.manifests, cache: cache)
+            }
+            let file = try report.map {
+                try ReportFile(path: $0, manifests: manifest.manifests, cache: cache)
+            }
+            var configuration = try configuration
             configuration.lockWait = run.wait
+            configuration.onLocked = lock?.add
+            let sources = try manifest.sources(configuration)
+            let prefetcher = Prefetcher(configuration)
+            var console = PrefetchConsole(
+                isQuiet: quiet, isJSON: json, isOutputTaken: [report, writeLock].contains("-"),
+                allowance: maxFailures)
+            for try await event in prefetcher.prefetch(sources) {
+                file?.take(event)
+                console.say(event, of: sources)
+                switch event {
+                case .planned:
+                    ProgramText.release()
+                    // While manifests are read nothing is in flight, and a pipe may stay silent.
+                    run.interrupts.ask("giving what is in flight 2 s to finish") {
+                        prefetcher.cancel()
+                    }
+                case .finished(let report):
+                    run.note(report.counts)
+                    if report.isLocked { try lock?.commit() }
+                    if let failure = file?.failure, !report.isInterrupted { throw failure }
+                    let unwritten = report.isLocked ? nil : writeLock
+                    console.conclude(report, unwritten: unwritten)
+                    try ExitStatus(
+                        report, interruption: run.interrupts.status,
+                        allowance: unwritten == nil ? maxFailures : .none
+                    ).exit()
+                case .recovered, .entry, .progress: break
+                }
+            }
+        }
+    }
+
+    private var configuration: PrefetchConfiguration {
+        get throws {
+            var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.manifestRules = try manifest.rules
             configuration.acceptsAnyContent = manifest.anyContent
             configuration.storesUnstorable = storeAnyway
@@ -104,109 +146,7 @@ struct PrefetchCommand: AsyncParsableCommand {
             failures.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline
             try network.apply(to: &configuration)
-            let lock = try writeLock.map {
-                try LockedManifest(path: $0, manifests: manifest.manifests, cache: cache)
-            }
-            configuration.onLocked = lock?.add
-
-            let prefetcher = Prefetcher(configuration)
-            let file = try report.map {
-                try ReportFile(path: $0, manifests: manifest.manifests, cache: cache)
-            }
-            let line = ProgressLine(isQuiet: quiet)
-            // With --quiet all that is wrong is said in one line, at the end.
-            var notes: [String] = []
-            var firstFailure: String?
-            var unsupported = UnsupportedSchemes()
-            var schemes: [String] = []
-            let sources = try manifest.sources(configuration)
-            for try await event in prefetcher.prefetch(sources) {
-                switch event {
-                case .recovered(let recovery):
-                    if quiet {
-                        notes.append(recovery.text)
-                    } else {
-                        Console.complain(recovery.text)
-                    }
-                case .planned(let summary):
-                    ProgramText.release()
-                    file?.begin()
-                    // While manifests are read nothing is in flight, and a pipe may stay silent.
-                    run.interrupts.ask("giving what is in flight 2 s to finish") {
-                        prefetcher.cancel()
-                    }
-                    schemes = summary.unsupportedText
-                    let complaints = summary.complaints(of: sources)
-                    if quiet { notes += complaints } else { complaints.forEach(Console.complain) }
-                    line.show("0/\(summary.missing + summary.stale)")
-                case .entry(let result):
-                    file?.add(result)
-                    guard let complaint = result.complaint else { continue }
-                    firstFailure = firstFailure ?? complaint
-                    guard unsupported.isNew(result.problem?.code, result.problem?.message) else {
-                        continue
-                    }
-                    if !quiet {
-                        line.clear()
-                        Console.complain(complaint)
-                    }
-                case .progress(let progress):
-                    file?.flush()
-                    line.show(progress.text)
-                case .finished(let report):
-                    file?.begin()
-                    file?.flush()
-                    line.clear()
-                    run.note(report.counts)
-                    if json {
-                        print(report.json)
-                    } else if !quiet {
-                        let text = report.text(unsupported: schemes)
-                        if [self.report, writeLock].contains("-") {
-                            Console.write(text + "\n")
-                        } else {
-                            print(text)
-                        }
-                    }
-                    if report.isLocked { try lock?.commit() }
-                    if let failure = file?.failure, !report.isInterrupted { throw failure }
-                    if let complaint = complaint(report, firstFailure) { notes.append(complaint) }
-                    let lacksLock = lock != nil && !report.isLocked
-                    if let writeLock, lacksLock { notes.append(unwritten(writeLock, report)) }
-                    if !notes.isEmpty { Console.complain(notes.joined(separator: "; ")) }
-                    try ExitStatus(
-                        report, interruption: run.interrupts.status,
-                        allowance: lacksLock ? .none : maxFailures
-                    ).exit()
-                }
-            }
+            return configuration
         }
-    }
-
-    /// A lock that lacks entries would be taken for one of all of them.
-    private func unwritten(_ lock: String, _ report: Report) -> String {
-        let lacking = report.count(.failed) + report.count(.unfinished)
-        let reason =
-            lacking > 0
-            ? "it would lack \(lacking) of \(report.icons) icons" : "the run was not finished"
-        return "--write-lock '\(lock)': not written, for \(reason)"
-    }
-
-    /// What is wrong with a run, as far as the summary and the complaints about entries have not said it.
-    private func complaint(_ report: Report, _ firstFailure: String?) -> String? {
-        let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
-        if quiet, report.isInterrupted {
-            return
-                "interrupted: \(report.count(.unfinished)) of \(all) unfinished"
-        }
-        if quiet, let failure = report.failure { return "\(failure)" }
-        let failed = report.count(.failed)
-        guard !report.isInterrupted, report.failure == nil,
-            !maxFailures.covers(failed, of: report.icons), quiet || maxFailures != .none
-        else { return nil }
-        var text = "\(failed) of \(all) failed"
-        if maxFailures != .none { text += ", more than --max-failures \(maxFailures) allows" }
-        if quiet, let firstFailure { text += "; the first: \(firstFailure)" }
-        return text
     }
 }

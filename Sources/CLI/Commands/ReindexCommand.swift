@@ -7,9 +7,10 @@ struct ReindexCommand: AsyncParsableCommand {
         commandName: "reindex",
         abstract: "Rebuild the index from the objects and what is left of it.",
         discussion: """
-            Every object is read and checked against its digest. URLs come from the index itself where \
-            it is sound, else from the snapshot that the last run took. A damaged index is kept \
-            beside the new one, under the date. A prefetch does the same by itself where it has to.
+            Reads every object and checks it against its digest. URLs come from the index if it \
+            is sound, otherwise from the snapshot that the last run took. A damaged index is \
+            kept beside the new one, under the date. A prefetch does the same by itself if it \
+            must.
             """)
 
     @OptionGroup var cache: CacheOptions

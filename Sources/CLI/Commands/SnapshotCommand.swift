@@ -9,10 +9,10 @@ struct SnapshotCommand: AsyncParsableCommand {
         abstract:
             "Write one consistent copy of the cache, for a read-only medium or another machine.",
         discussion: """
-            The copy has one index file without a log, and every object that it names, read and compared with \
-            its digest on the way. It is made beside its place and gets its name when it is whole and durable. \
-            Others may read and write the cache meanwhile. Exit status 2 where an object was not whole, or could \
-            not be read, and is left out.
+            The copy has one index file, without a log, and every object in it, checked against \
+            its digest while it is copied. It gets its name only when it is whole and durable. \
+            Other processes may use the cache meanwhile. Exit status 2 if an object was damaged \
+            or could not be read, and was left out.
             """)
 
     @OptionGroup var cache: CacheOptions

@@ -11,8 +11,9 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show what the cache holds, and how the last runs ended.",
         discussion: """
-            --format prometheus is for the textfile collector of Prometheus' node exporter: larder status \
-            --format prometheus --output /var/lib/prometheus/node-exporter/larder.prom
+            --format prometheus is for the textfile collector of Prometheus' node exporter:
+
+            larder status --format prometheus --output /var/lib/prometheus/node-exporter/larder.prom
             """)
 
     @OptionGroup var cache: CacheOptions

@@ -7,13 +7,14 @@ struct VerifyCommand: AsyncParsableCommand {
         commandName: "verify",
         abstract: "Re-read every object and check every row; change nothing without --repair.",
         discussion: """
-            Exit status 0 when everything the index vouches for is whole, 2 when not. Orphans, \
-            leftovers in tmp/, foreign files and wrong permissions are reported and are not corruption.
+            Exit status 0 if every object in the index is whole, 2 if not, 66 if there is no \
+            cache. Orphans, leftovers in tmp/, foreign files and wrong permissions are reported, \
+            but are not corruption.
 
-            With --repair, what is not whole is moved to quarantine/ and fetched again, and the status \
-            is 0 when nothing is left to be repaired. What could not be fetched again is lost to the index: \
-            the next prefetch asks for it. With --manifest, what is fetched has to be what the manifest \
-            demands, and an entry that is not cached is left to larder prefetch.
+            With --repair, damaged objects are moved to quarantine/ and fetched again; the \
+            status is 0 if nothing is left to repair. A URL that cannot be fetched is dropped \
+            from the index until the next prefetch. With --manifest, what is fetched must be \
+            what the manifest demands; an entry that is not cached is left to larder prefetch.
             """)
 
     @OptionGroup var cache: CacheOptions

@@ -8,8 +8,8 @@ enum Console {
     /// A message that a person should see, on one line.
     static func complain(_ message: String) { write("larder: \(message.sanitizedForTerminal)\n") }
 
-    /// Text for standard error, as it is. What cannot be written there is lost, and nothing else is: nobody
-    /// reads it, its disk is full, or its reader has taken none of it for a second.
+    /// Text for standard error, as it is. What cannot be written there is lost, and nothing else
+    /// is: nobody reads it, its disk is full, or its reader has taken none of it for a second.
     static func write(_ text: String) {
         StandardStreams.withoutBrokenPipes {
             _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
@@ -24,8 +24,8 @@ enum Console {
 
     /// Writes all of `bytes`; the error number where that fails.
     ///
-    /// - Parameter patience: how many milliseconds to wait for a reader where the descriptor does not wait
-    ///   by itself; -1 waits without limit.
+    /// - Parameter patience: how many milliseconds to wait for a reader where the descriptor does
+    ///   not wait by itself; -1 waits without limit.
     private static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> Int32? {

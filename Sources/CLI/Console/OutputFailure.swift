@@ -1,6 +1,7 @@
 import LarderCache
 
-/// A file of the user's own, or standard output, that cannot be written: the cache has no part in it.
+/// A file of the user's own, or standard output, that cannot be written: the cache has no part in
+/// it.
 struct OutputFailure: Error, CustomStringConvertible {
     let cause: CacheError
 

@@ -2,10 +2,11 @@ import Foundation
 
 /// The code of the program and of its libraries, as far as it is in memory.
 enum ProgramText {
-    /// Lets go of it. What is run again comes back from the kernel's cache at the price of a page fault;
-    /// what only starting and planning have needed does not.
+    /// Lets go of it. What is run again comes back from the kernel's cache at the price of a page
+    /// fault; what only starting and planning have needed does not.
     ///
-    /// Such pages are never written to, but for the breakpoints of a debugger: a debug build keeps them.
+    /// Such pages are never written to, but for the breakpoints of a debugger: a debug build keeps
+    /// them.
     static func release() {
         #if os(Linux) && !DEBUG
             for line in maps() {

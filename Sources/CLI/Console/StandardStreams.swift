@@ -2,17 +2,19 @@ import Foundation
 
 /// Standard input, output and error.
 enum StandardStreams {
-    /// Puts something in the place of those that are closed (`larder … 2>&-`): the next file to be opened would
-    /// get that place, and messages would be written into it. What is written to them fails, as it would.
+    /// Puts something in the place of those that are closed (`larder … 2>&-`): the next file to be
+    /// opened would get that place, and messages would be written into it. What is written to them
+    /// fails, as it would.
     static func ensureOpen() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-            // The lowest free number, which is this one. Of the other direction, so that no use of it succeeds.
+            // The lowest free number, which is this one. Of the other direction, so that no use of
+            // it succeeds.
             _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
         }
     }
 
-    /// Runs `body`, which writes: a reader that has left is an error to it and does not end the program, as
-    /// it does where results are written (`larder list | head`).
+    /// Runs `body`, which writes: a reader that has left is an error to it and does not end the
+    /// program, as it does where results are written (`larder list | head`).
     static func withoutBrokenPipes(_ body: () -> Void) {
         var pipe = sigset_t()
         var former = sigset_t()

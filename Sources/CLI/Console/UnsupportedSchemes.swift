@@ -1,7 +1,7 @@
 import LarderKit
 
-/// Keeps a manifest of `ftp:` icons from being a complaint for each: one is made of each scheme, and the
-/// summary has their number.
+/// Keeps a manifest of `ftp:` icons from being a complaint for each: one is made of each scheme,
+/// and the summary has their number.
 struct UnsupportedSchemes {
     private var schemes: Set<String> = []
 

@@ -8,7 +8,7 @@ struct AddressOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Fetch through this http, https, socks4, socks4a, socks5 or socks5h proxy; empty: through \
+            Fetch through this http, https, socks4, socks4a, socks5 or socks5h proxy; empty for \
             none. (default: $http_proxy, $https_proxy, $all_proxy)
             """, valueName: "url"))
     var proxy: String?

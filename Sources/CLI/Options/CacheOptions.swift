@@ -53,8 +53,8 @@ struct CacheOptions: ParsableArguments {
         return cache
     }
 
-    /// The cache to be verified, though its index may be damaged. One that is not there is a missing
-    /// input, since a mistyped path must not pass for a whole cache.
+    /// The cache to be verified, though its index may be damaged. One that is not there is a
+    /// missing input, since a mistyped path must not pass for a whole cache.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
         let cache = try open(wait) { (path, wait) throws(CacheError) in
             try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)

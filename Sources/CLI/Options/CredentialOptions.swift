@@ -11,7 +11,8 @@ struct CredentialOptions: ParsableArguments {
         name: .customLong("header"),
         help: ArgumentHelp(
             """
-            Send 'Name: value' to the hosts that manifests name, or 'host: Name: value' to that host only. May be repeated.
+            Send 'Name: value' to the hosts that manifests name, or 'host: Name: value' to that \
+            host only. May be repeated.
             """, valueName: "field"))
     var headers: [String] = []
 

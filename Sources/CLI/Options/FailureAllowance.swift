@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 
-/// How many entries may fail before the exit status says so: a count (`20`), or a part of all entries
-/// (`2.5%`).
+/// How many entries may fail before the exit status says so: a count (`20`), or a part of all
+/// entries (`2.5%`).
 struct FailureAllowance: ExpressibleByArgument, Equatable, CustomStringConvertible {
     private enum Limit: Equatable {
         case count(Int)

@@ -6,8 +6,8 @@ struct FailureOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How long what is gone (404, 410) is not asked for again, and fails at once; 0 asks every \
-            time. (default: 1h)
+            Do not ask again for an icon that was gone (404, 410) for this long; it fails at once. \
+            0 asks every time. (default: 1h)
             """, valueName: "time"),
         transform: TimeSpan.orZero)
     var failureTtl = TimeSpan(seconds: 3600)

@@ -4,8 +4,8 @@ import LarderCache
 import LarderKit
 import LarderTransfer
 
-/// Manifests that name resources and of which nothing is fetched: files, standard input, or what the cache has
-/// of URLs.
+/// Manifests that name resources and of which nothing is fetched: files, standard input, or what
+/// the cache has of URLs.
 struct LocalManifests {
     private let sources: [ManifestSource]
     /// Manifests that are resources themselves.
@@ -31,7 +31,8 @@ struct LocalManifests {
         try ownKeys.forEach(body)
     }
 
-    /// The same, where one entry that cannot be used is an error, and so is that there is none at all.
+    /// The same, where one entry that cannot be used is an error, and so is that there is none at
+    /// all.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true
         try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in

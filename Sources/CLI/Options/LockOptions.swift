@@ -15,7 +15,10 @@ struct LockOptions: ParsableArguments {
     @Option(
         name: .customLong("wait"),
         help: ArgumentHelp(
-            "Wait at most this long for other runs, then exit with status 75. (default: as long as it takes)",
+            """
+            Wait at most this long for other runs, then exit with status 75. (default: as long as \
+            it takes)
+            """,
             valueName: "time"),
         transform: TimeSpan.parse)
     var limit: TimeSpan?
@@ -36,8 +39,8 @@ struct LockOptions: ParsableArguments {
         }
     }
 
-    /// Takes the lock that `--exclusive` names; nil where it was not given, or there is no cache to be
-    /// alone with.
+    /// Takes the lock that `--exclusive` names; nil where it was not given, or there is no cache to
+    /// be alone with.
     func take(
         on cache: CacheOptions, create: Bool, for command: String, wait: LockWait
     ) throws -> NamedLock? {

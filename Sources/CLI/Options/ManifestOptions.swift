@@ -6,7 +6,10 @@ import LarderTransfer
 struct ManifestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "XML or binary plist, JSON, JSON Lines or a list of URLs, each also in gzip: a file, an http or https URL, or - for standard input.",
+            """
+            XML or binary plist, JSON, JSON Lines or a list of URLs, each also in gzip: a file, an \
+            http or https URL, or - for standard input.
+            """,
             valueName: "manifest"))
     var manifests: [String]
 
@@ -15,7 +18,8 @@ struct ManifestOptions: ParsableArguments {
     @Flag(help: "Accept bodies that are not images.")
     var anyContent = false
 
-    /// - Parameter configuration: how manifests are read, and fetched where they are on the network.
+    /// - Parameter configuration: how manifests are read, and fetched where they are on the
+    ///   network.
     func sources(_ configuration: PrefetchConfiguration) throws -> [ManifestSource] {
         try manifests.map { try Self.source($0, configuration) }
     }

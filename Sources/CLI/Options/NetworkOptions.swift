@@ -1,8 +1,8 @@
 import ArgumentParser
 import LarderKit
 
-/// How the network is used. `plan` takes them, too: manifests may be on it, and it depends on what is
-/// sent which variant of an icon is wanted.
+/// How the network is used. `plan` takes them, too: manifests may be on it, and it depends on what
+/// is sent which variant of an icon is wanted.
 struct NetworkOptions: ParsableArguments {
     @OptionGroup(title: "Limits") var transfer: TransferOptions
     @OptionGroup(title: "Patience") var retry: RetryOptions

@@ -8,8 +8,8 @@ struct PinSubjects: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             """
-            An icon's http or https URL, key:NAME for one with the key NAME in its manifest, or a manifest's file \
-            (- for standard input), which stands for all of its icons.
+            An icon's http or https URL; key:NAME for an icon with that key in its manifest; or a \
+            manifest file (- for standard input), for all of its icons.
             """, valueName: "url|key|manifest"))
     var subjects: [String] = []
 
@@ -21,8 +21,8 @@ struct PinSubjects: ParsableArguments {
         }
     }
 
-    /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key where the
-    /// cache knows it.
+    /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
+    /// where the cache knows it.
     func forEachKey(in cache: Cache, _ body: (String) throws -> Void) throws {
         for subject in subjects {
             let key = String.spelled(subject)

@@ -2,14 +2,18 @@ import ArgumentParser
 import LarderKit
 import LarderTransfer
 
-/// How manifests are read, the same for every command: what one fetches by them, another is to find.
+/// How manifests are read, the same for every command: what one fetches by them, another is to
+/// find.
 struct ReadingOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Resolve relative icon URLs against this URL.", valueName: "url"))
     var baseURL: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where the entries are, such as feed.results; by default as the manifest's shape has it.",
+            """
+            Where the entries are, such as feed.results; by default as the manifest's shape has \
+            it.
+            """,
             valueName: "path"))
     var entries: String?
 
@@ -35,7 +39,10 @@ struct ReadingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The size in pixels that {size}, {width}, {height}, {w} and {h} in an icon's URL stand for.",
+            """
+            The size in pixels that {size}, {width}, {height}, {w} and {h} in an icon's URL stand \
+            for.
+            """,
             valueName: "n"))
     var iconSize = 512
 
@@ -57,7 +64,10 @@ struct ReadingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse a gzip file that unpacks to more than this many times its length, and more than 16MiB.",
+            """
+            Refuse a gzip file that unpacks to more than this many times its length, and more than \
+            16MiB.
+            """,
             valueName: "n"))
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 

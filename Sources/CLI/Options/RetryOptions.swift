@@ -20,7 +20,10 @@ struct RetryOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Begin at most this many requests a second to one scheme, host and port, such as 5 or 0.5.",
+            """
+            Begin at most this many requests a second to one scheme, host and port, such as 5 or \
+            0.5.
+            """,
             valueName: "n"))
     var ratePerHost: Double?
 

@@ -6,8 +6,8 @@ struct RevalidationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Which cached icons are asked for again: stale, those no longer fresh; always, fresh ones, \
-            too, unless they are immutable; never, none, whatever their age.
+            Which cached icons to ask for again: stale ones; always, fresh ones too, unless they \
+            are immutable; or never any.
             """, valueName: "which"))
     var revalidate = Revalidation.stale
 

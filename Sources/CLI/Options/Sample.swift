@@ -2,8 +2,8 @@ import ArgumentParser
 import Foundation
 import LarderCache
 
-/// Which part of a cache is verified: a random part (`5%`), or one of several that cover the whole in
-/// turn (`3/10`).
+/// Which part of a cache is verified: a random part (`5%`), or one of several that cover the whole
+/// in turn (`3/10`).
 enum Sample: ExpressibleByArgument, Equatable {
     case percent(Double)
     case part(Int, of: Int)

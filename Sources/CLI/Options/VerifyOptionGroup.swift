@@ -28,8 +28,8 @@ struct VerifyOptionGroup: ParsableArguments {
         name: .customLong("manifest"),
         help: ArgumentHelp(
             """
-            Verify what this manifest names, and nothing else; an entry that is not cached is missing. \
-            May be repeated.
+            Verify only what this manifest names; an entry that is not cached is missing. May be \
+            repeated.
             """, valueName: "manifest"))
     var manifests: [String] = []
 

@@ -3,8 +3,8 @@ import Foundation
 import LarderKit
 import Synchronization
 
-/// The file behind `--write-lock`: a JSON array with an icon a line. It takes the place of the last one when the
-/// run has ended and not one icon failed.
+/// The file behind `--write-lock`: a JSON array with an icon a line. It takes the place of the last
+/// one when the run has ended and not one icon failed.
 final class LockedManifest: Sendable {
     private let file: OutputReplacement?
     private let isEmpty = Mutex(true)
@@ -15,8 +15,8 @@ final class LockedManifest: Sendable {
     ///   - path: `-` is standard output.
     ///   - manifests: what the run reads.
     ///   - cache: what it writes.
-    /// - Throws: `ValidationError` where it is one of the manifests, or lies in the cache; ``OutputFailure``
-    ///   where it is clear that it could not be written.
+    /// - Throws: `ValidationError` where it is one of the manifests, or lies in the cache;
+    ///   ``OutputFailure`` where it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         guard path != "-" else {
             file = nil

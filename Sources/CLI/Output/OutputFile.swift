@@ -31,7 +31,8 @@ enum OutputFile {
         throw ValidationError("\(option) would write into the cache: '\(path)'.")
     }
 
-    /// What a name leads to, `-` being standard input; nil where that is nothing, or no regular file.
+    /// What a name leads to, `-` being standard input; nil where that is nothing, or no regular
+    /// file.
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()
         guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,

@@ -2,8 +2,8 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// A file that takes the place of another as a whole: who reads it sees the old one or the new one, whatever
-/// is killed or cut off when. Until it is committed, the old one is left alone.
+/// A file that takes the place of another as a whole: who reads it sees the old one or the new one,
+/// whatever is killed or cut off when. Until it is committed, the old one is left alone.
 final class OutputReplacement: Sendable {
     private let path: String
     private let state = Mutex(State())
@@ -41,7 +41,8 @@ final class OutputReplacement: Sendable {
 
     /// Puts the new file in the old one's place, durably.
     ///
-    /// - Throws: ``OutputFailure`` where that, or an earlier step, failed; the old file is still there then.
+    /// - Throws: ``OutputFailure`` where that, or an earlier step, failed; the old file is still
+    ///   there then.
     func commit() throws(OutputFailure) {
         let failure: OutputFailure? = state.withLock { state in
             defer { state.discard() }

@@ -6,9 +6,9 @@ import LarderKit
 /// The file behind `--report`: one JSON line for each entry, on disk's way as soon as the entry is
 /// settled.
 ///
-/// It is opened before anything begins, so that no run begins without it, and emptied only when all manifests
-/// are read: until then the last run's report is still there. A file that cannot be written keeps no icon from
-/// being fetched: what is the matter is told at the end.
+/// It is opened before anything begins, so that no run begins without it, and emptied only when all
+/// manifests are read: until then the last run's report is still there. A file that cannot be
+/// written keeps no icon from being fetched: what is the matter is told at the end.
 final class ReportFile {
     private let path: String
     private let handle: FileHandle
@@ -37,8 +37,21 @@ final class ReportFile {
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     }
 
+    /// Writes what is to be written of an event.
+    func take(_ event: PrefetchEvent) {
+        switch event {
+        case .recovered: break
+        case .planned: begin()
+        case .entry(let result): add(result)
+        case .progress: flush()
+        case .finished:
+            begin()
+            flush()
+        }
+    }
+
     /// From here on it is this run's.
-    func begin() {
+    private func begin() {
         guard !isBegun, failure == nil else { return }
         isBegun = true
         var status = stat()
@@ -49,7 +62,7 @@ final class ReportFile {
         failure = OutputFailure("truncate", path, errno)
     }
 
-    func add(_ result: EntryResult) {
+    private func add(_ result: EntryResult) {
         begin()
         guard failure == nil else { return }
         buffer.append(contentsOf: result.json.utf8)
@@ -58,7 +71,7 @@ final class ReportFile {
     }
 
     /// Hands the lines to the system; from then on they survive the process.
-    func flush() {
+    private func flush() {
         guard !buffer.isEmpty, failure == nil else { return }
         do {
             try handle.write(contentsOf: buffer)

@@ -4,8 +4,8 @@ import LarderCache
 import LarderKit
 import Synchronization
 
-/// One run of a command that other processes have to do with: it waits for its locks, can be interrupted,
-/// and leaves a record.
+/// One run of a command that other processes have to do with: it waits for its locks, can be
+/// interrupted, and leaves a record.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
     /// How long it waits for locks.
@@ -22,7 +22,8 @@ final class CacheRun: Sendable {
         self.wait = wait
     }
 
-    /// Runs a command's body, as ``ExitStatus/of(_:)`` does, once it has the lock that it was told to take.
+    /// Runs a command's body, as ``ExitStatus/of(_:)`` does, once it has the lock that it was told
+    /// to take.
     ///
     /// - Parameters:
     ///   - hasOneCache: whether the command has to do with no other.

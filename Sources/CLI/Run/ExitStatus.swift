@@ -42,7 +42,8 @@ enum ExitStatus: Int32 {
         }
     }
 
-    /// The status of a run that reported. An unfinished icon is never forgiven: nothing is known of it.
+    /// The status of a run that reported. An unfinished icon is never forgiven: nothing is known of
+    /// it.
     ///
     /// - Parameters:
     ///   - interruption: the status of one that was interrupted.
@@ -67,7 +68,8 @@ enum ExitStatus: Int32 {
 
     /// Runs a command's body; an error that stops it becomes one line and a status.
     ///
-    /// - Parameter cache: the only one that the command has to do with; nil where it has to do with two.
+    /// - Parameter cache: the only one that the command has to do with; nil where it has to do with
+    ///   two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
             let status = try await ended(body)

@@ -3,8 +3,8 @@ import Foundation
 import Synchronization
 
 /// The first interrupt or termination asks a run to end, once it can be asked; before that, and the
-/// second time, it leaves at once. A terminal that is closed (SIGHUP) terminates, unless whoever started the
-/// run wants it to go on then, as nohup(1) does.
+/// second time, it leaves at once. A terminal that is closed (SIGHUP) terminates, unless whoever
+/// started the run wants it to go on then, as nohup(1) does.
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
@@ -35,7 +35,8 @@ final class Interrupts: Sendable {
             source.resume()
             sources.withLock { $0.append(source) }
         }
-        // Another thread opens the descriptors for it, and traps (SIGILL) where others have taken the last.
+        // Another thread opens the descriptors for it, and traps (SIGILL) where others have taken
+        // the last.
         registration.wait()
     }
 

@@ -16,8 +16,9 @@ extension CacheDirectory {
 
     /// Whether this is a cache, or a directory in which nothing else is: an empty one.
     ///
-    /// - Throws: ``CacheError`` `.unusable` where it is none and something else uses it as larder would: what is
-    ///   in `tmp/` is swept some day, and what is in the index is migrated or set aside.
+    /// - Throws: ``CacheError`` `.unusable` where it is none and something else uses it as larder
+    ///   would: what is in `tmp/` is swept some day, and what is in the index is migrated or set
+    ///   aside.
     func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
         if try isMarked(hasOwnIndex) { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
@@ -38,8 +39,8 @@ extension CacheDirectory {
         return try root.names(subject: path).allSatisfy(own.contains)
     }
 
-    /// Whether there is something that only larder leaves. Objects' directory comes before all else, and is
-    /// the last that anybody deletes.
+    /// Whether there is something that only larder leaves. Objects' directory comes before all
+    /// else, and is the last that anybody deletes.
     private func isMarked(
         _ hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) -> Bool {

@@ -1,8 +1,8 @@
 import Foundation
 
 extension CacheDirectory {
-    /// Replaces a small file in one step: who reads it sees the old one or the new one, whole. It is not
-    /// made durable: for what is expendable.
+    /// Replaces a small file in one step: who reads it sees the old one or the new one, whole. It
+    /// is not made durable: for what is expendable.
     func replace(
         _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
     ) throws(CacheError) {

@@ -23,8 +23,9 @@ final class CacheDirectory: Sendable {
     /// Opens the cache at `path`, and makes it first if `create` is set.
     ///
     /// - Throws: ``CacheError`` `.missing` where there is none and `create` is not set, `.unusable`
-    ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, is something else's, or lies on
-    ///   a network file system, `.locked` where another process holds its lock for longer than `wait`.
+    ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, is something
+    ///   else's, or lies on a network file system, `.locked` where another process holds its lock
+    ///   for longer than `wait`.
     ///
     /// - Parameter hasOwnIndex: whether the index of a directory is one of larder's.
     init(
@@ -64,8 +65,8 @@ final class CacheDirectory: Sendable {
             try wait.take(LOCK_EX, on: root, subject: path) { "another process uses the cache" }
         }
         for name in CacheLayout.databaseFiles {
-            // SQLite opens by path and would follow a link out of the root; and what is written to a
-            // file of two names is written to the other, too, which may be a backup's.
+            // SQLite opens by path and would follow a link out of the root; and what is written to
+            // a file of two names is written to the other, too, which may be a backup's.
             guard let status = try root.status(of: name) else { continue }
             guard status.isRegularFile else {
                 throw CacheError(
@@ -84,8 +85,8 @@ final class CacheDirectory: Sendable {
     /// The index's path, for SQLite.
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
-    /// Removes what another program would act on that uses SQLite on the index, or an older larder. Best done:
-    /// this one never looks at it.
+    /// Removes what another program would act on that uses SQLite on the index, or an older larder.
+    /// Best done: this one never looks at it.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -116,7 +117,8 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Whether there is a regular file of its size in an object's place; one that is out of reach is none.
+    /// Whether there is a regular file of its size in an object's place; one that is out of reach
+    /// is none.
     func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         do {
             return try self.size(of: digest) == size
@@ -125,7 +127,8 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Whether each of some objects has a regular file of its size. Opens each fan-out directory once.
+    /// Whether each of some objects has a regular file of its size. Opens each fan-out directory
+    /// once.
     func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
@@ -143,7 +146,8 @@ final class CacheDirectory: Sendable {
         return absent.map { digests[$0] }
     }
 
-    /// Calls `body` for those of some objects that have a regular file, one directory after another.
+    /// Calls `body` for those of some objects that have a regular file, one directory after
+    /// another.
     private func forEachStatus(
         of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
     ) throws(CacheError) {
@@ -189,8 +193,8 @@ final class CacheDirectory: Sendable {
         throw CacheError(.corrupt, subject: subject, message: "is not a regular file")
     }
 
-    /// Holds other processes' openings of the index back for as long as the result lives. Waits for its
-    /// turn without limit: an opening takes moments, unless it has an index to rebuild.
+    /// Holds other processes' openings of the index back for as long as the result lives. Waits for
+    /// its turn without limit: an opening takes moments, unless it has an index to rebuild.
     ///
     /// A lock on `tmp/`, not on the index: closing any descriptor of that file would release
     /// SQLite's own locks (fcntl(2), "Advisory record locking").
@@ -211,13 +215,13 @@ final class CacheDirectory: Sendable {
             .names(subject: CacheLayout.temporary).count { $0 != CacheLayout.partial }
     }
 
-    /// A damage of the index, unless the disk fails: pages that it did not take are dropped, and read as
-    /// others.
+    /// A damage of the index, unless the disk fails: pages that it did not take are dropped, and
+    /// read as others.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
-        // XFS has nothing to sync in a directory that did not change, and does not say then that it is shut
-        // down.
+        // XFS has nothing to sync in a directory that did not change, and does not say then that it
+        // is shut down.
         do throws(CacheError) {
             try RunDirectory(in: self).remove()
         } catch  where error.code == .storage {

@@ -1,12 +1,12 @@
 import Foundation
 
 extension CacheError {
-    /// Whether a place in the object tree is out of reach, alone: a foreign file, a link or nothing is in it, or
-    /// it may not be entered.
+    /// Whether a place in the object tree is out of reach, alone: a foreign file, a link or nothing
+    /// is in it, or it may not be entered.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
 
-    /// The same error as one of a single object's place; nil where it concerns the whole cache, as a full or
-    /// failing disk or a lack of descriptors does.
+    /// The same error as one of a single object's place; nil where it concerns the whole cache, as
+    /// a full or failing disk or a lack of descriptors does.
     ///
     /// - Parameter subject: the path beneath the root of what is in the way.
     func obstruction(at subject: String) -> CacheError? {

@@ -2,18 +2,20 @@ import Foundation
 
 /// Opens a cache's root, and refuses one that somebody else could bend to their ends.
 ///
-/// Everything beneath is reached through the descriptor and without following links; what leads to the
-/// root is the user's own path, and may. Where nothing can be written anyway, as on a read-only medium,
-/// it does not matter who owns it: objects are checked against their digests.
+/// Everything beneath is reached through the descriptor and without following links; what leads to
+/// the root is the user's own path, and may. Where nothing can be written anyway, as on a read-only
+/// medium, it does not matter who owns it: objects are checked against their digests.
 enum CacheRoot {
-    /// - Throws: ``CacheError`` `.missing` where there is nothing, `.unusable` where it is no directory,
-    ///   a link that another user has made, another user's, or open to all or to a group of others.
+    /// - Throws: ``CacheError`` `.missing` where there is nothing, `.unusable` where it is no
+    ///   directory, a link that another user has made, another user's, or open to all or to a group
+    ///   of others.
     static func open(
         _ path: String
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
         let root: FileDescriptor
         do throws(CacheError) {
-            // Who may put a link in the root's place may choose what is written to: the user, or root.
+            // Who may put a link in the root's place may choose what is written to: the user, or
+            // root.
             var flags = O_RDONLY | O_DIRECTORY
             if let owner = linkOwner(path) {
                 guard isTrusted(owner) else {

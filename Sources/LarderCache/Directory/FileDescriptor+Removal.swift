@@ -1,8 +1,8 @@
 import Foundation
 
 extension FileDescriptor {
-    /// Removes `name` beneath this directory, with all that is in it where it is a directory. No link is
-    /// followed, and no other file system entered.
+    /// Removes `name` beneath this directory, with all that is in it where it is a directory. No
+    /// link is followed, and no other file system entered.
     ///
     /// - Parameter isDryRun: only looks. Default: false.
     /// - Returns: whether it is gone, and the bytes on disk that are free since.
@@ -39,6 +39,7 @@ extension FileDescriptor {
 }
 
 extension stat {
-    /// What is free on disk once this name is gone: nothing where a file has another one (a hard link).
+    /// What is free on disk once this name is gone: nothing where a file has another one (a hard
+    /// link).
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 }

@@ -6,7 +6,8 @@ import Foundation
 /// outside the cache root can be reached through one.
 final class FileDescriptor: Sendable {
     let raw: Int32
-    /// Its path beneath what was opened by a path of the user's own, for messages; empty for that itself.
+    /// Its path beneath what was opened by a path of the user's own, for messages; empty for that
+    /// itself.
     let path: String
 
     private init(owning raw: Int32, path: String) {
@@ -16,8 +17,8 @@ final class FileDescriptor: Sendable {
 
     deinit { close(raw) }
 
-    /// Gives up a lock (flock(2)) at once. Closing does not, while a process that is just being started has a
-    /// copy of the descriptor.
+    /// Gives up a lock (flock(2)) at once. Closing does not, while a process that is just being
+    /// started has a copy of the descriptor.
     func unlock() { flock(raw, LOCK_UN) }
 
     /// Opens `name` beneath `parent`, or a path of the user's own where there is no parent.
@@ -56,8 +57,8 @@ final class FileDescriptor: Sendable {
         }
     }
 
-    /// Makes the directory `name` beneath `parent`, or at a path of the user's own where there is no
-    /// parent. Its owner can write it whatever the umask: else not even `rm -rf` would work.
+    /// Makes the directory `name` beneath `parent`, or at a path of the user's own where there is
+    /// no parent. Its owner can write it whatever the umask: else not even `rm -rf` would work.
     ///
     /// - Returns: nil, or the error number; EEXIST where something is there already.
     static func makeDirectory(

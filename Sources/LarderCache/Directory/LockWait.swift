@@ -2,12 +2,13 @@ import Foundation
 
 /// How long to wait for a lock that another process holds, and whom to tell.
 ///
-/// Nobody queues: who waits for a lock that it wants for itself (``Cache/reindex(at:wait:isCancelled:)``)
-/// beside ever new users of the cache may wait for long.
+/// Nobody queues: who waits for a lock that it wants for itself
+/// (``Cache/reindex(at:wait:isCancelled:)``) beside ever new users of the cache may wait for long.
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
     public var limit: Duration?
-    /// Is told once, when a wait has lasted a second, what is waited for, in words. Default: nothing.
+    /// Is told once, when a wait has lasted a second, what is waited for, in words. Default:
+    /// nothing.
     public var onWait: @Sendable (String) -> Void
     /// Asked ten times a second: true gives up as if the time were over. Default: never.
     public var isCancelled: @Sendable () -> Bool

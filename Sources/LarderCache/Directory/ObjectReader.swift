@@ -38,8 +38,8 @@ enum ObjectReader {
     /// The digest of a file's bytes, and how many there are; nil where reading was broken off.
     ///
     /// - Parameters:
-    ///   - buffer: room to read into: making it anew for each of many small files would take longer than
-    ///     reading them.
+    ///   - buffer: room to read into: making it anew for each of many small files would take longer
+    ///     than reading them.
     ///   - isCancelled: asked between the chunks of a file that has more than one.
     ///   - onBytes: is lent every part that was read. Default: nothing.
     static func digest(

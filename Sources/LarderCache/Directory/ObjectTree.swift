@@ -21,7 +21,8 @@ struct ObjectTree {
 
     /// Calls `body` for every name in every fan-out directory, and for what is no such directory.
     ///
-    /// - Parameter onRefusal: called for a fan-out directory that may not be entered. Default: throws.
+    /// - Parameter onRefusal: called for a fan-out directory that may not be entered. Default:
+    ///   throws.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error

@@ -17,11 +17,11 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves what is in the place of an object or a fan-out directory, under a name that begins with its
-    /// own and that no other has.
+    /// Moves what is in the place of an object or a fan-out directory, under a name that begins
+    /// with its own and that no other has.
     ///
-    /// - Parameter inode: what was found bad. If another process puts whole bytes in its place at the
-    ///   very moment, they are put back: any whole bytes of a name are the same.
+    /// - Parameter inode: what was found bad. If another process puts whole bytes in its place at
+    ///   the very moment, they are put back: any whole bytes of a name are the same.
     /// - Returns: the path beneath the root; nil where the file is not there any more.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t

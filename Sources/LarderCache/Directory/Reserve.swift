@@ -1,8 +1,8 @@
 import Foundation
 
-/// Room that is kept for the day that the disk is full to its last byte: deleting takes some, too, for the
-/// index's log. A file of the root whose blocks are really allocated; an eviction gives it up first, and takes it again
-/// in the end. Nothing depends on it.
+/// Room that is kept for the day that the disk is full to its last byte: deleting takes some, too,
+/// for the index's log. A file of the root whose blocks are really allocated; an eviction gives it
+/// up first, and takes it again in the end. Nothing depends on it.
 struct Reserve {
     /// What it takes, by the size of the index.
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)

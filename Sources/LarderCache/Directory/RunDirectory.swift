@@ -60,8 +60,8 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// How many entries of `tmp/` no run under way has: what dead runs left, and what is foreign. Bodies that
-    /// wait to be continued are none.
+    /// How many entries of `tmp/` no run under way has: what dead runs left, and what is foreign.
+    /// Bodies that wait to be continued are none.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
         guard let parent = try existingParent(cache) else { return 0 }
         return try parent.names(subject: CacheLayout.temporary).count { name in
@@ -88,8 +88,8 @@ final class RunDirectory: Sendable {
     /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Removes what runs that have ended left in `tmp/`; returns how many are gone, and the bytes on disk
-    /// that are free since.
+    /// Removes what runs that have ended left in `tmp/`; returns how many are gone, and the bytes
+    /// on disk that are free since.
     ///
     /// - Parameter isDryRun: only counts them.
     @discardableResult

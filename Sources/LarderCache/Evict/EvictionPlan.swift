@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// Who goes, in which order: a temporary database beside the index, so that a million objects need no
-/// more memory than ten.
+/// Who goes, in which order: a temporary database beside the index, so that a million objects need
+/// no more memory than ten.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
@@ -80,8 +80,8 @@ final class EvictionPlan {
     ///
     /// - Parameters:
     ///   - instant: when ages are as they are.
-    ///   - runStart: what was used since then stays: a run that began then may be under way. Everything
-    ///     stays where it is `distantPast`.
+    ///   - runStart: what was used since then stays: a run that began then may be under way.
+    ///     Everything stays where it is `distantPast`.
     ///   - free: bytes that are free on the disk.
     /// - Throws: `CancellationError`, ``CacheError``.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
@@ -94,7 +94,8 @@ final class EvictionPlan {
                 try hold(db)
                 var excess = try excess(free: free, db)
                 decision.all = excess.left
-                // As it would be if nothing were held: who is held and would have gone then is kept.
+                // As it would be if nothing were held: who is held and would have gone then is
+                // kept.
                 var wish = excess
                 // What must go whatever the limits comes first, and may already meet them.
                 for isLimit in [false, true] where !isLimit || excess.isAny {
@@ -143,7 +144,8 @@ final class EvictionPlan {
         }
     }
 
-    /// Lets go of the index: the last connection to leave it folds its log into it, and this one cannot.
+    /// Lets go of the index: the last connection to leave it folds its log into it, and this one
+    /// cannot.
     func close() throws { try database.close() }
 
     // MARK: -
@@ -212,8 +214,8 @@ final class EvictionPlan {
         return instant.timeIntervalSince1970 - since >= limit ? .age : nil
     }
 
-    /// A use in the future may be that of a run that is under way, too: by a clock that is behind it, none
-    /// takes its place.
+    /// A use in the future may be that of a run that is under way, too: by a clock that is behind
+    /// it, none takes its place.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end =
             start < instant
@@ -221,8 +223,8 @@ final class EvictionPlan {
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 
-    /// What taking an object frees. A file that has another name (a hard link) frees nothing, and none is
-    /// taken for the sake of room alone that does not make any.
+    /// What taking an object frees. A file that has another name (a hard link) frees nothing, and
+    /// none is taken for the sake of room alone that does not make any.
     private func room(of object: Object) throws -> Int64 {
         guard policy.minimumFree != nil else { return 0 }
         do throws(CacheError) {

@@ -27,14 +27,14 @@ public struct EvictionPolicy {
     public var keep: Keys?
     /// The only resources whose objects may stay. Default: nil, all.
     public var only: Keys?
-    /// Leftovers younger than this, in seconds, stay: somebody may be about to need them. Default: an
-    /// hour.
+    /// Leftovers younger than this, in seconds, stay: somebody may be about to need them. Default:
+    /// an hour.
     public var grace: TimeInterval = 3_600
     /// Whether everything is reckoned and nothing removed. Default: false.
     public var isDryRun = false
 
-    /// Asked often once the keys are read: true ends the eviction within moments; what went is gone, and
-    /// the report tells. Default: never.
+    /// Asked often once the keys are read: true ends the eviction within moments; what went is
+    /// gone, and the report tells. Default: never.
     public var isCancelled: () -> Bool = { false }
 
     /// Only leftovers are swept.

@@ -70,8 +70,9 @@ public struct EvictionReport: Sendable {
     public internal(set) var isInterrupted = false
     /// How many remembered failures were forgotten: they were too old, or too many.
     public internal(set) var forgottenFailures = 0
-    /// What has ended it before its end: a failing disk, or another process's lock on the index. Or why files of
-    /// objects that went are left: a later run sweeps them. Nil where there is nothing of that.
+    /// What has ended it before its end: a failing disk, or another process's lock on the index. Or
+    /// why files of objects that went are left: a later run sweeps them. Nil where there is nothing
+    /// of that.
     public internal(set) var failure: CacheError?
     /// The limits that are not kept at its end, whoever has stored meanwhile.
     public internal(set) var missed: [Reason] = []

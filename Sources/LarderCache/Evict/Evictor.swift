@@ -1,24 +1,26 @@
 import Foundation
 import GRDB
 
-/// Keeps a cache within bounds, beside whoever else uses it: sweeps what nobody needs, decides who goes,
-/// and removes them, the oldest first.
+/// Keeps a cache within bounds, beside whoever else uses it: sweeps what nobody needs, decides who
+/// goes, and removes them, the oldest first.
 ///
-/// An object goes in two transactions. The first deletes its rows; the second, once that is durable,
-/// removes the file if there is still no row for it. So a crash in between leaves a file without a row
-/// and never a row without a file. And a store that puts the same bytes in its place meanwhile finds
-/// out: it commits a row only where its file is there in the same transaction, and from then on the
-/// file is no longer without a row.
+/// An object goes in two transactions. The first deletes its rows; the second, once that is
+/// durable, removes the file if there is still no row for it. So a crash in between leaves a file
+/// without a row and never a row without a file. And a store that puts the same bytes in its place
+/// meanwhile finds out: it commits a row only where its file is there in the same transaction, and
+/// from then on the file is no longer without a row.
 ///
-/// Rows and files take turns, ``fileLimit`` objects each. A commit that is durable has the file system write
-/// down all that it was told before, each directory and inode that lost a file since the last: after
-/// every few files that takes several times as long as the files do.
+/// Rows and files take turns, ``fileLimit`` objects each. A commit that is durable has the file
+/// system write down all that it was told before, each directory and inode that lost a file since
+/// the last: after every few files that takes several times as long as the files do.
 struct Evictor {
-    /// So many files are removed at a time at most, a directory after the other, once their rows are gone; …
+    /// So many files are removed at a time at most, a directory after the other, once their rows
+    /// are gone; …
     static let fileLimit = 4_096
     /// … and fewer where that takes longer: an interrupt waits for it.
     private static let fileTime = Duration.milliseconds(500)
-    /// With less than that free, in bytes, the plan is made elsewhere, and steps are small: their log needs room.
+    /// With less than that free, in bytes, the plan is made elsewhere, and steps are small: their
+    /// log needs room.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
     /// Victims that are used before their turn are decided about again, so often at most.
@@ -57,7 +59,8 @@ struct Evictor {
             report.isInterrupted = policy.isCancelled()
             if let index, let plan {
                 freed = report.swept.values.reduce(0) { $0 + $1.bytes }
-                // Nothing is written, so no room is needed, in a dry run; the index may be read-only.
+                // Nothing is written, so no room is needed, in a dry run; the index may be
+                // read-only.
                 if isReadOnly || isTight(disk) {
                     try evict(plan, from: index, in: run, on: disk)
                 } else {
@@ -94,8 +97,8 @@ struct Evictor {
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
-            // A run may begin between here and the look at the index: from now on whatever is used is
-            // some run's.
+            // A run may begin between here and the look at the index: from now on whatever is used
+            // is some run's.
             let now = Date()
             let runStart = try RunDirectory.oldestStart(in: directory, except: run?.name)
             let decision = try plan.decide(
@@ -120,7 +123,8 @@ struct Evictor {
         try index.shrink(unless: policy.isCancelled)
     }
 
-    /// What is free in the end, as the file system says; it may first have to be told to get on with it.
+    /// What is free in the end, as the file system says; it may first have to be told to get on
+    /// with it.
     private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
         let counted = disk.free + freed
         guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
@@ -130,7 +134,8 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Takes stock of an eviction that was cancelled, or that the disk or another process's lock has ended.
+    /// Takes stock of an eviction that was cancelled, or that the disk or another process's lock
+    /// has ended.
     ///
     /// - Throws: what else has ended it.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
@@ -211,7 +216,8 @@ struct Evictor {
         }
     }
 
-    /// Removes the rows of the first of a batch, in one transaction: as many as it has time and room for.
+    /// Removes the rows of the first of a batch, in one transaction: as many as it has time and
+    /// room for.
     ///
     /// - Parameters:
     ///   - rank: the last that was dealt with.
@@ -256,9 +262,9 @@ struct Evictor {
         case begun
     }
 
-    /// Deletes the rows of an object's resources, then its own, if nothing has happened to it since it was
-    /// decided about. Every deposit is a use, and so are fresh hits. One that is used while its many URLs go
-    /// stays with those that are left.
+    /// Deletes the rows of an object's resources, then its own, if nothing has happened to it since
+    /// it was decided about. Every deposit is a use, and so are fresh hits. One that is used while
+    /// its many URLs go stays with those that are left.
     ///
     /// - Parameter room: how many rows may be deleted yet.
     private static func removeRows(

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The fan-out directories of the object tree, kept open: the victims of every transaction lie in all of
-/// them.
+/// The fan-out directories of the object tree, kept open: the victims of every transaction lie in
+/// all of them.
 final class FanOuts {
     private let directory: CacheDirectory
     private var open: [String: FileDescriptor] = [:]

@@ -2,7 +2,8 @@ import Foundation
 
 /// One step of a removal: files that several threads remove, each its share, until the time is up.
 final class FileRemoval: @unchecked Sendable {
-    // Unchecked because the sum and the failure are variables; every access holds `lock`. (`Mutex` needs iOS 18.)
+    // Unchecked because the sum and the failure are variables; every access holds `lock`. (`Mutex`
+    // needs iOS 18.)
 
     typealias File = (fanOut: FileDescriptor, digest: Digest)
 

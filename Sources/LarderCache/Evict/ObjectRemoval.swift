@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// Removes object files that no row mentions, within a write transaction, which keeps any row from being
-/// added meanwhile.
+/// Removes object files that no row mentions, within a write transaction, which keeps any row from
+/// being added meanwhile.
 final class ObjectRemoval {
     private let fanOuts: FanOuts
     /// Why files are left whose directory cannot be entered; nil where none is.
@@ -12,16 +12,17 @@ final class ObjectRemoval {
 
     /// How many are looked up before any is removed.
     private static let filesPerStep = 512
-    /// Threads of their own, since they wait for the disk and not for a processor: ext4 on a virtual disk removed
-    /// 9,000 files a second on one, 18,000 on four, 28,000 on eight.
+    /// Threads of their own, since they wait for the disk and not for a processor: ext4 on a
+    /// virtual disk removed 9,000 files a second on one, 18,000 on four, 28,000 on eight.
     private static let threads = (1...8).map { DispatchQueue(label: "larder.removal.\($0)") }
 
-    /// Removes the files of those objects that have no row, once that is durable; a directory after the other,
-    /// a step at a time: in an order that knows no directories a file system takes several times as long. What is
-    /// no regular file is not the cache's own, and stays.
+    /// Removes the files of those objects that have no row, once that is durable; a directory after
+    /// the other, a step at a time: in an order that knows no directories a file system takes
+    /// several times as long. What is no regular file is not the cache's own, and stays.
     ///
     /// - Parameters:
-    ///   - isRemovable: has the last word on a file; called on several threads. Default: every one is.
+    ///   - isRemovable: has the last word on a file; called on several threads. Default: every one
+    ///     is.
     ///   - isCancelled: whether to leave the rest. Default: never.
     /// - Returns: what was removed.
     @discardableResult

@@ -110,7 +110,8 @@ struct Sweeper {
         return orphans
     }
 
-    /// A rename changes the status alone (rename(2)), which on all common file systems has its time.
+    /// A rename changes the status alone (rename(2)), which on all common file systems has its
+    /// time.
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
             #if canImport(Darwin)

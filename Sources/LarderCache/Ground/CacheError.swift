@@ -22,8 +22,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         case damaged
         /// An object's bytes do not have its digest, or are gone.
         case corrupt
-        /// Something that is not the cache's own, or may not be entered, is in the place of one object or
-        /// directory of objects.
+        /// Something that is not the cache's own, or may not be entered, is in the place of one
+        /// object or directory of objects.
         case obstructed
     }
 
@@ -103,15 +103,18 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             self.init(
                 .damaged, subject: subject,
                 message:
-                    "takes more steps than its size explains; the next prefetch, or larder reindex, rebuilds the index"
+                    """
+                    takes more steps than its size explains; the next prefetch, or larder reindex, \
+                    rebuilds the index
+                    """
             )
         default:
             self.init(.index, subject: subject, message: message)
         }
     }
 
-    /// Why a file could not be opened, or for reading alone, which SQLite keeps to itself: for want of
-    /// descriptors or of permission, else because the disk failed.
+    /// Why a file could not be opened, or for reading alone, which SQLite keeps to itself: for want
+    /// of descriptors or of permission, else because the disk failed.
     ///
     /// - Parameter subject: its path; anything else is of this run's own making, and permitted.
     private init(unopened subject: String, _ message: String) {
@@ -134,7 +137,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             ? 0 : Foundation.errno
     }
 
-    /// Whether there is no room where a file lies: SQLite calls that an error of the disk where it maps the file.
+    /// Whether there is no room where a file lies: SQLite calls that an error of the disk where it
+    /// maps the file.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         let directory = path.parentDirectory
@@ -154,8 +158,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return " (this process may make files of \(limit.rlim_cur) bytes at most: ulimit -f)"
     }
 
-    /// The same for who does not know where the cache is: with its path before a subject beneath it, and what
-    /// helps, where something does.
+    /// The same for who does not know where the cache is: with its path before a subject beneath
+    /// it, and what helps, where something does.
     public func located(inCacheAt path: String) -> CacheError {
         let isBeneath = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
@@ -185,11 +189,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return false
     }
 
-    /// Whether the index's file is not what SQLite or larder left: no fault of disk, rights or locks.
+    /// Whether the index's file is not what SQLite or larder left: no fault of disk, rights or
+    /// locks.
     var isDamage: Bool { code == .damaged }
 
-    /// Whether the system said that the path leads to no file, would have to follow a link, or leads to
-    /// a socket, which cannot be opened.
+    /// Whether the system said that the path leads to no file, would have to follow a link, or
+    /// leads to a socket, which cannot be opened.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
 
     /// `subject: message`.

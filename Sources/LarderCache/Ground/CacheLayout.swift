@@ -12,7 +12,7 @@ import Foundation
 ///     tmp/partial/                        bodies that were interrupted, by their URLs' digests
 ///     quarantine/                         objects that failed verification
 ///     runs/<command>.json                 what became of the last run of a command
-///     locks/<name>                        locked by the run that was given that name; never removed
+///     locks/<name>                        locked by the run of that name; never removed
 ///     reserve                             room for the eviction of a full disk
 ///     verify-position.json                where a verification that ran out of time goes on
 ///
@@ -66,8 +66,8 @@ enum CacheLayout {
     /// The same, and what it has where it keeps no log.
     static let databaseFiles = indexFiles + [index + "-journal"]
 
-    /// What SQLite would have beside the databases that keep no log, or whose writer has ended: never written
-    /// by larder, nor read.
+    /// What SQLite would have beside the databases that keep no log, or whose writer has ended:
+    /// never written by larder, nor read.
     static let foreignJournals =
         [index, snapshot].map { $0 + "-journal" }
         + ["-wal", "-shm"].map { snapshot + $0 }

@@ -1,11 +1,14 @@
-// Text from outside is compared, searched and taken apart as the bytes that it is: by its `utf8`, and by what is here.
+// Text from outside is compared, searched and taken apart as the bytes that it is: by its `utf8`,
+// and by what is here.
 //
-// `String` and `Character` are equal where they mean the same to a reader (canonical equivalence). To find that out,
-// each run of combining marks is sorted, in a time that grows with the square of its length: a field of 80 kB takes
-// half a minute. Scripts/lint names what does so, where foreign text is read.
+// `String` and `Character` are equal where they mean the same to a reader (canonical equivalence).
+// To find that out, each run of combining marks is sorted, in a time that grows with the square of
+// its length: a field of 80 kB takes half a minute. Scripts/lint names what does so, where foreign
+// text is read.
 
 extension StringProtocol {
-    /// Whether both are the same bytes. Inlinable because every key of a manifest is compared with several names.
+    /// Whether both are the same bytes. Inlinable because every key of a manifest is compared with
+    /// several names.
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in

@@ -1,6 +1,7 @@
 extension String {
-    /// The directory that a path's last name lies in; "." where the path has no other, as dirname(3) has it.
-    /// `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one character.
+    /// The directory that a path's last name lies in; "." where the path has no other, as
+    /// dirname(3) has it. `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one
+    /// character.
     package var parentDirectory: String {
         var path = self[...]
         func dropSlashes() { while path.utf8.count > 1, path.last == "/" { path.removeLast() } }

@@ -2,8 +2,8 @@ import Foundation
 
 /// Instants as text, in UTC and in whole seconds.
 ///
-/// By the C library: Foundation asks for the time zone first, and ICU's data come into memory for it, which made
-/// the peak of a run in its last milliseconds.
+/// By the C library: Foundation asks for the time zone first, and ICU's data come into memory for
+/// it, which made the peak of a run in its last milliseconds.
 package enum UTCTime {
     /// `2026-11-21T06:15:00Z` (RFC 3339).
     package static func timestamp(_ date: Date) -> String {

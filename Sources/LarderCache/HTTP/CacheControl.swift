@@ -8,8 +8,8 @@ package struct CacheControl: Equatable, Sendable {
     /// encouraged to consider responses that have invalid freshness information to be stale"
     /// (section 4.2.1).
     package private(set) var maxAge: Int?
-    /// `no-cache`; its qualified form (`no-cache="Set-Cookie"`) counts as the unqualified one, which
-    /// section 5.2.2.4 allows.
+    /// `no-cache`; its qualified form (`no-cache="Set-Cookie"`) counts as the unqualified one,
+    /// which section 5.2.2.4 allows.
     package private(set) var isNoCache = false
     /// `no-store`, unless `must-understand` says that it is meant for caches that do not know the
     /// status (section 5.2.2.3): only statuses that are understood get here.
@@ -20,7 +20,8 @@ package struct CacheControl: Equatable, Sendable {
     private var hasNoStore = false
     private var hasMustUnderstand = false
 
-    /// Reads the field's value; several fields are joined by commas first. Nil reads as an empty one.
+    /// Reads the field's value; several fields are joined by commas first. Nil reads as an empty
+    /// one.
     package init(_ field: String?) {
         guard let field else { return }
         var directives = DirectiveReader(field)
@@ -41,15 +42,15 @@ package struct CacheControl: Equatable, Sendable {
     }
 }
 
-/// Takes a list of directives apart: `token [ "=" ( token / quoted-string ) ]`, by commas (RFC 9111,
-/// section 5.2; lists: RFC 9110, section 5.6.1).
+/// Takes a list of directives apart: `token [ "=" ( token / quoted-string ) ]`, by commas (RFC
+/// 9111, section 5.2; lists: RFC 9110, section 5.6.1).
 private struct DirectiveReader {
     private var rest: Substring.UTF8View
 
     init(_ field: String) { rest = Substring(field).utf8 }
 
-    /// The next directive; nil at the end. An argument that the grammar does not allow is handed over as
-    /// it came: blanks around `=` belong to it.
+    /// The next directive; nil at the end. An argument that the grammar does not allow is handed
+    /// over as it came: blanks around `=` belong to it.
     mutating func next() -> (name: Substring.UTF8View, argument: [UInt8]?)? {
         while let byte = rest.first, byte == UInt8(ascii: ",") || byte.isBlank {
             rest.removeFirst()

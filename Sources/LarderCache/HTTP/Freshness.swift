@@ -12,8 +12,8 @@ package enum Freshness {
 
     /// The instant at which a response received at `receivedAt` stops being fresh.
     ///
-    /// The lifetime less the age that the response arrived with. `no-cache`, `no-store` and `Vary: *`
-    /// responses are never fresh.
+    /// The lifetime less the age that the response arrived with. `no-cache`, `no-store` and `Vary:
+    /// *` responses are never fresh.
     ///
     /// - Parameter delay: seconds from the request to the response's end.
     package static func expiry(
@@ -50,8 +50,8 @@ package enum Freshness {
         return apparent > clockSkew ? max(apparent, stated) : stated
     }
 
-    /// The lifetime of a response that states none (section 4.2.2): a tenth of the time since it was
-    /// last modified, at most a week; a day where that is not known.
+    /// The lifetime of a response that states none (section 4.2.2): a tenth of the time since it
+    /// was last modified, at most a week; a day where that is not known.
     private static func guess(_ validators: Validators, _ date: Date) -> TimeInterval {
         guard let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= date

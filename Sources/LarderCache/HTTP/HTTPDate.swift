@@ -4,8 +4,9 @@ import Foundation
 package enum HTTPDate {
     /// The instant that `text` names; nil if it is no HTTP date.
     ///
-    /// Letters may be of either case; all else is as the grammar has it, because a date that is none
-    /// means "stale" (RFC 9111, section 5.3). Reads bytes: a cold run parses two for each response.
+    /// Letters may be of either case; all else is as the grammar has it, because a date that is
+    /// none means "stale" (RFC 9111, section 5.3). Reads bytes: a cold run parses two for each
+    /// response.
     ///
     /// - Parameter now: decides which century a year of two digits is of.
     package static func parse(_ text: String, now: Date = Date()) -> Date? {

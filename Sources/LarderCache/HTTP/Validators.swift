@@ -55,7 +55,8 @@ public struct Validators: Sendable, Equatable, Codable {
     }
 
     /// Whether a 304 with these fields speaks of the response that has `stored` (RFC 9111, section
-    /// 4.3.4): where both have an ETag it is the same, weak or not. Another one's bytes are not ours.
+    /// 4.3.4): where both have an ETag it is the same, weak or not. Another one's bytes are not
+    /// ours.
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -67,8 +68,8 @@ public struct Validators: Sendable, Equatable, Codable {
     /// The header fields that ask for a response only if it is another one than this (RFC 9111,
     /// section 4.3.1): every validator there is. None where there is none.
     ///
-    /// - Parameter sameVariant: whether the request selects the variant that this is. If not, only an
-    ///   ETag may vouch: variants are often modified at the same time.
+    /// - Parameter sameVariant: whether the request selects the variant that this is. If not, only
+    ///   an ETag may vouch: variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         // What cannot be sent as it came is not sent: the request would fail for it.

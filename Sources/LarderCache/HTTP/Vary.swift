@@ -5,8 +5,8 @@ package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields: `*`, alone or among others.
     package let isAny: Bool
     /// The fields' names, in lower case, sorted, each once. Without `accept-encoding`: bodies are
-    /// decoded before they are stored, so that it selects the same bytes. And without what is beyond
-    /// ASCII, which no field's name is.
+    /// decoded before they are stored, so that it selects the same bytes. And without what is
+    /// beyond ASCII, which no field's name is.
     package let names: [String]
 
     /// Reads the field's value; several fields are joined by commas first.

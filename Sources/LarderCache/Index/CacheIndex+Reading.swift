@@ -10,7 +10,8 @@ extension CacheIndex {
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
     private static let findResource = """
-        SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object WHERE r.key = ?
+        SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
+        WHERE r.key = ?
         """
 
     /// The same for several, in their order.
@@ -39,8 +40,8 @@ extension CacheIndex {
         }
     }
 
-    /// Every resource in the order of its key, one at a time. No transaction is open meanwhile: `body` may
-    /// ask the index, and take its time.
+    /// Every resource in the order of its key, one at a time. No transaction is open meanwhile:
+    /// `body` may ask the index, and take its time.
     func forEachResource(_ body: (Resource) throws -> Void) throws {
         var (last, comparison) = ("", ">=")
         while true {
@@ -77,7 +78,8 @@ extension CacheIndex {
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
-            // Two bounds, and no other condition: it is what SQLite looks up, not what it tries on every row.
+            // Two bounds, and no other condition: it is what SQLite looks up, not what it tries on
+            // every row.
             try PreparedStatement(
                 db, "SELECT \(columns) FROM objects o WHERE o.digest BETWEEN ? AND ?"
             ).rows(
@@ -147,8 +149,8 @@ extension CacheIndex {
         try read { try ObjectTally($0, "objects") }
     }
 
-    /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how many there
-    /// are, and since which day most are in the future (0: they are not).
+    /// How many objects were stored or used before ``ObjectUse/earliest`` and after `instant`, how
+    /// many there are, and since which day most are in the future (0: they are not).
     func objectsOfImpossibleTimes(
         after instant: Double
     ) throws(CacheError) -> (before: Int, toCome: Int, all: Int, doubtfulSince: Int)? {

@@ -7,8 +7,9 @@ extension CacheIndex {
     /// So many free pages stay, and a twentieth of all: the next run wants them.
     private static let sparePages = 64
 
-    /// Moves what lies at the index's end into its free pages, and cuts off the end, a step at a time. An
-    /// index that was made before it could do so stays as long as it is, until it is rebuilt.
+    /// Moves what lies at the index's end into its free pages, and cuts off the end, a step at a
+    /// time. An index that was made before it could do so stays as long as it is, until it is
+    /// rebuilt.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in

@@ -76,7 +76,8 @@ extension CacheIndex {
         _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }
 
-    /// Writes one step of long work in a transaction of its own, and leaves others time to begin theirs.
+    /// Writes one step of long work in a transaction of its own, and leaves others time to begin
+    /// theirs.
     func writeStep(
         isDurable: Bool = true, _ body: (Database) throws -> Void
     ) throws(CacheError) {
@@ -87,7 +88,8 @@ extension CacheIndex {
         pause.stepEnded(version ?? nil)
     }
 
-    /// Makes durable what was committed: it is in the log, or was made durable on its way into the index.
+    /// Makes durable what was committed: it is in the log, or was made durable on its way into the
+    /// index.
     func syncLog() throws(CacheError) {
         do {
             try connections.writer.writeWithoutTransaction { db in
@@ -108,8 +110,8 @@ extension CacheIndex {
         }
     }
 
-    /// Long work that writes all over the index, a step at a time: with room for what is written again and
-    /// again, which otherwise goes through the log each time.
+    /// Long work that writes all over the index, a step at a time: with room for what is written
+    /// again and again, which otherwise goes through the log each time.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {

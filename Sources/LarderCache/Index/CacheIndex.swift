@@ -20,8 +20,8 @@ final class CacheIndex: Sendable {
 
     /// Opens the index of `directory`, and brings its schema up to date.
     ///
-    /// - Parameter patience: how long to wait at most for another process's writing; nil: as the directory's
-    ///   user is to wait. Default: nil.
+    /// - Parameter patience: how long to wait at most for another process's writing; nil: as the
+    ///   directory's user is to wait. Default: nil.
     init(of directory: CacheDirectory, patience: Duration? = nil) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
@@ -38,7 +38,8 @@ final class CacheIndex: Sendable {
             var configuration = Configuration()
             configuration.busyMode = .callback(wait.goesOn)
             let writing = configuration
-            // A file gets its log in a transaction that begins by reading: SQLite asks nobody then whether to wait.
+            // A file gets its log in a transaction that begins by reading: SQLite asks nobody then
+            // whether to wait.
             func open() throws -> DatabaseQueue {
                 var attempt = 0
                 while true {
@@ -78,7 +79,8 @@ final class CacheIndex: Sendable {
     /// Checks what is there, and gives it a log. Returns whether all migrations have been applied.
     private static func setUp(_ db: Database, _ file: DatabaseFile) throws -> Bool {
         let applied = try migrations(in: db, file) ?? 0
-        // A file without a log gets one; in memory, since no journal's file is to be beside an index.
+        // A file without a log gets one; in memory, since no journal's file is to be beside an
+        // index.
         if try String.fetchOne(db, sql: "PRAGMA journal_mode") != "wal" {
             try db.execute(sql: "PRAGMA journal_mode = MEMORY")
             // Pages can be given back by an index alone that was told so before it had any.
@@ -87,8 +89,8 @@ final class CacheIndex: Sendable {
                 throw DatabaseError(resultCode: .SQLITE_IOERR, message: "it can have no log")
             }
         }
-        // Anything less may lose the last commits with the power. And on macOS fsync(2) leaves them in the
-        // drive's cache unless SQLite is told otherwise.
+        // Anything less may lose the last commits with the power. And on macOS fsync(2) leaves them
+        // in the drive's cache unless SQLite is told otherwise.
         try db.execute(
             sql: """
                 PRAGMA synchronous = FULL; PRAGMA fullfsync = ON;
@@ -124,7 +126,8 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full disk has none for the memory that is shared beside a log; who is alone takes none.
+                // A full disk has none for the memory that is shared beside a log; who is alone
+                // takes none.
                 (queue, applied) = try open(.withLog)
             }
             // One that a killed process left without tables reads as none.
@@ -152,7 +155,8 @@ final class CacheIndex: Sendable {
             error.resultCode)
     }
 
-    /// Whether there is a database with larder's tables; false where it cannot be read. Leaves no trace.
+    /// Whether there is a database with larder's tables; false where it cannot be read. Leaves no
+    /// trace.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -210,7 +214,8 @@ final class CacheIndex: Sendable {
 
     /// Writes a batch in one transaction: returns when it is durable.
     ///
-    /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``. Default: true.
+    /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``.
+    ///   Default: true.
     /// - Throws: ``CacheError``, also where the index was deleted meanwhile: what is written to it
     ///   then is nowhere.
     func write(
@@ -222,7 +227,8 @@ final class CacheIndex: Sendable {
                 if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
                 let written = Result {
                     try db.inTransaction(.immediate) {
-                        // Before: what it says of files may be no longer so, once another index has taken them over.
+                        // Before: what it says of files may be no longer so, once another index has
+                        // taken them over.
                         try confirmPlace()
                         try body(db)
                         return .commit
@@ -240,7 +246,8 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
-    /// The same for what nothing depends on: not where another process has SQLite's lock for more than a moment.
+    /// The same for what nothing depends on: not where another process has SQLite's lock for more
+    /// than a moment.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
             // Within the connection's turn: nobody else of this process waits by that limit.
@@ -265,8 +272,8 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Leaves the database: SQLite folds the log into it unless another process is there. Everything
-    /// that follows fails.
+    /// Leaves the database: SQLite folds the log into it unless another process is there.
+    /// Everything that follows fails.
     func close() { connections.close() }
 
     func failure(_ error: any Error) -> CacheError {

@@ -1,13 +1,16 @@
 import Foundation
 import GRDBSQLite
 
-/// What SQLite does with a file of a cache that it has opened: as with all others, but for some methods.
+/// What SQLite does with a file of a cache that it has opened: as with all others, but for some
+/// methods.
 ///
-/// - What the disk cannot read is not damaged. SQLite calls it corrupt, and the index would be rebuilt.
-/// - The memory that connections to a log share, a mapped file, has room on the disk for all of it before it is
-///   used. SQLite takes it for 4 KiB by a byte, which is not enough where blocks are smaller, and the first write
-///   to the rest of a full disk's would end the process with SIGBUS.
-/// - Once that memory was lost to a failing disk (``SharedMemory``), nothing is read, written or locked any more.
+/// - What the disk cannot read is not damaged. SQLite calls it corrupt, and the index would be
+///   rebuilt.
+/// - The memory that connections to a log share, a mapped file, has room on the disk for all of it
+///   before it is used. SQLite takes it for 4 KiB by a byte, which is not enough where blocks are
+///   smaller, and the first write to the rest of a full disk's would end the process with SIGBUS.
+/// - Once that memory was lost to a failing disk (``SharedMemory``), nothing is read, written or
+///   locked any more.
 enum ConfinedFile {
     /// A file's methods, of which some are replaced, and those that it had.
     private struct Methods {
@@ -17,8 +20,8 @@ enum ConfinedFile {
     }
 
     private static let lock = NSLock()
-    /// By their originals, of which there are a handful; never freed, because open files point at them.
-    /// Unsafe because it is a variable; every access holds `lock`.
+    /// By their originals, of which there are a handful; never freed, because open files point at
+    /// them. Unsafe because it is a variable; every access holds `lock`.
     private nonisolated(unsafe) static var known:
         [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>] = [:]
 
@@ -112,7 +115,8 @@ enum ConfinedFile {
         return SQLITE_FULL
     }
 
-    /// False where the disk has no room; true, too, where the system cannot tell (Linux before 5.14).
+    /// False where the disk has no room; true, too, where the system cannot tell (Linux before
+    /// 5.14).
     private static func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
         #if os(Linux)
             // MADV_POPULATE_WRITE, which older headers lack (madvise(2)).

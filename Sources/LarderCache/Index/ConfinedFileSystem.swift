@@ -1,17 +1,17 @@
 import Foundation
 import GRDBSQLite
 
-/// How SQLite reaches the files of a cache: as it reaches all others on this system, but for the names that it
-/// derives. An index may be somebody else's, and so may be what lies beside it:
+/// How SQLite reaches the files of a cache: as it reaches all others on this system, but for the
+/// names that it derives. An index may be somebody else's, and so may be what lies beside it:
 ///
-/// - `-journal`: never there, never opened. An index is in WAL mode, and what has no log is written without a
-///   journal's file. SQLite would play a foreign one back, and then delete the file that it names as its
-///   super-journal, wherever that is.
+/// - `-journal`: never there, never opened. An index is in WAL mode, and what has no log is written
+///   without a journal's file. SQLite would play a foreign one back, and then delete the file that
+///   it names as its super-journal, wherever that is.
 /// - super-journals: never opened, never deleted.
-/// - `-wal`: pages over those of the index, so as hostile as these, and no more; SQLite reads it up to the first
-///   frame that does not check. It alone is deleted, by who leaves the index last.
-/// - `-shm`: who comes first empties it, so what is planted there is never read. Its room is taken before it
-///   is used.
+/// - `-wal`: pages over those of the index, so as hostile as these, and no more; SQLite reads it up
+///   to the first frame that does not check. It alone is deleted, by who leaves the index last.
+/// - `-shm`: who comes first empties it, so what is planted there is never read. Its room is taken
+///   before it is used.
 /// - what `ATTACH` names: no other statements than this package's are run.
 ///
 /// A link, a pipe or anything else that is no regular file is refused before SQLite is asked
@@ -70,7 +70,7 @@ enum ConfinedFileSystem {
     }
 }
 
-/// SQLite's own way to files. Unsafe because it is a pointer: to a constant of SQLite's, which is never
-/// unregistered. An app may have chosen another one for its own databases.
+/// SQLite's own way to files. Unsafe because it is a pointer: to a constant of SQLite's, which is
+/// never unregistered. An app may have chosen another one for its own databases.
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)

@@ -11,7 +11,8 @@ struct DatabaseFile: Sendable {
         /// As what is only just made, without anything beside it.
         case making
         case reading
-        /// Without locks, log and shared memory, none of which a read-only medium has. Leaves no trace.
+        /// Without locks, log and shared memory, none of which a read-only medium has. Leaves no
+        /// trace.
         case alone
         /// With what its log says, without a trace, too; fails where somebody else has it open.
         case withLog
@@ -50,7 +51,8 @@ struct DatabaseFile: Sendable {
     ) throws -> DatabaseQueue {
         var configuration = configuration
         configuration.readonly = access == .reading || access == .alone
-        // Weak: connections end when their queues do, which is later, and the directory's lock with it.
+        // Weak: connections end when their queues do, which is later, and the directory's lock with
+        // it.
         configuration.prepareDatabase { [weak directory, name] db in
             guard let directory else { return }
             try CacheRoot.confirm(directory.root, isAt: directory.path)
@@ -69,8 +71,8 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy would have the
-    /// same (sqlite.org/fileformat2.html, "File format version numbers").
+    /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy
+    /// would have the same (sqlite.org/fileformat2.html, "File format version numbers").
     func hasWrittenFormat() throws -> Bool {
         let file = try FileDescriptor.open(
             name, beneath: directory.root, flags: O_RDONLY | O_NONBLOCK)
@@ -81,8 +83,8 @@ struct DatabaseFile: Sendable {
         return count == header.count && header[18] <= 2
     }
 
-    /// How long it is, with its log: no longer than it can be by what it takes on the disk, since a file of holes
-    /// states any length.
+    /// How long it is, with its log: no longer than it can be by what it takes on the disk, since a
+    /// file of holes states any length.
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }

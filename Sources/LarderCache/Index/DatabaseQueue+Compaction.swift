@@ -1,7 +1,8 @@
 import GRDB
 
 extension DatabaseQueue {
-    /// Copies it into a new file without a free page, which can give back those that come free later.
+    /// Copies it into a new file without a free page, which can give back those that come free
+    /// later.
     ///
     /// - Parameter path: in a directory of this run's own.
     ///

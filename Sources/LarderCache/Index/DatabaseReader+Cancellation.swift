@@ -3,8 +3,8 @@ import GRDB
 import GRDBSQLite
 
 extension DatabaseReader {
-    /// Reads with statements that may take long, and breaks them off soon after `isCancelled` says so. What
-    /// other threads read meanwhile goes on.
+    /// Reads with statements that may take long, and breaks them off soon after `isCancelled` says
+    /// so. What other threads read meanwhile goes on.
     ///
     /// - Throws: `CancellationError` then; else what `body` throws.
     func read<Value>(
@@ -13,9 +13,10 @@ extension DatabaseReader {
         if isCancelled() { throw CancellationError() }
         do {
             return try read { db in
-                // Not the reader's `interrupt()`, which breaks off every connection of a pool: what reads
-                // rows beside this one would fail. Unsafe because a pointer, but SQLite takes an interrupt
-                // from any thread while the connection is open, which it is until the queue below is empty.
+                // Not the reader's `interrupt()`, which breaks off every connection of a pool: what
+                // reads rows beside this one would fail. Unsafe because a pointer, but SQLite takes
+                // an interrupt from any thread while the connection is open, which it is until the
+                // queue below is empty.
                 nonisolated(unsafe) let connection = db.sqliteConnection
                 let queue = DispatchQueue(label: "larder.cancellation")
                 let timer = DispatchSource.makeTimerSource(queue: queue)

@@ -1,8 +1,9 @@
 import Foundation
 import GRDB
 
-/// The connections to an index: one that writes, and some that read beside it. GRDB's own pool looks for the log
-/// by the index's path, which a URI is none of, and would write at each opening to have one.
+/// The connections to an index: one that writes, and some that read beside it. GRDB's own pool
+/// looks for the log by the index's path, which a URI is none of, and would write at each opening
+/// to have one.
 final class IndexConnections: @unchecked Sendable {
     // Unchecked because `idle` and `isClosed` are variables; every access holds `lock`.
     private static let readerLimit = 4
@@ -42,8 +43,8 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its log into
-    /// it, and only a writer can.
+    /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its
+    /// log into it, and only a writer can.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }

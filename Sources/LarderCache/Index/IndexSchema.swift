@@ -10,13 +10,13 @@ enum IndexSchema {
         case own(migrations: Int)
         /// A version that knows more migrations.
         case newer
-        /// Somebody else, or what a damage has left: a single flipped bit may rename a column, which SQLite's own
-        /// checks do not mind.
+        /// Somebody else, or what a damage has left: a single flipped bit may rename a column,
+        /// which SQLite's own checks do not mind.
         case foreign
     }
 
-    /// Tells it from the statements that made everything in it, before any table is read: what has a table's
-    /// name may be a view that never ends.
+    /// Tells it from the statements that made everything in it, before any table is read: what has
+    /// a table's name may be a view that never ends.
     static func origin(of db: Database) throws -> Origin {
         let made = try statements(of: db)
         let known = try known.get()
@@ -73,8 +73,8 @@ enum IndexSchema {
         return known
     }
 
-    /// The statements that made everything in a file, each with what SQLite knows it by. One more than larder
-    /// ever makes is enough to tell that they are others.
+    /// The statements that made everything in a file, each with what SQLite knows it by. One more
+    /// than larder ever makes is enough to tell that they are others.
     private static func statements(of db: Database) throws -> [Statement] {
         try PreparedStatement(
             db,
@@ -86,8 +86,8 @@ enum IndexSchema {
         ).rows { row in (0..<4).map { row.withBytes($0) { Array($0) } } }
     }
 
-    /// The rows that break a rule of their tables, as a condition for each table. SQLite's own check passes
-    /// over such rules on a connection that only reads.
+    /// The rows that break a rule of their tables, as a condition for each table. SQLite's own
+    /// check passes over such rules on a connection that only reads.
     static let brokenRows = [
         "objects": """
         typeof(digest) IS NOT 'blob' OR length(digest) IS NOT 32 OR typeof(size) IS NOT 'integer'
@@ -101,7 +101,10 @@ enum IndexSchema {
     ]
 
     private static func isNoTime(_ column: String) -> String {
-        "typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \(PreparedStatement.longestTime)"
+        """
+        typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \
+        \(PreparedStatement.longestTime)
+        """
     }
 
     static var migrator: DatabaseMigrator {
@@ -165,9 +168,10 @@ enum IndexSchema {
                     """)
         }
         migrator.registerMigration("4: keys apart from URLs") { db in
-            // What a manifest's `key` had named is told by its URL, or by what no URL begins with. Where two
-            // of them meet, one is fetched again. A URL's row that looks like a manifest's own icon under
-            // a key may be anybody's bytes. A pin that may mean either keeps both.
+            // What a manifest's `key` had named is told by its URL, or by what no URL begins with.
+            // Where two of them meet, one is fetched again. A URL's row that looks like a
+            // manifest's own icon under a key may be anybody's bytes. A pin that may mean either
+            // keeps both.
             let isNoURL = "key NOT GLOB 'http://*' AND key NOT GLOB 'https://*'"
             let isOwnKey = "url IS NOT NULL OR \(isNoURL) AND key NOT GLOB 'ni:*'"
             try db.execute(

@@ -1,22 +1,24 @@
 import Foundation
 import GRDB
 
-/// When objects were last used: stored, confirmed by their origin, found fresh by a prefetch, or read.
-public enum ObjectUse {
-    /// A use is recorded only where the recorded one is older than this, in seconds: a run that finds
-    /// everything fresh once more writes nothing.
-    public static let precision: TimeInterval = 3_600
+/// When objects were last used: stored, confirmed by their origin, found fresh by a prefetch, or
+/// read.
+package enum ObjectUse {
+    /// A use is recorded only where the recorded one is older than this, in seconds: a run that
+    /// finds everything fresh once more writes nothing.
+    package static let precision: TimeInterval = 3_600
 
     /// Uses are recorded so many at a time, between which other writers get their turn.
-    public static let stepLimit = 2_000
+    package static let stepLimit = 2_000
 
-    /// Before that nothing was ever used, in seconds since 1970 (the beginning of 2020): whoever recorded such
-    /// a use had a clock that was not set, as a machine without a battery has until it asks the network.
+    /// Before that nothing was ever used, in seconds since 1970 (the beginning of 2020): whoever
+    /// recorded such a use had a clock that was not set, as a machine without a battery has until
+    /// it asks the network.
     static let earliest: TimeInterval = 1_577_836_800
 
-    /// Whether a use at `instant` of an object that was used at `last` is to be recorded. None takes
-    /// the place of a later one: it is rather this clock that is wrong.
-    public static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
+    /// Whether a use at `instant` of an object that was used at `last` is to be recorded. None
+    /// takes the place of a later one: it is rather this clock that is wrong.
+    package static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
         instant.timeIntervalSince(last) >= precision
     }
 
@@ -55,9 +57,10 @@ public enum ObjectUse {
     /// How many days most uses may be in the future, until it is they that are wrong.
     private static let patience = 7
 
-    /// Takes what no clock that was right can have recorded as of now: the objects age from now on. That is
-    /// what is recorded before ``earliest``, and what is in the future; where that is so of most objects, it may be
-    /// today's clock that is wrong, and they stay as they are for a week of its days.
+    /// Takes what no clock that was right can have recorded as of now: the objects age from now on.
+    /// That is what is recorded before ``earliest``, and what is in the future; where that is so of
+    /// most objects, it may be today's clock that is wrong, and they stay as they are for a week of
+    /// its days.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }

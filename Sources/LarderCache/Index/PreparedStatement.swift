@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A statement that is run for every entry of a manifest: its values are bound and read by SQLite's own
-/// functions, without GRDB's boxes around each, which take longer than SQLite does.
+/// A statement that is run for every entry of a manifest: its values are bound and read by SQLite's
+/// own functions, without GRDB's boxes around each, which take longer than SQLite does.
 ///
 /// Not for statements that begin or end transactions, which GRDB would not notice.
 package struct PreparedStatement {
@@ -24,8 +24,8 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// The same for what is run a million times: Swift makes no code of its own for each list of values, as it does
-    /// for each value.
+    /// The same for what is run a million times: Swift makes no code of its own for each list of
+    /// values, as it does for each value.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -235,7 +235,8 @@ package protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at position: CInt) -> CInt
 }
 
-/// SQLite is to copy what it is given (sqlite3_bind_blob(3): SQLITE_TRANSIENT, a macro that C has alone).
+/// SQLite is to copy what it is given (sqlite3_bind_blob(3): SQLITE_TRANSIENT, a macro that C has
+/// alone).
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Int64: SQLiteValue {

@@ -1,26 +1,29 @@
 import Foundation
 
-/// What a resource is looked up by, as the index has it. Three namespaces, none of which answers for another:
+/// What a resource is looked up by, as the index has it. Three namespaces, none of which answers
+/// for another:
 ///
 /// - a URL in canonical spelling: its bytes come from that URL and from nowhere else;
-/// - `key:` and a manifest's `key`: whoever writes a manifest may write anything there, also another's URL;
-/// - `ni:///sha-256;…` (RFC 6920): the name of the bytes themselves, of icons that a manifest holds.
-public enum ResourceKey {
+/// - `key:` and a manifest's `key`: whoever writes a manifest may write anything there, also
+///   another's URL;
+/// - `ni:///sha-256;…` (RFC 6920): the name of the bytes themselves, of icons that a manifest
+///   holds.
+package enum ResourceKey {
     private static let own = "key:"
     private static let bytes = "ni:"
 
     /// The key of what a manifest gives a `key` of its own.
-    public static func named(_ key: String) -> String { own + key }
+    package static func named(_ key: String) -> String { own + key }
 
     /// A manifest's `key`, out of what ``named(_:)`` has made of it; nil for all other keys.
-    public static func name(in key: String) -> String? {
+    package static func name(in key: String) -> String? {
         // In bytes: a combining mark behind the colon would make another character of it.
         guard key.utf8.starts(with: own.utf8) else { return nil }
         return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
     }
 
     /// The name of the bytes with a digest.
-    public static func name(of digest: Digest) -> String {
+    package static func name(of digest: Digest) -> String {
         let base64 = Data(digest.bytes).base64EncodedString()
         return bytes + "///sha-256;"
             + base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")

@@ -1,7 +1,7 @@
 import GRDB
 
-/// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and nobody wants it
-/// after a crash.
+/// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and
+/// nobody wants it after a crash.
 enum ScratchDatabase {
     /// - Parameters:
     ///   - path: where it is to be; nil leaves the place to SQLite.

@@ -1,8 +1,9 @@
 import GRDB
 import GRDBSQLite
 
-/// A bound on the steps of a statement: the pages of a foreign index may lead to each other for ever. In
-/// proportion to the bytes that there are, several times what any statement of larder's takes.
+/// A bound on the steps of a statement: the pages of a foreign index may lead to each other for
+/// ever. In proportion to the bytes that there are, several times what any statement of larder's
+/// takes.
 ///
 /// SQLite says then that it was interrupted.
 final class StepLimit {
@@ -22,11 +23,13 @@ final class StepLimit {
 
     /// Bounds all statements of a connection.
     ///
-    /// - Parameter indexBytes: how long the files are, as of now, that are not the connection's own.
+    /// - Parameter indexBytes: how long the files are, as of now, that are not the connection's
+    ///   own.
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
-        // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is closed calls the
-        // destructor of each of its functions, and this one is there for that alone.
+        // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is
+        // closed calls the destructor of each of its functions, and this one is there for that
+        // alone.
         let limit = Unmanaged.passRetained(StepLimit(connection, indexBytes)).toOpaque()
         sqlite3_create_function_v2(
             connection, "larder_step_limit", 0, SQLITE_UTF8, limit, { _, _, _ in }, nil, nil,
@@ -39,7 +42,8 @@ final class StepLimit {
         sqlite3_trace_v2(
             connection, UInt32(SQLITE_TRACE_STMT),
             { _, limit, _, text in
-                // What a statement causes, as the deletion of rows that refer to others, comes as a comment.
+                // What a statement causes, as the deletion of rows that refer to others, comes as a
+                // comment.
                 if text?.assumingMemoryBound(to: UInt8.self).pointee != UInt8(ascii: "-") {
                     // Unretained, because the connection, which calls this, keeps it.
                     Unmanaged<StepLimit>.fromOpaque(limit!).takeUnretainedValue().steps = 0

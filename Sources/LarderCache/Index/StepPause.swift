@@ -2,8 +2,9 @@ import Foundation
 
 /// When long work leaves SQLite's write lock to others between its steps.
 ///
-/// Who waits for the lock asks for it every millisecond, and nobody can see that it waits. So the lock is left
-/// free after each step while others commit, and else so often that whoever comes does not wait long.
+/// Who waits for the lock asks for it every millisecond, and nobody can see that it waits. So the
+/// lock is left free after each step while others commit, and else so often that whoever comes does
+/// not wait long.
 final class StepPause: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
@@ -21,8 +22,8 @@ final class StepPause: @unchecked Sendable {
 
     /// Called after each step, outside its transaction.
     ///
-    /// - Parameter version: `PRAGMA data_version` of the connection that has written the step: another one than
-    ///   before if others have committed since.
+    /// - Parameter version: `PRAGMA data_version` of the connection that has written the step:
+    ///   another one than before if others have committed since.
     func stepEnded(_ version: Int?) {
         let isDue = lock.withLock {
             if self.version != nil, version != self.version { lastCommit = .now }

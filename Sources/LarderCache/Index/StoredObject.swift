@@ -24,8 +24,8 @@ public struct StoredObject: Sendable {
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
-    /// Whether a text of somebody's index can be a media type (RFC 6838, section 4.2): it is printed, and
-    /// compared, as it is.
+    /// Whether a text of somebody's index can be a media type (RFC 6838, section 4.2): it is
+    /// printed, and compared, as it is.
     private static func isMediaType(_ text: String) -> Bool {
         text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }

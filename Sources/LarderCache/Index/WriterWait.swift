@@ -2,8 +2,8 @@ import Foundation
 
 /// How long an index waits while another process has SQLite's lock on it.
 ///
-/// Whoever is told not to wait does so for ``grace`` all the same: a transaction of larder's own lasts
-/// for milliseconds, and is nobody's fault.
+/// Whoever is told not to wait does so for ``grace`` all the same: a transaction of larder's own
+/// lasts for milliseconds, and is nobody's fault.
 final class WriterWait: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
@@ -28,8 +28,8 @@ final class WriterWait: @unchecked Sendable {
 
     /// Called again and again by SQLite while another process has the lock; false gives up.
     ///
-    /// SQLite's own way waits for up to 100 ms at a time, and would miss the few milliseconds that an eviction
-    /// leaves to others between its steps.
+    /// SQLite's own way waits for up to 100 ms at a time, and would miss the few milliseconds that
+    /// an eviction leaves to others between its steps.
     func goesOn(_ attempt: Int) -> Bool {
         let (waited, isOver, tells) = lock.withLock {
             if attempt == 0 { (start, isTold) = (.now, false) }

@@ -1,11 +1,12 @@
 import GRDB
 
-/// Keeps everybody from committing to an index for as long as it holds: what is committed between the copy of
-/// its rows and its replacement would be lost with it.
+/// Keeps everybody from committing to an index for as long as it holds: what is committed between
+/// the copy of its rows and its replacement would be lost with it.
 struct CommitStop {
     private let database: DatabaseQueue
 
-    /// - Throws: `DatabaseError`, `SQLITE_BUSY` where somebody goes on writing for longer than `wait`.
+    /// - Throws: `DatabaseError`, `SQLITE_BUSY` where somebody goes on writing for longer than
+    ///   `wait`.
     init(at file: DatabaseFile, wait: WriterWait) throws {
         var configuration = Configuration()
         configuration.busyMode = .callback(wait.goesOn)

@@ -1,12 +1,12 @@
 import Foundation
 import GRDB
 
-/// Makes a new index from what there is: the objects in the tree, checked against their digests, and
-/// the rows of the old index, or of its last snapshot where it is damaged.
+/// Makes a new index from what there is: the objects in the tree, checked against their digests,
+/// and the rows of the old index, or of its last snapshot where it is damaged.
 ///
-/// Who has the old index open meanwhile finds, before it reports anything as stored, that it was replaced
-/// (``CacheIndex/write(_:)``). Killed at any moment, it leaves either the old state or the new one, or a missing index, which the
-/// next opening rebuilds.
+/// Who has the old index open meanwhile finds, before it reports anything as stored, that it was
+/// replaced (``CacheIndex/write(_:)``). Killed at any moment, it leaves either the old state or the
+/// new one, or a missing index, which the next opening rebuilds.
 struct IndexRecovery {
     private let directory: CacheDirectory
     private let run: RunDirectory
@@ -16,7 +16,8 @@ struct IndexRecovery {
         run = try RunDirectory(in: directory)
     }
 
-    /// Whether the index is to be rebuilt before it is used: somebody came upon damage in it, or it is gone.
+    /// Whether the index is to be rebuilt before it is used: somebody came upon damage in it, or it
+    /// is gone.
     static func isDue(in directory: CacheDirectory) throws(CacheError) -> Bool {
         if try directory.root.status(of: CacheLayout.damage) != nil { return true }
         return try isIndexGone(from: directory)
@@ -24,8 +25,8 @@ struct IndexRecovery {
 
     /// Whether the index is not there, or without a byte, although objects are left.
     ///
-    /// - Parameter waiting: whether to look again once nobody is about to put a new one in its place.
-    ///   Default: false.
+    /// - Parameter waiting: whether to look again once nobody is about to put a new one in its
+    ///   place. Default: false.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -50,8 +51,8 @@ struct IndexRecovery {
         return try IndexRecovery(directory).rebuild()
     }
 
-    /// Leaves a mark that ``isDue(in:)`` finds: whoever meets damage in the middle of its work cannot
-    /// rebuild the index under the others' hands.
+    /// Leaves a mark that ``isDue(in:)`` finds: whoever meets damage in the middle of its work
+    /// cannot rebuild the index under the others' hands.
     static func markDamage(in directory: CacheDirectory) {
         let file = openat(
             directory.root.raw, CacheLayout.damage,
@@ -64,7 +65,8 @@ struct IndexRecovery {
     /// Rebuilds the index.
     ///
     /// - Parameter isCancelled: asked often, until the old index is replaced. Default: never.
-    /// - Throws: ``CacheError``, `.index` where the index is a newer version's, which is never touched.
+    /// - Throws: ``CacheError``, `.index` where the index is a newer version's, which is never
+    ///   touched.
     func rebuild(
         isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> RecoveryReport {
@@ -156,7 +158,8 @@ struct IndexRecovery {
                         // One of an older version may not have the column yet.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
                     }
-                    // A row and what its indexes say of it may differ, which a quick check passes over.
+                    // A row and what its indexes say of it may differ, which a quick check passes
+                    // over.
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
@@ -214,8 +217,8 @@ struct IndexRecovery {
                     }
                 }
                 if isCancelled() { throw CancellationError() }
-                // Their resources go with them: the next prefetch fetches them again. What cannot be
-                // read is not adopted and not lost: what vouched for it still does.
+                // Their resources go with them: the next prefetch fetches them again. What cannot
+                // be read is not adopted and not lost: what vouched for it still does.
                 try db.execute(
                     sql: "DELETE FROM objects WHERE digest NOT IN (SELECT digest FROM temp.whole)")
                 return .commit

@@ -1,23 +1,24 @@
 import Foundation
 
-/// A lock that runs agree upon by its name: whoever holds it keeps the others of the same name out, for
-/// as long as this lives. The kernel releases it, however the process ends.
+/// A lock that runs agree upon by its name: whoever holds it keeps the others of the same name out,
+/// for as long as this lives. The kernel releases it, however the process ends.
 ///
 /// A file beneath the root, which stays: to remove it would take it from under who waits for it.
-public final class NamedLock: Sendable {
+package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`. To be held before the cache is opened: who waits for it holds nothing else.
+    /// Takes the lock `name`. To be held before the cache is opened: who waits for it holds nothing
+    /// else.
     ///
     /// - Parameters:
     ///   - path: the cache's root.
     ///   - create: whether the cache is made where there is none.
     ///   - command: what those who wait are told of the holder.
     ///   - wait: how long to wait. Default: not at all.
-    /// - Throws: ``CacheError`` `.locked` where another process holds it, `.missing` where there is no cache
-    ///   and none is to be made, `.unusable` where `name` is none (``isName(_:)``) or the file cannot
-    ///   be opened.
-    public init(
+    /// - Throws: ``CacheError`` `.locked` where another process holds it, `.missing` where there is
+    ///   no cache and none is to be made, `.unusable` where `name` is none (``isName(_:)``) or the
+    ///   file cannot be opened.
+    package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
     ) throws(CacheError) {
@@ -25,8 +26,8 @@ public final class NamedLock: Sendable {
         guard Self.isName(name) else {
             throw CacheError(.unusable, subject: name, message: "is no name of a lock")
         }
-        // Without its lock: whoever has this name and waits for the cache would never get it from one
-        // who has the cache and waits for the name.
+        // Without its lock: whoever has this name and waits for the cache would never get it from
+        // one who has the cache and waits for the name.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try FileDescriptor.directory(
             CacheLayout.locks, beneath: cache.root, create: true)
@@ -49,7 +50,7 @@ public final class NamedLock: Sendable {
     deinit { file.unlock() }
 
     /// Whether a text can name a lock: letters and digits of ASCII, `.`, `_` and `-`, at most 100.
-    public static func isName(_ text: String) -> Bool {
+    package static func isName(_ text: String) -> Bool {
         (1...100).contains(text.utf8.count) && text != "." && text != ".."
             && text.unicodeScalars.allSatisfy {
                 switch $0 {

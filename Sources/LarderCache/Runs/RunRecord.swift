@@ -2,16 +2,16 @@ import Foundation
 
 /// What became of the last run of a command: `runs/<command>.json` beneath the cache's root.
 ///
-/// For people and monitoring: nothing depends on it, and it names no path. A run that is killed leaves the
-/// one before it, whose age tells.
-public struct RunRecord: Sendable, Equatable {
+/// For people and monitoring: nothing depends on it, and it names no path. A run that is killed
+/// leaves the one before it, whose age tells.
+package struct RunRecord: Sendable, Equatable {
     /// The commands whose runs are noted.
-    public enum Command: String, Sendable, Codable, CaseIterable {
+    package enum Command: String, Sendable, Codable, CaseIterable {
         case prefetch, verify, evict, reindex
     }
 
     /// What is counted; each command counts some of it.
-    public enum Count: String, Sendable, CaseIterable {
+    package enum Count: String, Sendable, CaseIterable {
         /// Elements of manifests.
         case entries
         /// Entries with that outcome.
@@ -45,22 +45,22 @@ public struct RunRecord: Sendable, Equatable {
     }
 
     /// The command.
-    public let command: Command
+    package let command: Command
     /// When it began to wait for its locks.
-    public let started: Date
+    package let started: Date
     /// When it ended.
-    public let ended: Date
+    package let ended: Date
     /// How long it took, in seconds, by a clock that nobody sets.
-    public let seconds: Double
+    package let seconds: Double
     /// The exit status.
-    public let exitStatus: Int32
+    package let exitStatus: Int32
     /// What it counted; nothing where it was stopped before it could report.
-    public let counts: [Count: Int64]
+    package let counts: [Count: Int64]
     /// The version of larder.
-    public let version: String
+    package let version: String
 
     /// Describes a run.
-    public init(
+    package init(
         _ command: Command, started: Date, ended: Date, seconds: Double, exitStatus: Int32,
         counts: [Count: Int64], version: String
     ) {
@@ -73,9 +73,9 @@ public struct RunRecord: Sendable, Equatable {
         self.version = version
     }
 
-    /// Puts it in the place of the command's last one, if there is a cache at `path` that can be written.
-    /// What fails is not told: no run is to fail because of this.
-    public func save(inCacheAt path: String) {
+    /// Puts it in the place of the command's last one, if there is a cache at `path` that can be
+    /// written. What fails is not told: no run is to fail because of this.
+    package func save(inCacheAt path: String) {
         let encoder = JSONEncoder()
         encoder.dateEncodingStrategy = .custom { date, encoder in
             var container = encoder.singleValueContainer()
@@ -122,7 +122,7 @@ extension RunRecord: Codable {
     }
 
     /// Reads a record; counts that another version made up are left out.
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         command = try values.decode(Command.self, forKey: .command)
         started = try values.decode(Date.self, forKey: .started)
@@ -138,7 +138,7 @@ extension RunRecord: Codable {
     }
 
     /// Writes a record.
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var values = encoder.container(keyedBy: CodingKeys.self)
         try values.encode(command, forKey: .command)
         try values.encode(started, forKey: .started)

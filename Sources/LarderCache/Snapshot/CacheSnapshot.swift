@@ -1,10 +1,11 @@
 import Foundation
 import GRDB
 
-/// A copy of a cache that needs nothing beside itself: the index as one file, and every object that it
-/// names, read through its digest.
+/// A copy of a cache that needs nothing beside itself: the index as one file, and every object that
+/// it names, read through its digest.
 ///
-/// It is made beside its place and takes it with a rename, durable by then: who finds it finds all of it.
+/// It is made beside its place and takes it with a rename, durable by then: who finds it finds all
+/// of it.
 struct CacheSnapshot {
     private let source: CacheDirectory
     private let index: CacheIndex?
@@ -69,7 +70,8 @@ struct CacheSnapshot {
         }
     }
 
-    /// Copies what the new index names, in the order of the digests, and drops the rows of the rest.
+    /// Copies what the new index names, in the order of the digests, and drops the rows of the
+    /// rest.
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {

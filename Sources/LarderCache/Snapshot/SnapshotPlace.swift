@@ -6,11 +6,12 @@ struct SnapshotPlace {
     /// The directory in which the copy is made.
     let staging: String
     private let parent: FileDescriptor
-    /// Held for as long as the copy is made: what a killed process has left is nobody's, and is swept by the next.
+    /// Held for as long as the copy is made: what a killed process has left is nobody's, and is
+    /// swept by the next.
     private let lock: FileDescriptor
 
-    /// - Throws: ``CacheError`` `.unusable` where the place is taken or lies beneath `source`, `.missing`
-    ///   where there is no directory that it could be in.
+    /// - Throws: ``CacheError`` `.unusable` where the place is taken or lies beneath `source`,
+    ///   `.missing` where there is no directory that it could be in.
     init(_ path: String, outside source: CacheDirectory) throws(CacheError) {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         self.path = url.path

@@ -1,15 +1,15 @@
 import Foundation
 
 /// What one fetch came to, to be recorded with the next batch.
-public struct Deposit: Sendable {
+package struct Deposit: Sendable {
     /// What the resource resolves to.
-    public enum Content: Sendable {
+    package enum Content: Sendable {
         /// Bytes that were staged by ``Store/stage(_:digest:attributes:)``.
         case staged(StagedObject)
         /// The object it had before: its origin answered 304.
         case unchanged(Digest)
-        /// The object it had before, and nothing new: its origin answered 304, and that this may not be
-        /// stored. The resource stays as it was.
+        /// The object it had before, and nothing new: its origin answered 304, and that this may
+        /// not be stored. The resource stays as it was.
         case kept(Digest)
         /// What is not to be stored: the resource stays as it was, and did not fail.
         case unstored
@@ -22,29 +22,29 @@ public struct Deposit: Sendable {
     }
 
     /// The caller's own name for it, handed back with the outcome.
-    public let token: Int64
+    package let token: Int64
     /// What the resource will be looked up by: a ``ResourceKey``.
-    public let key: String
+    package let key: String
     /// The URL it came from.
-    public let url: String
+    package let url: String
     /// Where redirects led, if that is another URL: whose validators they are.
-    public let responseURL: String?
+    package let responseURL: String?
     /// What the origin said about its age and version.
-    public let validators: Validators
+    package let validators: Validators
     /// Tells the variant from others that the same URL may select; nil where none does.
-    public let variant: Digest?
-    /// Until when the redirects to ``responseURL`` may be used without asking again; nil: there were
-    /// none.
-    public let redirectsFreshUntil: Date?
+    package let variant: Digest?
+    /// Until when the redirects to ``responseURL`` may be used without asking again; nil: there
+    /// were none.
+    package let redirectsFreshUntil: Date?
     /// When the response was received.
-    public let receivedAt: Date
+    package let receivedAt: Date
     /// Seconds from the request to the response's end.
-    public let delay: TimeInterval
+    package let delay: TimeInterval
     /// What the resource resolves to.
-    public let content: Content
+    package let content: Content
 
     /// A resource to be recorded.
-    public init(
+    package init(
         token: Int64, key: String, url: String, responseURL: String? = nil,
         validators: Validators = Validators(), variant: Digest? = nil,
         redirectsFreshUntil: Date? = nil, receivedAt: Date,
@@ -65,13 +65,13 @@ public struct Deposit: Sendable {
 
 /// Bytes that wait in the run's directory, or were found to be in the cache already. Good for the
 /// deposits of one batch.
-public struct StagedObject: Sendable {
+package struct StagedObject: Sendable {
     /// The digest of the bytes.
-    public let digest: Digest
+    package let digest: Digest
     /// How many there are.
-    public let size: Int64
+    package let size: Int64
     /// What a check of the bytes found out.
-    public let attributes: ObjectAttributes
+    package let attributes: ObjectAttributes
     /// The staged file; nil where the index vouches for an object with this digest.
     let file: String?
 }

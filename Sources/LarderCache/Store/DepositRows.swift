@@ -21,8 +21,8 @@ struct DepositRows {
             INSERT INTO objects (digest, size, media_type, width, height, stored_at, used_at)
             VALUES (?, ?, ?, ?, ?, ?, ?)
             """)
-        // Never back: a clock that was not set would have the object evicted. But an eviction that has decided
-        // about it sees that something has happened.
+        // Never back: a clock that was not set would have the object evicted. But an eviction that
+        // has decided about it sees that something has happened.
         touch = try PreparedStatement(
             db,
             """
@@ -35,8 +35,8 @@ struct DepositRows {
             UPDATE objects SET media_type = ?, width = ?, height = ?
             WHERE id = ? AND media_type IS NULL
             """)
-        // Not one statement with DO UPDATE: as that may change a foreign key, SQLite keeps copies of all
-        // pages that each touches, in 64 KB of memory taken for it.
+        // Not one statement with DO UPDATE: as that may change a foreign key, SQLite keeps copies
+        // of all pages that each touches, in 64 KB of memory taken for it.
         add = try PreparedStatement(
             db,
             """
@@ -56,15 +56,16 @@ struct DepositRows {
         move = try PreparedStatement(db, "UPDATE resources SET object = ? WHERE key = ?")
     }
 
-    /// The row of an object that is there already, used at `instant`; nil if it was evicted meanwhile.
+    /// The row of an object that is there already, used at `instant`; nil if it was evicted
+    /// meanwhile.
     func use(_ digest: Digest, at instant: Date) throws -> Int64? {
         guard let row = try find.firstInteger(digest) else { return nil }
         try touch.run(instant.timeIntervalSince1970, row)
         return row
     }
 
-    /// The row of an object used at `instant`, made if its bytes are this run's; nil if it was evicted
-    /// meanwhile.
+    /// The row of an object used at `instant`, made if its bytes are this run's; nil if it was
+    /// evicted meanwhile.
     func record(_ object: StagedObject, isGone: Bool, at instant: Date) throws -> Int64? {
         let attributes = object.attributes
         if let row = try use(object.digest, at: instant) {

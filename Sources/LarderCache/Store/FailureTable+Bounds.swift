@@ -7,13 +7,14 @@ extension FailureTable {
     static let rowLimit = 100_000
     /// … and the most bytes of their keys and URLs, …
     static let byteLimit = 16 << 20
-    /// … for so long, in seconds: a month. Failures in the future are forgotten at the same distance.
+    /// … for so long, in seconds: a month. Failures in the future are forgotten at the same
+    /// distance.
     static let lifetime: TimeInterval = 30 * 86_400
 
     /// Forgets what is too old and, the oldest first, what is too much.
     ///
-    /// - Parameter fraction: the part of what may be remembered that is left where there is too much.
-    ///   Default: all of it.
+    /// - Parameter fraction: the part of what may be remembered that is left where there is too
+    ///   much. Default: all of it.
     /// - Returns: how many are left, and their bytes.
     @discardableResult
     static func trim(

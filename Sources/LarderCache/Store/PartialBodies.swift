@@ -3,9 +3,9 @@ import Foundation
 
 /// Interrupted bodies, kept in `tmp/partial/` for another attempt of this run or a later one.
 ///
-/// A file is named by the digest of its URL and ends in a ``PartialTrailer``. Whoever goes on with one
-/// renames it into its own run's directory first: two processes never write to the same. What cannot
-/// be kept is lost, which costs a download.
+/// A file is named by the digest of its URL and ends in a ``PartialTrailer``. Whoever goes on with
+/// one renames it into its own run's directory first: two processes never write to the same. What
+/// cannot be kept is lost, which costs a download.
 final class PartialBodies: @unchecked Sendable {
     // Unchecked because `names` is a variable; every access holds `lock`.
 

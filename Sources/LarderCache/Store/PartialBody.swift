@@ -3,17 +3,18 @@ import Foundation
 
 /// The beginning of a body whose transfer was interrupted, claimed by one transfer that may go on
 /// with it; removed unless it is put back.
-public final class PartialBody: @unchecked Sendable {
+package final class PartialBody: @unchecked Sendable {
     // Unchecked because `claim` is a variable; every access holds `lock`.
 
     /// Says which version of the resource the bytes are of: a strong ETag, or a date.
-    public let validator: String
-    /// What its response said beside; that of the rest need not repeat it (RFC 9110, section 15.3.7).
-    public let fields: Validators
+    package let validator: String
+    /// What its response said beside; that of the rest need not repeat it (RFC 9110, section
+    /// 15.3.7).
+    package let fields: Validators
     /// How many bytes there are.
-    public let count: Int64
+    package let count: Int64
     /// How many the whole body has, where it was said.
-    public let totalBytes: Int64?
+    package let totalBytes: Int64?
 
     private let bodies: PartialBodies
     private let name: String
@@ -40,7 +41,7 @@ public final class PartialBody: @unchecked Sendable {
     }
 
     /// Leaves it for another attempt, as it was.
-    public func putBack() {
+    package func putBack() {
         guard let claim = lock.withLock({ take() }) else { return }
         bodies.put(claim.name, back: name)
     }

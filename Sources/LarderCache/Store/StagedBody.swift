@@ -4,30 +4,31 @@ import Foundation
 /// One response body on its way into the cache.
 ///
 /// Small bodies stay in memory; beyond ``memoryLimit`` they are digested and written to the run's
-/// directory while they arrive, on another queue, so that the thread that receives never waits for the
-/// disk.
-public final class StagedBody: @unchecked Sendable {
+/// directory while they arrive, on another queue, so that the thread that receives never waits for
+/// the disk.
+package final class StagedBody: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`, but for `hasher` and
     // `file`, which belong to the serial queue `writer` until `finish` has waited for it.
 
     /// Bodies up to this many bytes are held in memory.
-    public static let memoryLimit = 64 * 1024
+    package static let memoryLimit = 64 * 1024
     /// Received bytes that may wait for the disk before the transfer is paused.
     static let backlogLimit = 512 * 1024
 
-    /// The buffer's capacity: with one more piece as the network brings them, it is full. Left to itself
-    /// it would be doubled on the way, and hold up to twice of what comes.
+    /// The buffer's capacity: with one more piece as the network brings them, it is full. Left to
+    /// itself it would be doubled on the way, and hold up to twice of what comes.
     private static let capacity = memoryLimit + 16 * 1024
 
     /// The answer to received bytes.
-    public enum Acceptance: Sendable {
+    package enum Acceptance: Sendable {
         /// They were taken.
         case taken
         /// None were taken: offer them again after `onDrained` was called.
         case full
     }
 
-    /// Bodies share them in turn: a serial queue takes a thread, and many large bodies may come at once.
+    /// Bodies share them in turn: a serial queue takes a thread, and many large bodies may come at
+    /// once.
     private static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter()
 
@@ -67,12 +68,12 @@ public final class StagedBody: @unchecked Sendable {
     deinit { discard() }
 
     /// How many bytes were taken so far.
-    public var count: Int64 { lock.withLock { received } }
+    package var count: Int64 { lock.withLock { received } }
 
     /// Takes received bytes; never waits.
     ///
     /// - Throws: ``CacheError`` where an earlier write failed.
-    public func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
+    package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
         lock.lock()
         defer { lock.unlock() }
         if let failure { throw failure }
@@ -134,7 +135,7 @@ public final class StagedBody: @unchecked Sendable {
     }
 
     /// The digest of all bytes. To be called once, after the last byte; waits for the writer.
-    public func finish() throws(CacheError) -> Digest {
+    package func finish() throws(CacheError) -> Digest {
         if let writer = lock.withLock({ self.writer }) {
             lock.withLock { if !buffer.isEmpty { spill() } }
             writer.sync {}
@@ -146,7 +147,7 @@ public final class StagedBody: @unchecked Sendable {
     }
 
     /// Lends all bytes, from memory or mapped from the file. To be called after ``finish()``.
-    public func withBytes<Value>(
+    package func withBytes<Value>(
         _ body: (UnsafeRawBufferPointer) throws -> Value
     ) throws -> Value {
         guard let file else { return try buffer.withUnsafeBytes(body) }
@@ -181,8 +182,8 @@ public final class StagedBody: @unchecked Sendable {
         return file?.name ?? ""
     }
 
-    /// Hands over the file of a body that was interrupted, and the digest of what is in it; nil where
-    /// it was so short that it is in memory. Nothing else may be done with the body then.
+    /// Hands over the file of a body that was interrupted, and the digest of what is in it; nil
+    /// where it was so short that it is in memory. Nothing else may be done with the body then.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

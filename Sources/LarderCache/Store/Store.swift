@@ -8,25 +8,25 @@ import GRDB
 /// the index → reported. Bytes are durable before they get their name, so that an object put in
 /// another process's place is never less durable than the one it replaces; and an index row is
 /// never older than the name it vouches for. The second sync covers the renames' directories.
-public final class Store: @unchecked Sendable {
+package final class Store: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`, but for
     // `failure`, `hasCommitted` and `remembered`, which belong to the serial queue `commits`.
 
     /// A batch is committed when it holds this many deposits, …
-    public static let batchLimit = 500
+    package static let batchLimit = 500
     /// … or when its first deposit is this old.
-    public static let batchInterval: TimeInterval = 1
+    package static let batchInterval: TimeInterval = 1
 
     /// Digests remembered so that the same bytes are not staged twice; forgotten all at once.
     private static let rememberedLimit = 65_536
 
     /// What became of a deposit.
-    public struct Outcome: Sendable {
+    package struct Outcome: Sendable {
         /// The deposit's token.
-        public let token: Int64
+        package let token: Int64
         /// The object now recorded and durable, nil where there is none to record; or why it could
         /// not be recorded.
-        public let result: Result<Digest?, CacheError>
+        package let result: Result<Digest?, CacheError>
     }
 
     /// A deposit of the current batch, and who wants to know what becomes of it.
@@ -45,8 +45,8 @@ public final class Store: @unchecked Sendable {
     private var pending: [Pending] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
-    /// Whether the index vouched for nothing when the run began: what it vouches for since is this run's
-    /// own, or another's that runs beside it, and storing that once more does no harm.
+    /// Whether the index vouched for nothing when the run began: what it vouches for since is this
+    /// run's own, or another's that runs beside it, and storing that once more does no harm.
     private var isCold: Bool
     private var waiting: [@Sendable () -> Void] = []
     private var batchNumber = 0
@@ -66,14 +66,14 @@ public final class Store: @unchecked Sendable {
     }
 
     /// The path of a file of this run's own, removed when the run ends.
-    public func scratchPath(_ name: String) -> String {
+    package func scratchPath(_ name: String) -> String {
         "\(directory.path)/\(CacheLayout.run(run.name, name))"
     }
 
     /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.
     ///
     /// - Parameter expected: so many bytes it will probably have; default: nobody knows.
-    public func newBody(
+    package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
         StagedBody(run: run, expecting: expected, onDrained: onDrained)
@@ -82,7 +82,7 @@ public final class Store: @unchecked Sendable {
     /// A body of bytes that are at hand.
     ///
     /// - Parameter fill: calls its argument with them, piece by piece; that waits for the disk.
-    public func newBody(
+    package func newBody(
         filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws -> StagedBody {
         let drained = DispatchSemaphore(value: 0)
@@ -94,15 +94,15 @@ public final class Store: @unchecked Sendable {
     }
 
     /// A body that goes on where an interrupted one ended.
-    public func newBody(
+    package func newBody(
         continuing partial: PartialBody, onDrained: @escaping @Sendable () -> Void
     ) throws(CacheError) -> StagedBody {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// The beginning of a URL's body that an interrupted transfer left, of this run or an earlier one;
-    /// nobody else gets it unless it is put back. Reads all of it.
-    public func takePartial(of url: String) -> PartialBody? { partials.take(url) }
+    /// The beginning of a URL's body that an interrupted transfer left, of this run or an earlier
+    /// one; nobody else gets it unless it is put back. Reads all of it.
+    package func takePartial(of url: String) -> PartialBody? { partials.take(url) }
 
     /// Keeps an interrupted body for ``takePartial(of:)`` if there is more of it than
     /// ``StagedBody/memoryLimit``; nothing else may be done with it.
@@ -111,7 +111,7 @@ public final class Store: @unchecked Sendable {
     ///   - validator: the strong ETag or the date by which its origin tells whether it has changed.
     ///   - fields: what else the response said of its age and version.
     ///   - totalBytes: the length of the whole, where it is known.
-    public func keep(
+    package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
     ) {
@@ -123,7 +123,7 @@ public final class Store: @unchecked Sendable {
     ///
     /// An object that is there already is trusted only if the index vouches for it and its file
     /// has the right size; otherwise the staged bytes will replace it.
-    public func stage(
+    package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes
     ) throws(CacheError) -> StagedObject {
         let size = body.count
@@ -141,8 +141,9 @@ public final class Store: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - depositor: is told what became of it, and kept until then; nil if nobody wants to know.
-    ///   - accepted: called when there is room for another: at once, or once the disk has caught up.
-    public func add(
+    ///   - accepted: called when there is room for another: at once, or once the disk has caught
+    ///     up.
+    package func add(
         _ deposit: Deposit, for depositor: (any Depositor)?,
         accepted: @escaping @Sendable () -> Void
     ) {
@@ -174,16 +175,16 @@ public final class Store: @unchecked Sendable {
     }
 
     /// Commits what is pending; returns when it and every earlier batch has been reported.
-    public func flush() { commits.sync { commitPending() } }
+    package func flush() { commits.sync { commitPending() } }
 
     /// Runs `body` after the batches before it were reported, never beside one.
-    public func afterCommits(_ body: @escaping @Sendable () -> Void) {
+    package func afterCommits(_ body: @escaping @Sendable () -> Void) {
         commits.async(execute: body)
     }
 
-    /// Takes a snapshot of the index if it has changed, and removes the run's directory with all that
-    /// is in it; nothing can be staged any more.
-    public func close() {
+    /// Takes a snapshot of the index if it has changed, and removes the run's directory with all
+    /// that is in it; nothing can be staged any more.
+    package func close() {
         commits.sync {
             // Without one, a lost index costs the URLs of this run; that is no failure of the run.
             if hasCommitted, failure == nil {
@@ -281,8 +282,8 @@ public final class Store: @unchecked Sendable {
         return outcomes
     }
 
-    /// Keeps the failures that the index remembers within their bounds; looks at all of them once, and then only
-    /// when enough were added.
+    /// Keeps the failures that the index remembers within their bounds; looks at all of them once,
+    /// and then only when enough were added.
     private func bound(_ failures: FailureTable, _ db: Database) throws {
         guard failures.added.rows > 0 else { return }
         if let known = remembered {

@@ -3,10 +3,11 @@ import GRDB
 
 /// Mends what a verification found, as far as that needs no network: nothing is deleted but rows.
 ///
-/// What is not whole is moved before its rows go: a crash between the two leaves rows without a file,
-/// which the next repair or prefetch mends. The other way round would leave things in an object's place
-/// that no row vouches for, and what is nobody's is not touched. Other processes may store meanwhile, so
-/// that every finding is looked at again, and once more inside the transaction that drops its rows.
+/// What is not whole is moved before its rows go: a crash between the two leaves rows without a
+/// file, which the next repair or prefetch mends. The other way round would leave things in an
+/// object's place that no row vouches for, and what is nobody's is not touched. Other processes may
+/// store meanwhile, so that every finding is looked at again, and once more inside the transaction
+/// that drops its rows.
 struct Repairer {
     /// How many objects are dropped in one transaction: other writers wait for it.
     private static let batch = 64
@@ -14,8 +15,8 @@ struct Repairer {
     let directory: CacheDirectory
     let index: CacheIndex
 
-    /// Fills in what became of the findings. A finding whose resources were dropped counts as lost until
-    /// they are fetched again.
+    /// Fills in what became of the findings. A finding whose resources were dropped counts as lost
+    /// until they are fetched again.
     ///
     /// - Parameter isCancelled: asked before each object: the rest is left as it is.
     /// - Returns: the resources that were dropped.
@@ -213,7 +214,8 @@ struct Repairer {
         finding.repair = .removed
     }
 
-    /// Moves away what would keep objects out of their place. What else is foreign has no digest, and stays.
+    /// Moves away what would keep objects out of their place. What else is foreign has no digest,
+    /// and stays.
     private func clear(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         var parent = try directory.objects()
         var name = String(finding.subject.suffix(2))
@@ -238,8 +240,8 @@ struct Repairer {
         finding.repair = .restored
     }
 
-    /// Takes away the permission to write, unless somebody has the file under another name, too: it is
-    /// his as well. Returns whether it did.
+    /// Takes away the permission to write, unless somebody has the file under another name, too: it
+    /// is his as well. Returns whether it did.
     @discardableResult
     private static func makeReadOnly(
         _ file: FileDescriptor, subject: String

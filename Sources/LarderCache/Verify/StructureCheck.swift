@@ -1,9 +1,10 @@
 import Foundation
 
-/// SQLite's own check of an index, on a thread of its own beside the reading of objects: it takes one core, and
-/// as long as they do where they are small.
+/// SQLite's own check of an index, on a thread of its own beside the reading of objects: it takes
+/// one core, and as long as they do where they are small.
 final class StructureCheck: @unchecked Sendable {
-    // Unchecked because the state is variables: the thread's alone until `done` is signalled, read after.
+    // Unchecked because the state is variables: the thread's alone until `done` is signalled, read
+    // after.
     private let done = DispatchSemaphore(value: 0)
     /// Until the check is done: a thread that takes its time to end must not keep the index open.
     private var index: CacheIndex?

@@ -11,7 +11,8 @@ final class Verifier: @unchecked Sendable {
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
-    /// The leading bytes of the directories to be verified, in order; those before `next` are taken.
+    /// The leading bytes of the directories to be verified, in order; those before `next` are
+    /// taken.
     private var leadingBytes: [UInt8] = []
     private var next = 0
     /// Those that were verified to their end, by earlier runs that were continued, too.

@@ -14,15 +14,15 @@ extension VerifyReport {
             case link
             /// The index itself is damaged.
             case index
-            /// Something that is no directory in the place of a directory of objects: none can be stored
-            /// there.
+            /// Something that is no directory in the place of a directory of objects: none can be
+            /// stored there.
             case obstructed
             /// An object that no row mentions: left by a crash, to be swept by eviction.
             case orphaned
             /// An object's name in another object's directory.
             case misplaced
-            /// Something in the tree that is not the cache's own. A repair leaves it, but for a directory by an
-            /// object's name, in whose place the object could not be stored.
+            /// Something in the tree that is not the cache's own. A repair leaves it, but for a
+            /// directory by an object's name, in whose place the object could not be stored.
             case foreign
             /// A whole object that is not read-only for everyone (0444): copying may do that.
             case mode
@@ -44,8 +44,8 @@ extension VerifyReport {
             case changed
             /// It was taken away, and no URL needs it.
             case removed
-            /// It was taken away, its URLs could not all be fetched again, and the index has those no
-            /// longer: the next prefetch asks for them.
+            /// It was taken away, its URLs could not all be fetched again, and the index has those
+            /// no longer: the next prefetch asks for them.
             case lost
         }
 

@@ -1,11 +1,11 @@
 import Foundation
 
-/// How far a verification of limited duration has come: the leading bytes of the directories that are done.
-/// Not the first that is not, since a thread that falls behind would have all be done again that others have
-/// done meanwhile.
+/// How far a verification of limited duration has come: the leading bytes of the directories that
+/// are done. Not the first that is not, since a thread that falls behind would have all be done
+/// again that others have done meanwhile.
 ///
-/// Kept in a file of the root, for each verification that may be continued, by its name. Expendable: without it
-/// the next one begins at the beginning.
+/// Kept in a file of the root, for each verification that may be continued, by its name.
+/// Expendable: without it the next one begins at the beginning.
 struct VerifyPosition {
     /// More than anybody keeps up; beyond it all others are forgotten.
     private static let limit = 100

@@ -43,7 +43,8 @@ public struct VerifyReport: Sendable {
     public internal(set) var isQuick = false
     /// Whether it went on where an earlier verification had stopped.
     public internal(set) var isResumed = false
-    /// Whether it came to the end of what was selected; otherwise the time was up, or it was cancelled.
+    /// Whether it came to the end of what was selected; otherwise the time was up, or it was
+    /// cancelled.
     public internal(set) var reachesEnd = true
     /// Whether everything selected was looked at, and by this verification alone.
     public var isComplete: Bool { reachesEnd && !isResumed }
@@ -51,19 +52,20 @@ public struct VerifyReport: Sendable {
     public package(set) var isInterrupted = false
     /// Why it could not go on: the disk fails. Nil where it could.
     public package(set) var failure: CacheError?
-    /// Everything found, in the order of its subject; entries that are not cached come last, in that of the
-    /// manifests.
+    /// Everything found, in the order of its subject; entries that are not cached come last, in
+    /// that of the manifests.
     public package(set) var findings: [Finding] = []
     /// What was fetched again.
     public package(set) var refetches: [Refetch] = []
-    /// How long each step took, in seconds; 0 for one that had nothing to do. The index is checked beside the
-    /// objects.
+    /// How long each step took, in seconds; 0 for one that had nothing to do. The index is checked
+    /// beside the objects.
     public package(set) var steps: [Step: Double] = [:]
     /// How long it took in all, in seconds.
     public package(set) var seconds: Double = 0
     /// The names of the manifests that it was limited to.
     public package(set) var manifests: [String] = []
-    /// What their entries demand of the bytes of objects that were found bad, by the resource's key.
+    /// What their entries demand of the bytes of objects that were found bad, by the resource's
+    /// key.
     package var demands: [String: Set<Demand>] = [:]
 
     /// The report on a cache that is not there: empty and clean.

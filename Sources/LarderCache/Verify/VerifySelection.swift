@@ -9,7 +9,8 @@ public enum VerifySelection: Sendable {
     case part(Int, of: Int)
     /// Each object with this probability, and whatever is no object. The same for the same seed.
     case share(Double, seed: UInt64)
-    /// The objects that the function names, asked for each leading byte of the digests; nothing else.
+    /// The objects that the function names, asked for each leading byte of the digests; nothing
+    /// else.
     case named(@Sendable (_ leadingByte: UInt8) throws(CacheError) -> Set<Digest>)
 
     /// Which of the objects whose digests begin with `byte`.

@@ -183,7 +183,10 @@ struct EntryDecoder {
                 throw EntryError(
                     code: .badIntegrity,
                     message:
-                        "integrity is \(String(Substring(item)).quoted()); expected 32 bytes in base64"
+                        """
+                        integrity is \(String(Substring(item)).quoted()); expected 32 bytes in \
+                        base64
+                        """
                 )
             }
             guard found == nil || found == digest else {
@@ -232,7 +235,8 @@ struct EntryDecoder {
 }
 
 extension String {
-    /// A name as it is shown: the beginning of one that is beyond all measure, and without null characters.
+    /// A name as it is shown: the beginning of one that is beyond all measure, and without null
+    /// characters.
     fileprivate var shortenedName: String {
         let isPlain = utf8.count <= ManifestLimits.maximumNameSize && !utf8.contains(0)
         guard !isPlain else { return self }

@@ -74,8 +74,8 @@ struct IconURLs {
             message: "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
     }
 
-    /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or not; true where
-    /// it cannot be told.
+    /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or
+    /// not; true where it cannot be told.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: isWithCredentials)
@@ -90,7 +90,8 @@ struct IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are Apple's.
+    /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are
+    /// Apple's.
     private func sized(_ text: String) -> String {
         var sized = ""
         var rest = Substring(text)
@@ -107,7 +108,8 @@ struct IconURLs {
         Array($0.utf8)
     }
 
-    /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token, stays one.
+    /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token,
+    /// stays one.
     private func gatewayURL(_ text: String) throws(EntryError) -> String {
         guard let ipfsGateway else {
             throw EntryError(
@@ -173,14 +175,18 @@ struct IconURLs {
             EntryError(
                 code: .unparsableURL,
                 message:
-                    "icon \(text.maskingSecrets.quoted()) is not a URL: \(problem.sanitizedForTerminal)"
+                    """
+                    icon \(text.maskingSecrets.quoted()) is not a URL: \
+                    \(problem.sanitizedForTerminal)
+                    """
             )
         }
     }
 }
 
 extension String {
-    /// Whether it begins with a scheme, in either case, without making another string: every icon is asked.
+    /// Whether it begins with a scheme, in either case, without making another string: every icon
+    /// is asked.
     func begins(with scheme: StaticString) -> Bool {
         var text = self
         return text.withUTF8 { bytes in

@@ -14,13 +14,13 @@ public struct InlineEntry: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Higher is stored first. Default: 0.
     public let priority: Int
-    /// The digest that the bytes must have: what the manifest names; else their own, where there is a key,
-    /// which may have been another icon's before.
+    /// The digest that the bytes must have: what the manifest names; else their own, where there is
+    /// a key, which may have been another icon's before.
     public let expectedDigest: Digest?
     /// The byte count that they must have, if the manifest names one.
     public let expectedSize: Int64?
-    /// What the icon is looked up by in a cache, a `ResourceKey`: of the manifest's key, else the bytes' own
-    /// name, `ni:///sha-256;<base64url>` (RFC 6920).
+    /// What the icon is looked up by in a cache, a `ResourceKey`: of the manifest's key, else the
+    /// bytes' own name, `ni:///sha-256;<base64url>` (RFC 6920).
     public let resourceKey: String
 
     init(

@@ -83,7 +83,10 @@ enum ManifestContent {
         let line = head.prefix { $0 != 0x0A && $0 != 0x0D }
         let text = String(decoding: line, as: UTF8.self)
         return
-            "neither a property list nor JSON nor URLs: it begins with \(text.maskingSecrets.quoted(limit: 40))"
+            """
+            neither a property list nor JSON nor URLs: it begins with \
+            \(text.maskingSecrets.quoted(limit: 40))
+            """
     }
 
     private struct Signature {

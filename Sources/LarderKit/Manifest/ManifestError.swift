@@ -20,7 +20,8 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         case notAManifest = "not-a-manifest"
         /// The format's own rules are broken, or the file ends early.
         case malformed
-        /// The document type has declarations of its own, such as of entities, which are never read.
+        /// The document type has declarations of its own, such as of entities, which are never
+        /// read.
         case entityDeclared = "entity-declared"
         /// XML that nests deeper than can be skipped.
         case tooDeep = "too-deep"

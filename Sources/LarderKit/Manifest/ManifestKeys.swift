@@ -15,13 +15,13 @@ public struct ManifestKeys {
         self.mustBeUsable = mustBeUsable
     }
 
-    /// Hands over the key of every entry that has one, duplicates included. Entries that cannot be used
-    /// name nothing: no prefetch has stored anything for them.
+    /// Hands over the key of every entry that has one, duplicates included. Entries that cannot be
+    /// used name nothing: no prefetch has stored anything for them.
     ///
-    /// - Throws: ``ManifestError``, also where an entry's URL is relative and there is nothing to resolve
-    ///   it against, or of ipfs without a gateway: a prefetch may have had either. Where no entry has shown a
-    ///   shape, since a prefetch may have had the place of its icons named. Where all must be usable, for the
-    ///   first that is not. And what `body` throws.
+    /// - Throws: ``ManifestError``, also where an entry's URL is relative and there is nothing to
+    ///   resolve it against, or of ipfs without a gateway: a prefetch may have had either. Where no
+    ///   entry has shown a shape, since a prefetch may have had the place of its icons named. Where
+    ///   all must be usable, for the first that is not. And what `body` throws.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {
             let summary = try ManifestReader(source: source, rules: rules).read { item in
@@ -31,12 +31,18 @@ public struct ManifestKeys {
                 case .failed(let error) where error.code == .relativeURL:
                     throw ManifestError(
                         .malformed, source: source.name, at: .entry(item.position),
-                        "the URL is relative: say which base URL (--base-url) it was prefetched with"
+                        """
+                        the URL is relative: say which base URL (--base-url) it was prefetched \
+                        with
+                        """
                     )
                 case .failed(let error) where error.scheme == "ipfs":  // text: ASCII
                     throw ManifestError(
                         .malformed, source: source.name, at: .entry(item.position),
-                        "the URL is of ipfs: say which gateway (--ipfs-gateway) it was prefetched through"
+                        """
+                        the URL is of ipfs: say which gateway (--ipfs-gateway) it was prefetched \
+                        through
+                        """
                     )
                 case .failed(let error) where mustBeUsable:
                     throw ManifestError(

@@ -6,24 +6,28 @@ public struct ManifestLimits: Equatable, Sendable {
     /// How many bytes one entry may take: in JSON from brace to brace, in property lists its texts
     /// and 8 for each value. Default: 1 MiB. A larger entry fails.
     public var maximumEntrySize: Int
-    /// How many icons one entry may have: each names the entry once more. Default: 1,000. One with more fails.
+    /// How many icons one entry may have: each names the entry once more. Default: 1,000. One with
+    /// more fails.
     public static let maximumIcons = 1_000
-    /// How many bytes an icon's URL, or a `key`, may have: more than most servers take. Default: 8 KiB. An icon
-    /// whose URL is longer fails. Those of `data:` are no addresses, and have a limit of their own.
+    /// How many bytes an icon's URL, or a `key`, may have: more than most servers take. Default: 8
+    /// KiB. An icon whose URL is longer fails. Those of `data:` are no addresses, and have a limit
+    /// of their own.
     public static let maximumURLSize = 8 << 10
-    /// How many bytes of an entry's name are kept, of one that no screen could show. Default: 1 KiB.
+    /// How many bytes of an entry's name are kept, of one that no screen could show. Default: 1
+    /// KiB.
     public static let maximumNameSize = 1 << 10
-    /// How many entries a manifest may have; one with several icons counts once for each. Default: 2,000,000.
+    /// How many entries a manifest may have; one with several icons counts once for each. Default:
+    /// 2,000,000.
     public var maximumEntries: Int
     /// How many bytes a gzip file may unpack to. Default: 256 MiB.
     public var maximumUnpackedSize: Int64
-    /// How many times its own length a gzip file may unpack to, beyond the first 16 MiB. Default: 200; lists
-    /// that repeat themselves come to 60.
+    /// How many times its own length a gzip file may unpack to, beyond the first 16 MiB. Default:
+    /// 200; lists that repeat themselves come to 60.
     public var maximumUnpackingRatio: Int
     /// How much a gzip file may unpack to whatever its length, in bytes.
     static let freelyUnpackedSize = 16 << 20
-    /// How many bytes a binary plist may have that comes from a pipe, and is put into a temporary file.
-    /// Default: 64 MiB. A file's size is not limited.
+    /// How many bytes a binary plist may have that comes from a pipe, and is put into a temporary
+    /// file. Default: 64 MiB. A file's size is not limited.
     public var maximumPipedSize: Int
 
     /// Takes the limits; each has its default.

@@ -10,7 +10,8 @@ public struct ManifestReader: Sendable {
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// - Parameter rules: what the caller says about the manifest. Default: nothing, its content tells.
+    /// - Parameter rules: what the caller says about the manifest. Default: nothing, its content
+    ///   tells.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules

@@ -1,13 +1,14 @@
 import LarderTransfer
 
-/// How manifests are read: what relative URLs are resolved against, and, where a manifest is of no known
-/// shape or another reading is wanted, the places of entries and of their parts.
+/// How manifests are read: what relative URLs are resolved against, and, where a manifest is of no
+/// known shape or another reading is wanted, the places of entries and of their parts.
 public struct ManifestRules: Equatable, Sendable {
-    /// What relative icon URLs are resolved against. Default: nil, the address that the manifest's shape
-    /// names, else the URL that the manifest itself came from; without that they fail.
+    /// What relative icon URLs are resolved against. Default: nil, the address that the manifest's
+    /// shape names, else the URL that the manifest itself came from; without that they fail.
     public var baseURL: HTTPURL?
-    /// Where the entries are. Default: nil, where the manifest's shape has them. A path that ends at an
-    /// array stands for its elements; one that is a filter (``ManifestPath/isFilter``) finds none.
+    /// Where the entries are. Default: nil, where the manifest's shape has them. A path that ends
+    /// at an array stands for its elements; one that is a filter (``ManifestPath/isFilter``) finds
+    /// none.
     public var entries: ManifestPath?
     /// Where an entry's name is. Default: nil, as the shape has it.
     public var nameKey: ManifestPath?
@@ -15,8 +16,8 @@ public struct ManifestRules: Equatable, Sendable {
     public var iconKeys: [ManifestPath] = []
     /// Where an entry's priority is. Default: nil, `priority` in the plain form, and nowhere else.
     public var priorityKey: ManifestPath?
-    /// Where an entry's digest is, as in Subresource Integrity or in 64 hexadecimal digits. Default: nil,
-    /// beside the icon where the shape has digests.
+    /// Where an entry's digest is, as in Subresource Integrity or in 64 hexadecimal digits.
+    /// Default: nil, beside the icon where the shape has digests.
     public var integrityKey: ManifestPath?
     /// What `{size}`, `{width}` and `{height}` in a URL stand for, in pixels. Default: 512.
     public var iconSize = 512
@@ -42,12 +43,14 @@ public struct ManifestRules: Equatable, Sendable {
 
     /// The shapes that a manifest may have by these rules, in the order in which they are tried.
     var shapes: [ManifestShape] {
-        // Where the place tells nothing, several shapes may have the icon; the plain one has most to say.
+        // Where the place tells nothing, several shapes may have the icon; the plain one has most
+        // to say.
         let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table
         return known.enumerated().compactMap { number, known in
             var shape = known
             if let entries {
-                // Found elsewhere, an entry has nothing from its surroundings, and is told by its icon alone.
+                // Found elsewhere, an entry has nothing from its surroundings, and is told by its
+                // icon alone.
                 guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
                 else {
                     return nil

@@ -42,8 +42,8 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// The same, where one at a URL is not asked for: a cache has it from the last prefetch, or it is missing.
-    /// Reading it changes nothing.
+    /// The same, where one at a URL is not asked for: a cache has it from the last prefetch, or it
+    /// is missing. Reading it changes nothing.
     ///
     /// - Parameter cache: nil reads as an empty one.
     public func cached(in cache: Cache?) -> ManifestSource {
@@ -60,8 +60,8 @@ public enum ManifestSource: Sendable {
         return .remote(manifest)
     }
 
-    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`; of one at a URL
-    /// `CacheError` and `CancellationError`, too.
+    /// Throws ``ManifestError`` with the code `missing`, `unreadable`, or `tooLarge`; of one at a
+    /// URL `CacheError` and `CancellationError`, too.
     func open() throws -> ByteInput {
         switch self {
         case .file(let path):

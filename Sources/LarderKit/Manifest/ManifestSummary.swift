@@ -28,7 +28,8 @@ public struct ManifestSummary: Equatable, Sendable {
         self.unmet = unmet
     }
 
-    /// What to say of entries of which none has shown a shape, and so none an icon; nil of all others.
+    /// What to say of entries of which none has shown a shape, and so none an icon; nil of all
+    /// others.
     ///
     /// - Parameter source: the manifest that was read.
     public func refusal(of source: ManifestSource) -> ManifestError? {

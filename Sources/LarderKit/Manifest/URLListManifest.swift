@@ -1,7 +1,8 @@
 import LarderTransfer
 
-/// A plain list of URLs, one a line, as wget and aria2 take it: blank lines and those that begin with `#` are
-/// passed over, so are aria2's options (indented, with an equals sign) and the mirrors that it allows behind a tab.
+/// A plain list of URLs, one a line, as wget and aria2 take it: blank lines and those that begin
+/// with `#` are passed over, so are aria2's options (indented, with an equals sign) and the mirrors
+/// that it allows behind a tab.
 struct URLListManifest {
     private let window: ByteWindow
     private let limits: ManifestLimits

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Reads manifests on a thread of its own, so far ahead of whoever takes what they hold that neither waits
-/// for the other.
+/// Reads manifests on a thread of its own, so far ahead of whoever takes what they hold that
+/// neither waits for the other.
 final class ManifestFeed: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `condition`, but for `batch` and
     // `batchBytes`, which belong to the reading thread.
@@ -52,8 +52,8 @@ final class ManifestFeed: @unchecked Sendable {
         return nil
     }
 
-    /// Nobody takes any more: the reading ends at the next item. One that waits for a silent pipe is not
-    /// waited for.
+    /// Nobody takes any more: the reading ends at the next item. One that waits for a silent pipe
+    /// is not waited for.
     func close() {
         condition.withLock {
             isClosed = true

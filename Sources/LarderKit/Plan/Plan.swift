@@ -7,8 +7,8 @@ import Synchronization
 /// What has to be done for some manifests, given a cache: a temporary database, so that a million
 /// entries need no more memory than ten.
 ///
-/// An entry's icon is a row; the first that names a resource leads the others, and is that resource's
-/// fetch. Rows are numbered in the order of the manifests.
+/// An entry's icon is a row; the first that names a resource leads the others, and is that
+/// resource's fetch. Rows are numbered in the order of the manifests.
 final class Plan: Sendable {
     /// The manifests' names, in order.
     let manifests: [String]
@@ -61,9 +61,9 @@ final class Plan: Sendable {
         }
     }
 
-    /// Lets go of what is not needed once the settled entries are reported: most of the pages in memory,
-    /// as fetches are read in order; and the cache's index, since the last connection to leave an
-    /// index folds its log into it, and this one cannot.
+    /// Lets go of what is not needed once the settled entries are reported: most of the pages in
+    /// memory, as fetches are read in order; and the cache's index, since the last connection to
+    /// leave an index folds its log into it, and this one cannot.
     func endSettling() throws {
         try database.writeWithoutTransaction { db in
             try PlanSchema.shrink(db)
@@ -95,8 +95,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// The next URLs of an origin that are to be fetched: by priority, then in the order of the manifests. After
-    /// ``orderFetches()``.
+    /// The next URLs of an origin that are to be fetched: by priority, then in the order of the
+    /// manifests. After ``orderFetches()``.
     ///
     /// - Parameter place: of the one before; nil for the first.
     func fetches(
@@ -158,7 +158,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Remembers that fetches have been reported. After ``orderFetches()`` or ``forEachInline(_:)``.
+    /// Remembers that fetches have been reported. After ``orderFetches()`` or
+    /// ``forEachInline(_:)``.
     func markDone(_ fetches: some Sequence<Int64>) throws {
         try database.write { db in
             let delete = try PreparedStatement(db, "DELETE FROM pending WHERE fetch = ?")
@@ -166,8 +167,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// The objects of what is cached and whose use is to be recorded, a page at a time, in the order in
-    /// which the index has them.
+    /// The objects of what is cached and whose use is to be recorded, a page at a time, in the
+    /// order in which the index has them.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
         try database.unsafeRead { db in
             let rows = try PreparedStatement(db, "SELECT object, digest FROM uses ORDER BY object")
@@ -183,8 +184,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a full
-    /// disk is called one.
+    /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a
+    /// full disk is called one.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

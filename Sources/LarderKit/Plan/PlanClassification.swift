@@ -3,11 +3,11 @@ import GRDB
 import LarderCache
 import LarderTransfer
 
-/// Folds the entries that name the same resource, and compares it with a cache's index: what is cached,
-/// stale, missing or failed before.
+/// Folds the entries that name the same resource, and compares it with a cache's index: what is
+/// cached, stale, missing or failed before.
 ///
-/// One pass over all entries in the order of their keys, which is the index's own, too: both are gone through
-/// side by side, which costs a fraction of looking up keys at random.
+/// One pass over all entries in the order of their keys, which is the index's own, too: both are
+/// gone through side by side, which costs a fraction of looking up keys at random.
 struct PlanClassification {
     private let cache: Cache?
     private let acceptsAnyContent: Bool
@@ -133,8 +133,8 @@ struct PlanClassification {
         return resource
     }
 
-    /// An entry that is not the first to name its resource raises its priority at most, and lends its
-    /// credentials if they are for the same URL and there were none.
+    /// An entry that is not the first to name its resource raises its priority at most, and lends
+    /// its credentials if they are for the same URL and there were none.
     private func follow(_ current: inout PlannedResource?, _ row: PreparedStatement) throws {
         guard let leader = current else { return }
         try setLeader.run(leader.id, row.integer(0))
@@ -163,8 +163,8 @@ struct PlanClassification {
 
     private func look(for page: [PlannedResource]) -> PresenceLookup {
         PresenceLookup(of: page, in: cache) { known in
-            // What was accepted as any content is no icon for a run that wants icons. And deleting objects
-            // by hand costs downloads, never correctness: what is gone is missing.
+            // What was accepted as any content is no icon for a run that wants icons. And deleting
+            // objects by hand costs downloads, never correctness: what is gone is missing.
             known.isAsDemanded && (acceptsAnyContent || known.isImage)
         }
     }

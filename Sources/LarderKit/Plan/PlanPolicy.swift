@@ -7,8 +7,8 @@ public struct PlanPolicy: Sendable, Equatable {
     public var failureLifetime: Duration = .seconds(3600)
     /// Whether only what failed before is fetched, permanent failures included. Default: false.
     public var retriesOnlyFailed = false
-    /// Whether nothing at all is asked for: what is cached counts as fresh, and what is missing fails.
-    /// Stands above everything else here. Default: false.
+    /// Whether nothing at all is asked for: what is cached counts as fresh, and what is missing
+    /// fails. Stands above everything else here. Default: false.
     public var isOffline = false
 
     /// The defaults.

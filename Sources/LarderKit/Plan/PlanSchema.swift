@@ -24,8 +24,8 @@ enum PlanSchema {
             sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
     }
 
-    /// Tables that are written in their own order are written once: an index that every entry had to be put
-    /// into at random would take most of the time of a million.
+    /// Tables that are written in their own order are written once: an index that every entry had
+    /// to be put into at random would take most of the time of a million.
     private static let tables = """
         CREATE TABLE main.entries (
             id INTEGER PRIMARY KEY,
@@ -37,10 +37,10 @@ enum PlanSchema {
             url TEXT,                  -- NULL where it is the key, or the manifest has the bytes
             credentials BLOB,          -- sealed; NULL where there are none
             origin INTEGER,
-            priority INTEGER NOT NULL DEFAULT 0,  -- a leader's: the highest of its resource's entries
+            priority INTEGER NOT NULL DEFAULT 0,  -- a leader's: its resource's highest
             digest BLOB,
             size INTEGER,
-            leader INTEGER,            -- the first entry that names the resource; NULL for that itself
+            leader INTEGER,            -- the resource's first entry; NULL for that itself
             code TEXT,                 -- the failure's name, NULL for an entry without an icon
             message TEXT
         );
@@ -74,7 +74,7 @@ enum PlanSchema {
         CREATE TABLE main.pending (    -- what is to be fetched
             fetch INTEGER NOT NULL,
             origin INTEGER NOT NULL,
-            turn INTEGER NOT NULL,     -- ~priority, so that what is lower comes first; no priority overflows
+            turn INTEGER NOT NULL,     -- ~priority: lower comes first, and none overflows
             status INTEGER NOT NULL,
             is_strict INTEGER NOT NULL, -- whether an entry demands particular bytes
             entries INTEGER NOT NULL,  -- whose first icon waits for it
@@ -82,8 +82,8 @@ enum PlanSchema {
         );
         """
 
-    /// Orders of what is to be fetched. Each is made once somebody wants it: a plan that is only counted needs
-    /// none, and to sort a million rows takes half a second.
+    /// Orders of what is to be fetched. Each is made once somebody wants it: a plan that is only
+    /// counted needs none, and to sort a million rows takes half a second.
     enum Order: String {
         /// As the manifests have it.
         case fetch = "fetch, status"
@@ -93,7 +93,8 @@ enum PlanSchema {
         case turn = "turn, fetch, status, icons"
     }
 
-    /// With all columns that are read in that order, since rows of the table itself are in that of their keys.
+    /// With all columns that are read in that order, since rows of the table itself are in that of
+    /// their keys.
     static func make(_ order: Order, in db: Database) throws {
         let name = "main.pending_by_\(order)"
         try db.execute(

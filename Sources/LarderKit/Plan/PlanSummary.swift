@@ -2,8 +2,8 @@
 public struct PlanSummary: Sendable, Equatable {
     /// Elements in all manifests.
     public var entries = 0
-    /// Icons of all entries; an entry without one counts as one, so that there are as many as entries where none
-    /// has several.
+    /// Icons of all entries; an entry without one counts as one, so that there are as many as
+    /// entries where none has several.
     public var icons = 0
     /// Distinct URLs among the entries that have one.
     public var urls = 0
@@ -21,7 +21,8 @@ public struct PlanSummary: Sendable, Equatable {
     public var remembered = 0
     /// URLs that are left alone because only what failed before is fetched.
     public var leftAlone = 0
-    /// URLs that are not cached, or not as demanded, and not to be asked for: see ``PlanPolicy/isOffline``.
+    /// URLs that are not cached, or not as demanded, and not to be asked for: see
+    /// ``PlanPolicy/isOffline``.
     public var unavailable = 0
 
     /// Of ``icons``, those of plain http.

@@ -71,9 +71,9 @@ struct PlannedResource {
         return Vary(vary).variant(for: fields) == digest
     }
 
-    /// Whether its failure keeps it from being asked for again at `now`. One of another URL, which the key
-    /// had then, says nothing of today's; nor does one in the future, which is a clock's that was set
-    /// back.
+    /// Whether its failure keeps it from being asked for again at `now`. One of another URL, which
+    /// the key had then, says nothing of today's; nor does one in the future, which is a clock's
+    /// that was set back.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)

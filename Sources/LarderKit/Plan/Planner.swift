@@ -1,6 +1,7 @@
 import LarderCache
 
-/// Plans without the network and without changing anything: manifests at URLs are read as the cache has them.
+/// Plans without the network and without changing anything: manifests at URLs are read as the cache
+/// has them.
 public struct Planner: Sendable {
     private let cache: Cache?
     private let rules: ManifestRules
@@ -12,8 +13,8 @@ public struct Planner: Sendable {
     ///   - cache: what is there already; nil reads as an empty cache.
     ///   - rules: how manifests are read. Default: as their content tells.
     ///   - acceptsAnyContent: whether objects that are no images count as cached. Default: false.
-    ///   - policy: what is asked for of what is cached or has failed before. Default: what is stale,
-    ///     and what failed permanently more than an hour ago.
+    ///   - policy: what is asked for of what is cached or has failed before. Default: what is
+    ///     stale, and what failed permanently more than an hour ago.
     ///   - headers: what the requests would carry. Default: what they carry by default.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,

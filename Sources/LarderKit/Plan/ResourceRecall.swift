@@ -4,8 +4,8 @@ import LarderCache
 
 /// What a cache's index has for keys that come in its own order.
 ///
-/// From one key it goes on to the next, since what is wanted is mostly what the index has: that costs
-/// half of looking each up.
+/// From one key it goes on to the next, since what is wanted is mostly what the index has: that
+/// costs half of looking each up.
 struct ResourceRecall {
     /// So many rows that nobody wants are passed over before the next key is looked up.
     private static let mostPassed = 2

@@ -2,8 +2,9 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Stores the icons that manifests hold themselves, as `data:` URLs: checked, digested and made durable like any
-/// other, and without a transfer. Runs before the queue, which then finds them done.
+/// Stores the icons that manifests hold themselves, as `data:` URLs: checked, digested and made
+/// durable like any other, and without a transfer. Runs before the queue, which then finds them
+/// done.
 final class InlineStage: Depositor, Sendable {
     private let plan: Plan
     private let store: Store

@@ -30,9 +30,9 @@ public struct PrefetchConfiguration: Sendable {
     public var namesSuccesses = true
     /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true
-    /// Called at the end for every icon, in the order of the manifests, with the bytes that it came to: what a
-    /// lock consists of. Not at all where not every icon came to its bytes, or `policy` leaves some alone;
-    /// ``Report/isLocked`` tells. Default: nil.
+    /// Called at the end for every icon, in the order of the manifests, with the bytes that it came
+    /// to: what a lock consists of. Not at all where not every icon came to its bytes, or `policy`
+    /// leaves some alone; ``Report/isLocked`` tells. Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Header fields to be sent. Default: none but those that larder itself needs.
     public var headers: [HeaderRule] = []

@@ -53,8 +53,8 @@ public final class Prefetcher: Sendable {
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
-    /// Opens the cache and runs over it. Leaves word of an index that turns out to be damaged, so that
-    /// whoever opens it next rebuilds it: this run itself where it is still planning.
+    /// Opens the cache and runs over it. Leaves word of an index that turns out to be damaged, so
+    /// that whoever opens it next rebuilds it: this run itself where it is still planning.
     ///
     /// - Parameter isLastTry: whether the index was rebuilt by this run already.
     private func open(
@@ -166,8 +166,8 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// What is fresh is used by being wanted. A cache that cannot record it is still worth having: the
-    /// run goes on, and ends with that error only where it has something to store.
+    /// What is fresh is used by being wanted. A cache that cannot record it is still worth having:
+    /// the run goes on, and ends with that error only where it has something to store.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in

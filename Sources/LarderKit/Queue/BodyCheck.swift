@@ -4,7 +4,8 @@ import LarderCache
 struct BodyCheck: Sendable {
     let acceptsAnyContent: Bool
 
-    /// - Parameter expectations: what each entry demands; a body is refused if all of them refuse it.
+    /// - Parameter expectations: what each entry demands; a body is refused if all of them refuse
+    ///   it.
     /// - Returns: what the image says of itself.
     /// - Throws: `FetchFailure`, `ImageFault`, `CacheError` if the body cannot be read.
     func attributes(

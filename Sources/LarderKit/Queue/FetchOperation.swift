@@ -192,7 +192,8 @@ extension FetchOperation: TransferReceiver {
             state.partial?.putBack()
             if let verdict = state.verdict { return end(verdict) }
             switch result {
-            // To check a large body takes a while, and others may wait before it: an interrupt does not.
+            // To check a large body takes a while, and others may wait before it: an interrupt does
+            // not.
             case .success where isCancelled: end(.failed(Self.cancellation))
             case .failure(let error) where error.code == .outOfFiles:
                 // Nor is there one for anything else.

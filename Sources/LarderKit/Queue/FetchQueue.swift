@@ -5,9 +5,9 @@ import Synchronization
 
 /// Feeds an `OperationQueue` from a plan, through a bounded window.
 ///
-/// Only what could start soon becomes an operation, in the order of the ``HostSchedule``; the window
-/// holds four times the maximum concurrency, up to ``mostAhead`` more, so that the next ones are at hand
-/// when a place is free.
+/// Only what could start soon becomes an operation, in the order of the ``HostSchedule``; the
+/// window holds four times the maximum concurrency, up to ``mostAhead`` more, so that the next ones
+/// are at hand when a place is free.
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
@@ -28,7 +28,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// Failures of origins that were given up and are on their way to the report, at most.
     private static let failuresAhead = 1024
-    /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be staged.
+    /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be
+    /// staged.
     private static let mostAhead = 32
 
     private let cache: Cache
@@ -43,7 +44,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private let holds = HostHolds()
     private let window: Int
 
-    /// What the operations have told and the feeder has not heard yet: it is woken once for all of it.
+    /// What the operations have told and the feeder has not heard yet: it is woken once for all of
+    /// it.
     private let events = Mutex<[Event]>([])
 
     private enum Event {
@@ -57,8 +59,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
-    /// Bodies that were handed to the store and are not committed. Below 0 for a moment where the store was
-    /// quicker than the operation's own word, which still counts as running then.
+    /// Bodies that were handed to the store and are not committed. Below 0 for a moment where the
+    /// store was quicker than the operation's own word, which still counts as running then.
     private var depositsUnderWay = 0
     private var alarm: ContinuousClock.Instant?
     private var isStopping = false
@@ -78,8 +80,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
         let ahead = limits.ratePerHost == nil ? min(3 * limits.concurrent, Self.mostAhead) : 0
         window = limits.concurrent + ahead
-        // While as many as are allowed transfer, others are checked and staged, or wait in the transfer
-        // loop, which keeps the limits.
+        // While as many as are allowed transfer, others are checked and staged, or wait in the
+        // transfer loop, which keeps the limits.
         operations.maxConcurrentOperationCount = window
         // To start one is to hand it over to the transfer loop: not worth another thread's waking.
         operations.underlyingQueue = feeder
@@ -106,8 +108,9 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             feed()
         }
         // A commit may send fetches back (their object was evicted meanwhile), or leave failures to
-        // be reported. And what was deposited since the flush, by fetches that were sent back, waits for
-        // the next one: the end is where nothing is under way anywhere, however often it was idle before.
+        // be reported. And what was deposited since the flush, by fetches that were sent back,
+        // waits for the next one: the end is where nothing is under way anywhere, however often it
+        // was idle before.
         repeat {
             idle.wait()
             stage.flush()
@@ -155,7 +158,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         feeder.async { [self, refused, broken, deposits] in
             if let broken { breakOff(broken) }
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // After what they came back as was taken in: between the two nothing would seem under way.
+            // After what they came back as was taken in: between the two nothing would seem under
+            // way.
             depositsUnderWay -= deposits
             feed()
         }

@@ -1,12 +1,13 @@
 import HeapModule
 import LarderCache
 
-/// The URLs of one origin (scheme, host and port) that wait for their turn, read from the plan a few at a time.
+/// The URLs of one origin (scheme, host and port) that wait for their turn, read from the plan a
+/// few at a time.
 ///
 /// One for each origin, so that a slow or waiting one at the head of the manifest holds up nobody.
 struct HostCursor {
-    /// So many URLs may wait for another attempt, or at origins that redirects led to, before no other one of
-    /// the origin has its first: all of them are in memory.
+    /// So many URLs may wait for another attempt, or at origins that redirects led to, before no
+    /// other one of the origin has its first: all of them are in memory.
     private static let mostWaiting = 1024
 
     let origin: Int
@@ -40,8 +41,8 @@ struct HostCursor {
     private(set) var failure: FetchFailure?
     /// Since when no request has had an answer that was of use.
     private var troubleBegan: ContinuousClock.Instant?
-    /// Fetches that begin again: attempts, and redirects that lead here. Among planned ones of their own
-    /// priority they go first.
+    /// Fetches that begin again: attempts, and redirects that lead here. Among planned ones of
+    /// their own priority they go first.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedFetch> = []
     /// Of the planned fetch that was taken out last.
@@ -81,8 +82,8 @@ struct HostCursor {
         }
     }
 
-    /// Takes note of how the origin took a request, and gives it up where it has been in trouble, or
-    /// asks to be left alone, for longer than `patience`: a run must come to its end.
+    /// Takes note of how the origin took a request, and gives it up where it has been in trouble,
+    /// or asks to be left alone, for longer than `patience`: a run must come to its end.
     mutating func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -149,8 +150,8 @@ struct HostCursor {
         taken += 1
     }
 
-    /// Whether nothing of the origin's is left to ask for; of one that only redirects lead to nobody knows. Right
-    /// after a look for the ``head(from:_:)``.
+    /// Whether nothing of the origin's is left to ask for; of one that only redirects lead to
+    /// nobody knows. Right after a look for the ``head(from:_:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }

@@ -6,24 +6,27 @@ import LarderCache
 /// Next is the URL with the highest priority; among equals
 /// - an origin that answers before one that last did not,
 /// - one that has less in flight than its share of what is left (``isBehind(_:)``),
-/// - the one with the fewest requests in flight, so that one at the head of the manifest never starves the others,
-/// - one that has had fewer turns, of ``turn`` requests each, so that every origin has its first before any its next,
-/// - one that a connection is open to: another takes longer to make than a request; of those the one used last,
-///   since libcurl closes the one used longest ago for another,
+/// - the one with the fewest requests in flight, so that one at the head of the manifest never
+///   starves the others,
+/// - one that has had fewer turns, of ``turn`` requests each, so that every origin has its first
+///   before any its next,
+/// - one that a connection is open to: another takes longer to make than a request; of those the
+///   one used last, since libcurl closes the one used longest ago for another,
 /// - then manifest order.
 ///
-/// What has to wait for its time (another attempt, an origin that asked for patience, a limit of requests a
-/// second) waits here and takes no place in the queue.
+/// What has to wait for its time (another attempt, an origin that asked for patience, a limit of
+/// requests a second) waits here and takes no place in the queue.
 struct HostSchedule {
     typealias Instant = ContinuousClock.Instant
 
     /// Planned fetches in memory for all origins together, about.
     static let readAhead = 4096
-    /// An origin that answers is given up to three times what may be in flight, and at most so many more: the
-    /// transfer loop, which keeps that limit, has the next ones at hand.
+    /// An origin that answers is given up to three times what may be in flight, and at most so many
+    /// more: the transfer loop, which keeps that limit, has the next ones at hand.
     private static let mostAhead = 24
 
-    /// An origin is asked for so many URLs before another one that has had fewer turns and has no connection.
+    /// An origin is asked for so many URLs before another one that has had fewer turns and has no
+    /// connection.
     private static let turn = 16
 
     private let plan: Plan
@@ -32,14 +35,14 @@ struct HostSchedule {
     private let places: Int
     private let perHost: Int
     private let interval: Duration?
-    /// Of origins that had their turn or are about to, and not of those that are done with: an icon each from a
-    /// hundred thousand hosts is no more to remember than all from one.
+    /// Of origins that had their turn or are about to, and not of those that are done with: an icon
+    /// each from a hundred thousand hosts is no more to remember than all from one.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var numbers: [String: Int] = [:]
     /// Origins that the plan does not name, and redirects lead to; their numbers follow the plan's.
     private var others: [String] = []
-    /// Origins of the plan without a cursor so far, the next one last. Until their first turn they differ by what
-    /// they have first alone, so that the next one stands for all of them.
+    /// Origins of the plan without a cursor so far, the next one last. Until their first turn they
+    /// differ by what they have first alone, so that the next one stands for all of them.
     private var newcomers: [Int] = []
     /// Of each origin of the plan, how many URLs it has, until it has a cursor.
     private var planned: [Int32]
@@ -105,8 +108,8 @@ struct HostSchedule {
         }
     }
 
-    /// Whether nothing waits, neither for a place nor for its time. Origins with as much under way as
-    /// they may have are not counted.
+    /// Whether nothing waits, neither for a place nor for its time. Origins with as much under way
+    /// as they may have are not counted.
     var isEmpty: Bool {
         mutating get {
             // Entries that are out of date would hide that nothing is left.
@@ -187,8 +190,8 @@ struct HostSchedule {
         forget(cursor)
     }
 
-    /// Lets go of a cursor that is done with, and now and then of those that were not when their last
-    /// request ended: a limit of requests a second had yet to pass.
+    /// Lets go of a cursor that is done with, and now and then of those that were not when their
+    /// last request ended: a limit of requests a second had yet to pass.
     private mutating func forget(_ number: Int) {
         if cursors[number]?.isDone ?? false { cursors[number] = nil }
         guard cursors.count > mostCursors else { return }
@@ -196,8 +199,8 @@ struct HostSchedule {
         mostCursors = max(readAhead, 2 * cursors.count)
     }
 
-    /// Takes note of how an origin took a request; the origin is given up where it has been without an
-    /// answer, or asks to be left alone, for longer than `patience`.
+    /// Takes note of how an origin took a request; the origin is given up where it has been without
+    /// an answer, or asks to be left alone, for longer than `patience`.
     mutating func note(_ sign: HostSign, of cursor: Int, patience: Duration) throws {
         let wasGivenUp = failure(of: cursor) != nil
         cursors[cursor]?.note(sign, patience: patience)
@@ -227,8 +230,8 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// The origin that a redirect has led a fetch away from: what it sends to a slow one waits in memory, and
-    /// stops its own next ones. Nil for one that is at home.
+    /// The origin that a redirect has led a fetch away from: what it sends to a slow one waits in
+    /// memory, and stops its own next ones. Nil for one that is at home.
     private mutating func source(of fetch: Fetch, at number: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
         let source = self.number(of: fetch.target.ownOrigin)
@@ -287,16 +290,17 @@ struct HostSchedule {
 
     private func limit(of cursor: HostCursor) -> Int {
         guard interval == nil else {
-            // A rate is kept here: what was handed over too early, or had to wait for a connection, would exceed it.
+            // A rate is kept here: what was handed over too early, or had to wait for a connection,
+            // would exceed it.
             return cursor.isAnswering ? perHost : 1
         }
         guard cursor.isAnswering else { return perHost }
         return perHost + min(2 * perHost, Self.mostAhead)
     }
 
-    /// Whether an origin has less in flight than its share of all that is left: what has most of the icons would
-    /// else be asked for them alone in the end, when all others have had their turns. Never more than half of all
-    /// places are given so.
+    /// Whether an origin has less in flight than its share of all that is left: what has most of
+    /// the icons would else be asked for them alone in the end, when all others have had their
+    /// turns. Never more than half of all places are given so.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let share = places * cursor.remaining / remaining
@@ -307,7 +311,8 @@ struct HostSchedule {
         host.version != cursors[host.cursor]?.version
     }
 
-    /// Puts an origin that can start a fetch in its place among the others, after something has changed.
+    /// Puts an origin that can start a fetch in its place among the others, after something has
+    /// changed.
     private mutating func announce(_ number: Int) throws {
         // Who has to wait stands for no one.
         if try !place(number), number == newcomer { try welcome() }

@@ -5,9 +5,9 @@ import Synchronization
 
 /// Runs short pieces of work beside the transfer loop, on as few threads as keep up with it.
 ///
-/// The first lane is a serial queue that others use, too, piece by piece in turn with theirs: to wake a
-/// thread of its own for each piece costs more than to check an icon. Others join when pieces pile up, as
-/// they do where files are slow to be made.
+/// The first lane is a serial queue that others use, too, piece by piece in turn with theirs: to
+/// wake a thread of its own for each piece costs more than to check an icon. Others join when
+/// pieces pile up, as they do where files are slow to be made.
 final class StagingLanes: Sendable {
     /// So many pieces wait for each lane before another one joins.
     private static let backlogPerLane = 3
@@ -16,7 +16,8 @@ final class StagingLanes: Sendable {
     /// The first lane.
     let primary: DispatchQueue
     private let others = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// One after the other: a large body is mapped while it is checked, and counts as memory in use.
+    /// One after the other: a large body is mapped while it is checked, and counts as memory in
+    /// use.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 

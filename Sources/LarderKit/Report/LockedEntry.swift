@@ -1,12 +1,13 @@
 import Foundation
 import LarderCache
 
-/// One icon of a lock: a manifest's entry with the bytes that it came to, so that whoever prefetches it gets the
-/// same ones or an error.
+/// One icon of a lock: a manifest's entry with the bytes that it came to, so that whoever
+/// prefetches it gets the same ones or an error.
 public struct LockedEntry: Sendable, Equatable {
     /// The app's name; "" if it has none. Text from outside.
     public let name: String
-    /// The icon's absolute URL without credentials, or a `data:` URL where the manifest held the icon itself.
+    /// The icon's absolute URL without credentials, or a `data:` URL where the manifest held the
+    /// icon itself.
     public let icon: String
     /// The resource's identity where that is not the URL.
     public let key: String?
@@ -17,8 +18,8 @@ public struct LockedEntry: Sendable, Equatable {
     /// How many there are.
     public let size: Int64
 
-    /// The entry in a manifest's plain form: one JSON object, without a line end. What could steer a terminal
-    /// is escaped.
+    /// The entry in a manifest's plain form: one JSON object, without a line end. What could steer
+    /// a terminal is escaped.
     public var json: String {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }

@@ -4,7 +4,7 @@ extension ManifestSummary {
     /// The reading for people, a few lines.
     ///
     /// - Parameter source: the manifest that was read.
-    public func text(of source: ManifestSource) -> String {
+    package func text(of source: ManifestSource) -> String {
         var lines = [
             "\(source.name.sanitizedForTerminal): \(format.rawValue),"
                 + " \(places?.shape ?? "of no particular shape"), \(entries.of("entry", "entries"))"
@@ -27,7 +27,7 @@ extension ManifestSummary {
     /// The reading as one JSON object, without a line end.
     ///
     /// - Parameter source: the manifest that was read.
-    public func json(of source: ManifestSource) -> String {
+    package func json(of source: ManifestSource) -> String {
         func texts(_ paths: [ManifestPath]?) -> [String] {
             (paths ?? []).map { "\($0)".sanitizedForTerminal }
         }

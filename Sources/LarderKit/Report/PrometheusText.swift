@@ -8,7 +8,7 @@ extension CacheStatus {
     /// exporter. Every sample has the label `cache`, so that one machine may have several.
     ///
     /// What is not there has no sample: a time that never was is not 0.
-    public var prometheus: String {
+    package var prometheus: String {
         var text = ""
         func add(_ name: String, _ help: String, _ samples: [(labels: String, value: Double?)]) {
             let samples = samples.compactMap { sample in

@@ -2,7 +2,7 @@ import LarderCache
 
 extension RecoveryReport {
     /// The report for people, one line.
-    public var text: String {
+    package var text: String {
         guard !isInterrupted else { return "interrupted: the index is as it was" }
         let origin =
             switch source {
@@ -21,14 +21,14 @@ extension RecoveryReport {
     }
 
     /// What is wrong, one line for people; nil where nothing is.
-    public var complaint: String? {
+    package var complaint: String? {
         if isInterrupted { return text }
         guard damaged > 0 else { return nil }
         return "\(noWholeObjects); larder verify says more"
     }
 
     /// The report as one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("source", source.rawValue)
         object.set("objects", objects)

@@ -4,7 +4,7 @@ import LarderCache
 
 extension EntryResult {
     /// The entry's line in a report: one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("manifest", manifest.sanitizedForTerminal)
         object.set("position", position)
@@ -32,7 +32,7 @@ extension EntryResult {
 
 extension Report {
     /// The summary as one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("entries", entries)
         for outcome in EntryResult.Outcome.allCases {
@@ -63,7 +63,7 @@ extension CacheError {
 
 extension PlannedEntry {
     /// The entry's line in `plan --json`, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("manifest", manifest.sanitizedForTerminal)
         object.set("position", position)
@@ -85,7 +85,7 @@ extension PlannedEntry {
     }
 
     /// `missing`, `stale`, `cached`, `skipped` or `failed`.
-    public var statusWord: String {
+    package var statusWord: String {
         if let error { return error.isSkip ? "skipped" : "failed" }
         return (status ?? .missing).name
     }
@@ -104,7 +104,7 @@ extension PastFailure {
 
 extension PlanSummary {
     /// The counts as one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("entries", entries)
         object.set("urls", urls)
@@ -124,7 +124,7 @@ extension PlanSummary {
 
 extension CacheStatus {
     /// The status as one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("path", path.sanitizedForTerminal)
         object.set("objects", totals.objects)
@@ -168,7 +168,7 @@ extension RunRecord {
 
 extension VerifyReport {
     /// The report as one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("clean", isClean)
         object.set("complete", isComplete)
@@ -232,7 +232,7 @@ extension VerifyReport.Refetch {
 
 extension Resource {
     /// The resource's line in `list --json`, without a line end.
-    public var json: String {
+    package var json: String {
         var item = JSONObject()
         item.set("url", shownURL)
         item.set("key", key == url ? nil : key.shownAsURL)
@@ -251,7 +251,7 @@ extension Resource {
 
 extension EvictionReport.Victim {
     /// The object's line in `evict --dry-run --json`, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("digest", digest.description)
         object.set("bytes", size)
@@ -262,7 +262,7 @@ extension EvictionReport.Victim {
 
 extension EvictionReport {
     /// The report as one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
             _ tallies: [Kind: Tally]
         ) -> JSONObject {

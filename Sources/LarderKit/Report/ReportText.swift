@@ -3,10 +3,10 @@ import LarderCache
 
 extension Report {
     /// The summary for people, a few lines.
-    public var text: String { text(unsupported: []) }
+    package var text: String { text(unsupported: []) }
 
     /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
-    public func text(unsupported: [String]) -> String {
+    package func text(unsupported: [String]) -> String {
         var counts = [
             "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
             "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
@@ -39,7 +39,7 @@ extension Report {
 
 extension Progress {
     /// One line for people: count, bytes, rate, failures and time left.
-    public var text: String {
+    package var text: String {
         var parts = [
             "\(done)/\(total)", ByteText.describe(receivedBytes),
             "\(ByteText.describe(bytesPerSecond))/s", "\(failed) failed",
@@ -53,7 +53,7 @@ extension Progress {
 
 extension PlanSummary {
     /// The counts for people, one line.
-    public var text: String {
+    package var text: String {
         var problems: [String] = []
         if insecure > 0 { problems.append("plain http \(insecure)") }
         if skipped > 0 { problems.append("skipped \(skipped)") }
@@ -68,16 +68,16 @@ extension PlanSummary {
             + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
     }
 
-    /// Lines for people: each of the manifests that has entries and no icon, and each place that was named in
-    /// vain.
-    public func complaints(of sources: [ManifestSource]) -> [String] {
+    /// Lines for people: each of the manifests that has entries and no icon, and each place that
+    /// was named in vain.
+    package func complaints(of sources: [ManifestSource]) -> [String] {
         zip(sources, manifests).flatMap { source, manifest in
             manifest.refusal(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
         }
     }
 
     /// A line for people for each scheme that is not fetched, with the number of its icons.
-    public var unsupportedText: [String] {
+    package var unsupportedText: [String] {
         unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
             "    unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
         }
@@ -86,7 +86,7 @@ extension PlanSummary {
 
 extension PlannedEntry {
     /// The entry's line for people: status, priority, URL and name, or what is wrong with it.
-    public var text: String {
+    package var text: String {
         let subject = "\(manifest.sanitizedForTerminal): entry \(position)"
         let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
         if let error {
@@ -111,7 +111,7 @@ extension PastFailure {
 
 extension EntryResult {
     /// What is wrong with a failed entry, one line for people; nil for any other outcome.
-    public var complaint: String? {
+    package var complaint: String? {
         guard outcome == .failed, let problem else { return nil }
         let label = name.isEmpty ? "" : " \(name.sanitizedForTerminal)"
         let place = url.map { " \($0.shownAsURL)" } ?? ""
@@ -122,7 +122,7 @@ extension EntryResult {
 
 extension Resource {
     /// The resource's line in `list`: digest, size, media type and URL, parted by tabs.
-    public var text: String {
+    package var text: String {
         let url = shownURL
         return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
     }
@@ -130,7 +130,7 @@ extension Resource {
 
 extension CacheStatus {
     /// The status for people, a few lines.
-    public var text: String {
+    package var text: String {
         """
         cache      \(path.sanitizedForTerminal)
         objects    \(totals.objects), \(ByteText.describe(totals.bytes)) \
@@ -157,12 +157,12 @@ extension RunRecord {
 
 extension EvictionReport.Victim {
     /// The object's line for people: digest, size in bytes and reason, parted by tabs.
-    public var text: String { "\(digest)\t\(size)\t\(reason.rawValue)" }
+    package var text: String { "\(digest)\t\(size)\t\(reason.rawValue)" }
 }
 
 extension EvictionReport {
     /// The report for people, a few lines.
-    public var text: String {
+    package var text: String {
         func describe(_ tally: Tally) -> String {
             "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
         }
@@ -175,23 +175,22 @@ extension EvictionReport {
         }
         for leftover in Leftover.allCases {
             guard let tally = swept[leftover], tally.count > 0 else { continue }
+            let count = tally.count.of(leftover.text.one, leftover.text.several)
             lines.append(
-                "\(isDryRun ? "would sweep" : "swept") \(tally.count.of(leftover.text.one, leftover.text.several)), "
-                    + ByteText.describe(tally.bytes))
+                "\(isDryRun ? "would sweep" : "swept") \(count), \(ByteText.describe(tally.bytes))")
         }
         if forgottenFailures > 0 {
             lines.append("forgot \(forgottenFailures.of("failure")), the oldest")
         }
-        lines.append(
-            "\(describe(left)) \(isDryRun ? "would be left" : "left") (\(DurationText.describe(seconds)))"
-        )
+        let time = DurationText.describe(seconds)
+        lines.append("\(describe(left)) \(isDryRun ? "would be left" : "left") (\(time))")
         if isInterrupted { lines.append("interrupted: what went is gone, and the rest stays") }
         if let shortfall { lines.append(shortfall) }
         return lines.joined(separator: "\n")
     }
 
     /// What is wrong, one line for people; nil where nothing is.
-    public var complaint: String? {
+    package var complaint: String? {
         guard isInterrupted else { return shortfall }
         return "interrupted after \(total.count.of("object")) went"
     }

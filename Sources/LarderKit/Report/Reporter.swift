@@ -20,7 +20,8 @@ final class Reporter: Sendable {
     }
 
     /// - Parameters:
-    ///   - namesSuccesses: whether icons that came to their bytes are to be reported, too, and not just counted.
+    ///   - namesSuccesses: whether icons that came to their bytes are to be reported, too, and not
+    ///     just counted.
     ///   - isLocking: whether a lock is wanted of what the entries come to.
     init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
         self.plan = plan
@@ -104,7 +105,8 @@ final class Reporter: Sendable {
                 }
             }
         } catch let error as CacheError where error.code == .storage {
-            // The plan lies on the disk that has failed: what was done is still known, and how much was not.
+            // The plan lies on the disk that has failed: what was done is still known, and how much
+            // was not.
             failure = failure ?? error
             state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }

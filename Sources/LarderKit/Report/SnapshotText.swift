@@ -2,7 +2,7 @@ import LarderCache
 
 extension SnapshotReport {
     /// The report for people: the counts, and a line for each object that is not in it.
-    public var text: String {
+    package var text: String {
         var lines =
             damaged.map { "\($0): is not whole, and was left out" }
             + unreadable.map { "\($0): could not be read, and was left out" }
@@ -16,20 +16,20 @@ extension SnapshotReport {
     }
 
     /// Whether the copy has all that the index vouches for.
-    public var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
+    package var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
 
     /// What is wrong, one line; for reports that nobody reads otherwise.
-    public var complaint: String {
+    package var complaint: String {
         let kinds = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
         let found = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "\(found), left out of the copy; larder verify says more"
     }
 
     /// The counts so far, one line.
-    public var progressText: String { "\(objects) objects  \(ByteText.describe(bytes))" }
+    package var progressText: String { "\(objects) objects  \(ByteText.describe(bytes))" }
 
     /// The report as one JSON object, without a line end.
-    public var json: String {
+    package var json: String {
         var object = JSONObject()
         object.set("objects", objects)
         object.set("bytes", bytes)

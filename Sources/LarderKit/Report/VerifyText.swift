@@ -1,8 +1,9 @@
 import LarderCache
 
 extension VerifyReport {
-    /// The report for people: a line for each finding and for each URL fetched again, and the counts.
-    public var text: String {
+    /// The report for people: a line for each finding and for each URL fetched again, and the
+    /// counts.
+    package var text: String {
         var lines = findings.map(\.text)
         lines += refetches.map(\.text)
         let found = Finding.Kind.allCases.filter { count($0) > 0 }
@@ -65,7 +66,10 @@ extension VerifyReport {
         }
         let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
         return isMendable && findings.allSatisfy { $0.repair == nil }
-            ? "larder verify --repair, with the prefetch's network options, fetches again what is not whole"
+            ? """
+            larder verify --repair, with the prefetch's network options, fetches again what is not \
+            whole
+            """
             : nil
     }
 
@@ -79,7 +83,7 @@ extension VerifyReport {
     }
 
     /// What is wrong, one line for people; nil where nothing is. What was repaired was wrong, too.
-    public var complaint: String? {
+    package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
         guard !bad.isEmpty else { return interruption }
@@ -141,7 +145,7 @@ extension VerifyReport.Refetch {
 
 extension VerifyProgress {
     /// One line for people: count, bytes, rate, findings and time left.
-    public var text: String {
+    package var text: String {
         let count = total.map { "\(objects)/\($0)" } ?? "\(objects)"
         var parts = [
             "\(count) objects", ByteText.describe(bytes),

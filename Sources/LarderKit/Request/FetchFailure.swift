@@ -2,20 +2,20 @@ import LarderCache
 import LarderTransfer
 
 /// Why a URL could not be fetched.
-public struct FetchFailure: Error, Sendable, Equatable {
+package struct FetchFailure: Error, Sendable, Equatable {
     /// The reason's name, as reports count it: `http-404`, `body-truncated`, `not-an-image`, …
-    public let code: String
+    package let code: String
     /// The reason in words.
-    public let message: String
+    package let message: String
     /// Whether another attempt may succeed.
-    public let isTransient: Bool
+    package let isTransient: Bool
     /// The status, where it was one that the failure consists of.
     let status: Int?
     /// How long the server asked to be left alone.
     var retryAfter: Duration?
 
-    /// Whether another attempt is to ask for the bytes whatever the cache has: it lost what it had, or
-    /// the origin vouched for something else.
+    /// Whether another attempt is to ask for the bytes whatever the cache has: it lost what it had,
+    /// or the origin vouched for something else.
     var asksUnconditionally: Bool {
         [Reason.evicted, .validator].contains { $0.rawValue == code }
     }

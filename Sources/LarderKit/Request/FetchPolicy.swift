@@ -13,7 +13,8 @@ struct FetchPolicy: Sendable {
     var asksOrigin = false
 
     /// - Parameters:
-    ///   - known: what the cache has from this very URL, if the request is to ask whether it changed.
+    ///   - known: what the cache has from this very URL, if the request is to ask whether it
+    ///     changed.
     ///   - partial: the beginning of the body, if there is one to go on with.
     func request(
         to target: RequestTarget, about known: Resource?, continuing partial: PartialBody? = nil

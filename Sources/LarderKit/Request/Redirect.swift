@@ -36,7 +36,10 @@ enum Redirect {
             return .failure(
                 FetchFailure(
                     .badRedirect,
-                    "redirected from https to http: \(target.description.maskingQuery); --allow-downgrade permits it"
+                    """
+                    redirected from https to http: \(target.description.maskingQuery); \
+                    --allow-downgrade permits it
+                    """
                 ))
         }
         return .success(target)

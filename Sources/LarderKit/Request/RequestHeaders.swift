@@ -3,8 +3,8 @@ import LarderTransfer
 
 /// The header fields of requests, but for what a cached response adds: validators and ranges.
 ///
-/// Plan and request read them here: which variant is cached and which one a request would select are
-/// compared by them (RFC 9111, section 4.1).
+/// Plan and request read them here: which variant is cached and which one a request would select
+/// are compared by them (RFC 9111, section 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let accept: String
@@ -15,7 +15,8 @@ public struct RequestHeaders: Sendable {
     ///   - rules: fields that a person wants sent. Default: none.
     ///   - accept: the `Accept` field. Default: images before all else.
     ///   - usesNetrc: whether there may be credentials that are not seen here. Default: no.
-    ///   - userAgent: the `User-Agent` field; none where it is empty. Default: larder's name and version.
+    ///   - userAgent: the `User-Agent` field; none where it is empty. Default: larder's name and
+    ///     version.
     public init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",
         userAgent: String = LarderVersion.userAgent, usesNetrc: Bool = false
@@ -29,7 +30,8 @@ public struct RequestHeaders: Sendable {
     /// What is sent to a URL. A rule takes the place of a default of the same name, and one for the
     /// host that of one for all.
     ///
-    /// - Parameter isRedirected: whether a redirect led away from the origin that the manifest names.
+    /// - Parameter isRedirected: whether a redirect led away from the origin that the manifest
+    ///   names.
     func sent(
         to url: HTTPURL, isRedirected: Bool
     ) -> [(name: String, value: String)] {
@@ -47,8 +49,8 @@ public struct RequestHeaders: Sendable {
     }
 
     /// What tells variants of a response apart: the fields that are sent, but for secrets, of which
-    /// not even a digest is to be kept, since a short one could be guessed. What stands in their place
-    /// is like nothing else, so that whatever they select is asked about each time.
+    /// not even a digest is to be kept, since a short one could be guessed. What stands in their
+    /// place is like nothing else, so that whatever they select is asked about each time.
     ///
     /// - Parameter hasCredentials: whether the URL has some.
     func selecting(

@@ -17,8 +17,8 @@ struct RequestTarget: Sendable {
         ownOrigin = url.origin
     }
 
-    /// Whether the request goes to the origin that was named, so that what is meant for that one may
-    /// go with it.
+    /// Whether the request goes to the origin that was named, so that what is meant for that one
+    /// may go with it.
     var isAtOwnOrigin: Bool { url.origin == ownOrigin }
 
     /// Where a redirect leads from here.

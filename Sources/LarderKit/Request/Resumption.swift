@@ -7,8 +7,8 @@ import LarderTransfer
 /// Only what was sent unencoded, by a server that offers ranges and names the version with a strong
 /// validator; and only with a 206 that is the very rest of that version.
 enum Resumption {
-    /// The header fields that ask for the rest. The validator makes the server send the whole instead
-    /// where the resource has changed.
+    /// The header fields that ask for the rest. The validator makes the server send the whole
+    /// instead where the resource has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),

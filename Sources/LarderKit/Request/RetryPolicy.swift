@@ -14,8 +14,8 @@ public struct RetryPolicy: Sendable {
     public var overloadBase: Duration = .seconds(5)
     /// No ceiling is higher. Default: 60 s.
     public var cap: Duration = .seconds(60)
-    /// No attempt begins later than this after a URL's first one, and a host that asks to be left alone
-    /// for longer, or is without an answer for longer, is given up. Default: 10 min.
+    /// No attempt begins later than this after a URL's first one, and a host that asks to be left
+    /// alone for longer, or is without an answer for longer, is given up. Default: 10 min.
     public var maximumTime: Duration = .seconds(600)
 
     /// The defaults.
@@ -29,7 +29,7 @@ public struct RetryPolicy: Sendable {
 
     /// Whether a failed transfer may succeed another time: time-outs, names that do not resolve,
     /// connections that do not come about or are lost, and bodies that are cut short.
-    public static func isRetried(_ code: TransferError.Code) -> Bool {
+    package static func isRetried(_ code: TransferError.Code) -> Bool {
         switch code {
         case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
             .timeout, .bodyTruncated, .connectionLost:

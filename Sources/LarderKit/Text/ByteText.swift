@@ -1,7 +1,7 @@
 /// Byte counts for people, in powers of ten as disks are sold and `--max-size` reads `MB`.
-public enum ByteText {
+package enum ByteText {
     /// `999 B`, `1.5 kB`, `45.2 MB`.
-    public static func describe(_ bytes: Int64) -> String { describe(Double(bytes)) }
+    package static func describe(_ bytes: Int64) -> String { describe(Double(bytes)) }
 
     static func describe(_ bytes: Double) -> String {
         guard bytes >= 1000 else { return "\(Int(bytes)) B" }

@@ -6,7 +6,8 @@ extension String {
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
     /// What may be the userinfo part of a URL or its query reads `***`, also where the text is no
-    /// URL: all between the scheme and the last `@`, since a password may hold what ends an authority.
+    /// URL: all between the scheme and the last `@`, since a password may hold what ends an
+    /// authority.
     var maskingSecrets: String {
         guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
         let start = authorityStart
@@ -39,7 +40,7 @@ extension String {
 }
 
 extension Resource {
-    /// Its URL as an output shows it. With a key of its own, that is signed or rotates, and its query
-    /// is not shown.
+    /// Its URL as an output shows it. With a key of its own, that is signed or rotates, and its
+    /// query is not shown.
     var shownURL: String { (url.isSame(as: key) ? url : url.maskingQuery).shownAsURL }
 }

@@ -87,7 +87,8 @@ struct HEIFItems {
             let isElsewhere = try reader.big(2) != 0 || method > 1
             let base = try reader.big(baseWidth)
             let extents = try reader.big(2)
-            // Those that take no bytes are all the same; else a small file could ask for endless work.
+            // Those that take no bytes are all the same; else a small file could ask for endless
+            // work.
             let areAlike = indexWidth + offsetWidth + lengthWidth == 0
             for _ in 0..<(areAlike ? min(extents, 1) : extents) {
                 try reader.skip(indexWidth)

@@ -1,7 +1,7 @@
 /// Why some bytes are not a whole image.
-public struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
+package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     /// The kind of fault.
-    public enum Code: String, Sendable, CaseIterable {
+    package enum Code: String, Sendable, CaseIterable {
         /// There are no bytes at all.
         case empty
         /// The content is something else than an image, or an image of a format not in `MediaType`.
@@ -13,21 +13,21 @@ public struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     }
 
     /// The kind of fault.
-    public let code: Code
+    package let code: Code
     /// The format that the content claims to be; nil where it claims none.
-    public let mediaType: MediaType?
+    package let mediaType: MediaType?
     /// What is wrong, for people; whatever it quotes of the content is printable.
-    public let message: String
+    package let message: String
 
     /// Describes a fault.
-    public init(code: Code, mediaType: MediaType?, message: String) {
+    package init(code: Code, mediaType: MediaType?, message: String) {
         self.code = code
         self.mediaType = mediaType
         self.message = message
     }
 
     /// The message.
-    public var description: String { message }
+    package var description: String { message }
 
     static func notAnImage(_ content: String) -> ImageFault {
         ImageFault(code: .notAnImage, mediaType: nil, message: "\(content), not an image")

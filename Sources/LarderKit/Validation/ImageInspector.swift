@@ -1,5 +1,5 @@
 /// Tells a whole image from everything else: a server's error page with status 200, a cut file.
-public enum ImageInspector {
+package enum ImageInspector {
     /// Recognises an image by its content, never by a name or a Content-Type, and checks that it
     /// is structurally whole.
     ///
@@ -9,7 +9,7 @@ public enum ImageInspector {
     /// - Parameter bytes: the whole file.
     /// - Returns: the format and the size in pixels.
     /// - Throws: `ImageFault` where the bytes are no image, or not a whole one.
-    public static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
+    package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageFault(code: .empty, mediaType: nil, message: "0 bytes")
         }

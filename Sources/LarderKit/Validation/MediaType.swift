@@ -1,5 +1,5 @@
 /// The image formats that count as an icon, each with its registered media type.
-public enum MediaType: String, Sendable, CaseIterable {
+package enum MediaType: String, Sendable, CaseIterable {
     /// Portable Network Graphics, animated ones included.
     case png = "image/png"
     /// JPEG, baseline and progressive.

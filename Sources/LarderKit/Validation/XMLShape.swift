@@ -26,7 +26,8 @@ struct XMLShape {
     private static let depthLimit = 256
     /// Each attribute is compared with all others of its tag.
     private static let attributeLimit = 256
-    /// An attribute's value in bytes: pictures within a drawing have millions. libxml2 has the same limit.
+    /// An attribute's value in bytes: pictures within a drawing have millions. libxml2 has the same
+    /// limit.
     private static let valueLimit = 10_000_000
     /// What is kept of the root is looked at again: a size, a namespace.
     private static let keptLimit = 1024

@@ -15,8 +15,8 @@ public struct CacheVerification: Sendable {
     /// Verifies a cache; changes nothing.
     ///
     /// - Parameters:
-    ///   - manifests: if there are any, what they name is verified and nothing else, and an entry that is
-    ///     not in the cache is missing. Default: none.
+    ///   - manifests: if there are any, what they name is verified and nothing else, and an entry
+    ///     that is not in the cache is missing. Default: none.
     ///   - options: which objects, how thoroughly, for how long; cancellation is asked for once the
     ///     manifests are read.
     ///   - onProgress: called a few times a second, from any thread.
@@ -48,15 +48,16 @@ public struct CacheVerification: Sendable {
         }
     }
 
-    /// Mends what a verification found, and notes in `report` what became of it: moves what is not whole
-    /// to `quarantine/`, and fetches its URLs again. What cannot be fetched, or is by now not what the
-    /// manifests demand that it was verified for, is dropped from the index, so that the next prefetch asks for
-    /// it: the failure is not remembered. What was never cached is left to a prefetch.
+    /// Mends what a verification found, and notes in `report` what became of it: moves what is not
+    /// whole to `quarantine/`, and fetches its URLs again. What cannot be fetched, or is by now not
+    /// what the manifests demand that it was verified for, is dropped from the index, so that the
+    /// next prefetch asks for it: the failure is not remembered. What was never cached is left to a
+    /// prefetch.
     ///
     /// - Parameter isCancelled: asked a few times a second: true ends the repair as
     ///   ``Prefetcher/cancel()`` ends a run. Default: never.
-    /// - Throws: `CacheError` where the cache cannot be written, its index cannot be read, or the disk
-    ///   fails meanwhile; `report` then tells how far it came.
+    /// - Throws: `CacheError` where the cache cannot be written, its index cannot be read, or the
+    ///   disk fails meanwhile; `report` then tells how far it came.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false }
     ) async throws {

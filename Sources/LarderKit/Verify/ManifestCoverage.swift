@@ -8,7 +8,8 @@ final class ManifestCoverage: Sendable {
 
     /// Reads all manifests, those at URLs as the cache has them.
     ///
-    /// - Throws: `ManifestError` where one is no manifest, or none of its entries has shown a shape; ``CacheError``.
+    /// - Throws: `ManifestError` where one is no manifest, or none of its entries has shown a
+    ///   shape; ``CacheError``.
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
         plan = try Plan(

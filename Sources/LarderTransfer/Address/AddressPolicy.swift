@@ -37,8 +37,9 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Why a URL is refused without a look-up, such as `127.0.0.1 is a loopback address`: its host is
-    /// a literal address that is refused, or `localhost` (RFC 6761, section 6.3); `nil` if it is not.
+    /// Why a URL is refused without a look-up, such as `127.0.0.1 is a loopback address`: its host
+    /// is a literal address that is refused, or `localhost` (RFC 6761, section 6.3); `nil` if it is
+    /// not.
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.hostWithoutDot

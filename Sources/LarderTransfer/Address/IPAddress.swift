@@ -28,7 +28,8 @@ enum IPAddress: Hashable {
     }
 
     /// An address in any notation that the system takes for one (`inet_aton`'s short, octal and
-    /// hexadecimal ones too), with or without brackets and zone; `nil` for a name. Asks no resolver.
+    /// hexadecimal ones too), with or without brackets and zone; `nil` for a name. Asks no
+    /// resolver.
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }

@@ -1,5 +1,6 @@
 /// Addresses to be used for a host and port instead of a look-up, in curl's `--resolve` syntax:
-/// `HOST:PORT:ADDRESS[,ADDRESS]…`, where the host `*` means any. The ``AddressPolicy`` holds for them.
+/// `HOST:PORT:ADDRESS[,ADDRESS]…`, where the host `*` means any. The ``AddressPolicy`` holds for
+/// them.
 public struct ResolveRule: Hashable, Sendable {
     /// curl's spelling.
     let text: String

@@ -26,15 +26,15 @@ final class EasyHandle {
     private let rateLimit: RateLimit?
     /// Kept because libcurl has a pointer to it.
     private let sessions: SessionShare
-    /// Kept because libcurl has a pointer to it as long as a connection is open: whoever owns the multi
-    /// handle keeps it longer.
+    /// Kept because libcurl has a pointer to it as long as a connection is open: whoever owns the
+    /// multi handle keeps it longer.
     private let sockets: OpenSockets
     private var headers: StringList?
 
     /// A handle with everything set that is the same for all transfers.
     ///
-    /// - Parameter mayRequest: asked once a transfer has its connection. If not, the transfer ends, without an
-    ///   error and ``isHeldBack``, and its connection stays open for others.
+    /// - Parameter mayRequest: asked once a transfer has its connection. If not, the transfer ends,
+    ///   without an error and ``isHeldBack``, and its connection stays open for others.
     init(
         configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
         rateLimit: RateLimit?, mayRequest: @escaping (Transfer) -> Bool
@@ -188,9 +188,10 @@ final class EasyHandle {
         CurlCode(curl_easy_pause(pointer, CURLPAUSE_CONT))
     }
 
-    /// libcurl asks before each request, over a new connection or another's. To refuse would close it; but what
-    /// is to connect alone is at its end here, by an option that libcurl looks at after it has asked (multi.c,
-    /// MSTATE_DO) and keeps for a connection only when it makes one, so that this one can be used again.
+    /// libcurl asks before each request, over a new connection or another's. To refuse would close
+    /// it; but what is to connect alone is at its end here, by an option that libcurl looks at
+    /// after it has asked (multi.c, MSTATE_DO) and keeps for a connection only when it makes one,
+    /// so that this one can be used again.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         if mayRequest(transfer) { return CURL_PREREQFUNC_OK }

@@ -70,8 +70,9 @@ struct EasyOptions {
             try set(CURLOPT_PROXY_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAPATH, nil)
         } else if CurlLibrary.certificateBundle != nil {
-            // With a directory beside it, libcurl parses the bundle for each connection, which takes
-            // longer than all else of a handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
+            // With a directory beside it, libcurl parses the bundle for each connection, which
+            // takes longer than all else of a handshake (lib/vtls/openssl.c,
+            // Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }

@@ -1,7 +1,7 @@
 import CCurl
 
-/// What the easy handles of one loop know together: TLS sessions, so that a further connection to a host is
-/// resumed whichever handle makes it. libcurl 7.88 keeps eight of them, the last.
+/// What the easy handles of one loop know together: TLS sessions, so that a further connection to a
+/// host is resumed whichever handle makes it. libcurl 7.88 keeps eight of them, the last.
 ///
 /// Belongs to the loop's thread, and so needs no locks. Must outlive its handles.
 final class SessionShare {

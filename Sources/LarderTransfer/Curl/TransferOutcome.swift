@@ -53,8 +53,8 @@ struct TransferOutcome {
         }
     }
 
-    /// Whether the proxy answered, and will not do what it is asked; where it merely could not reach
-    /// the server, another attempt may succeed.
+    /// Whether the proxy answered, and will not do what it is asked; where it merely could not
+    /// reach the server, another attempt may succeed.
     private var isRefusedByProxy: Bool {
         if let status = handle.proxyStatus { return (400..<500).contains(status) }
         guard curlCode == .proxy else { return false }
@@ -67,8 +67,8 @@ struct TransferOutcome {
         }
     }
 
-    /// Whether the server left during the handshake instead of refusing it: by a reset, or by an end
-    /// in the middle, which OpenSSL calls so.
+    /// Whether the server left during the handshake instead of refusing it: by a reset, or by an
+    /// end in the middle, which OpenSSL calls so.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(handle.systemError)
             || handle.errorMessage.contains("SSL_ERROR_SYSCALL")

@@ -1,9 +1,9 @@
 extension TransferError.Code {
     /// What a result of libcurl means by itself.
     ///
-    /// A transfer may know better: libcurl has one result for all that keeps a connection from coming
-    /// about, refused addresses included, and one for three time-outs.
-    public init(_ curlCode: CurlCode) {
+    /// A transfer may know better: libcurl has one result for all that keeps a connection from
+    /// coming about, refused addresses included, and one for three time-outs.
+    package init(_ curlCode: CurlCode) {
         self =
             switch curlCode {
             case .couldntResolveHost, .couldntResolveProxy: .nameNotResolved

@@ -1,16 +1,16 @@
 /// Why a transfer ended without its whole body.
-public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
+package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason, as programs see it.
-    public var code: Code
+    package var code: Code
     /// What was asked for; `nil` where the loop itself could not start.
-    public var url: HTTPURL?
+    package var url: HTTPURL?
     /// The reason for people, in one line without control characters and without the URL.
-    public var message: String
+    package var message: String
     /// libcurl's own result, where it was libcurl that ended the transfer.
-    public var curlCode: CurlCode?
+    package var curlCode: CurlCode?
 
     /// The reasons. Their raw values are the failure reasons in reports.
-    public enum Code: String, CaseIterable, Sendable {
+    package enum Code: String, CaseIterable, Sendable {
         /// The host name has no address.
         case nameNotResolved = "name-not-resolved"
         /// The server's machine answered that nobody listens there.
@@ -55,7 +55,7 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// An error; control characters in `message`, which may quote a server, become `?`.
-    public init(
+    package init(
         code: Code, url: HTTPURL? = nil, message: String, curlCode: CurlCode? = nil
     ) {
         self.code = code
@@ -65,7 +65,7 @@ public struct TransferError: Error, Hashable, Sendable, CustomStringConvertible 
     }
 
     /// URL, credentials masked, and message.
-    public var description: String {
+    package var description: String {
         url.map { "\($0): \(message)" } ?? message
     }
 }

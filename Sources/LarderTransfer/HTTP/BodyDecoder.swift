@@ -1,8 +1,8 @@
-/// Takes a body's content codings off (RFC 9110, section 8.4) piece by piece, as fast as the receiver takes what
-/// comes out.
+/// Takes a body's content codings off (RFC 9110, section 8.4) piece by piece, as fast as the
+/// receiver takes what comes out.
 ///
-/// Why not libcurl: that unpacks all that has come at once, and keeps what a receiver that paused has not taken,
-/// up to 64 MB for each transfer, which 51 bytes can be.
+/// Why not libcurl: that unpacks all that has come at once, and keeps what a receiver that paused
+/// has not taken, up to 64 MB for each transfer, which 51 bytes can be.
 final class BodyDecoder {
     enum Step {
         /// More of the body; good until the next step.

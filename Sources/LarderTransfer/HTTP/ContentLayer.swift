@@ -1,7 +1,8 @@
 import CZlib
 
-/// One content coding of a body, taken off by zlib while the body arrives: gzip (RFC 1952), of several members too,
-/// or zlib's own form, which HTTP calls deflate (RFC 1950), whichever it begins as.
+/// One content coding of a body, taken off by zlib while the body arrives: gzip (RFC 1952), of
+/// several members too, or zlib's own form, which HTTP calls deflate (RFC 1950), whichever it
+/// begins as.
 ///
 /// Unpacks no more at once than its buffer holds, and waits with the rest until that is asked for.
 final class ContentLayer {

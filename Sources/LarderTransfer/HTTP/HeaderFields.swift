@@ -3,7 +3,7 @@
 ///
 /// Kept as the bytes that came, `Name: value` line by line, and read when asked: of most heads one
 /// or two fields are wanted.
-public struct HeaderFields: Sendable {
+package struct HeaderFields: Sendable {
     private let lines: [UInt8]
 
     /// `lines`: each one a name, a colon and a value, ending in a line feed.
@@ -12,12 +12,12 @@ public struct HeaderFields: Sendable {
     }
 
     /// The given fields. Line breaks in them are not supported.
-    public init(_ fields: [(name: String, value: String)] = []) {
+    package init(_ fields: [(name: String, value: String)] = []) {
         lines = fields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
     }
 
     /// The value of the first field of that name, without the blanks around it.
-    public subscript(first name: String) -> String? {
+    package subscript(first name: String) -> String? {
         var found: String?
         forEachLine { line in
             if let value = Self.value(of: name, in: line) { found = Self.text(value) }
@@ -27,7 +27,7 @@ public struct HeaderFields: Sendable {
     }
 
     /// The values of all fields of that name, in order.
-    public func all(_ name: String) -> [String] {
+    package func all(_ name: String) -> [String] {
         var found: [String] = []
         forEachLine { line in
             if let value = Self.value(of: name, in: line) { found.append(Self.text(value)) }
@@ -36,7 +36,8 @@ public struct HeaderFields: Sendable {
         return found
     }
 
-    /// What was done to the body before it was sent, in that order, in lower case; not what means nothing.
+    /// What was done to the body before it was sent, in that order, in lower case; not what means
+    /// nothing.
     package var contentCodings: [String] {
         words(of: "Content-Encoding").filter { word in
             // "none" is no coding's name, but servers say so, and clients take it.
@@ -67,7 +68,7 @@ public struct HeaderFields: Sendable {
     }
 
     /// All fields, in order.
-    public var fields: [(name: String, value: String)] {
+    package var fields: [(name: String, value: String)] {
         var found: [(name: String, value: String)] = []
         forEachLine { line in
             if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
@@ -81,7 +82,7 @@ public struct HeaderFields: Sendable {
     /// Whether a field can be sent as one: else its name is no token or its value has a line break
     /// or another control character in it, so that it would end up as something else (RFC 9110,
     /// section 5).
-    public static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
+    package static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
         func isToken(_ byte: UInt8) -> Bool {
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -130,7 +131,7 @@ public struct HeaderFields: Sendable {
 
 extension HeaderFields: CustomStringConvertible {
     /// One `Name: value` per line, as it came: not fit for a terminal.
-    public var description: String {
+    package var description: String {
         String(decoding: lines, as: UTF8.self)
     }
 }

@@ -41,9 +41,10 @@ final class LoopRunner {
             mayRequest: { [unowned self] in backlog.connected($0.order) })
     }
 
-    /// The first wait after anything has happened is no longer than this. With HTTP/2, libcurl may hold bytes
-    /// that it has read for one stream while it worked for another, and let them lie until a timer of its
-    /// own goes off, after a second (curl/curl#17636); each time it is asked to work, it looks at all of them.
+    /// The first wait after anything has happened is no longer than this. With HTTP/2, libcurl may
+    /// hold bytes that it has read for one stream while it worked for another, and let them lie
+    /// until a timer of its own goes off, after a second (curl/curl#17636); each time it is asked
+    /// to work, it looks at all of them.
     private static let nap = Duration.milliseconds(10)
 
     /// Runs until ``LoopInbox/stop()``.

@@ -4,11 +4,13 @@ import HeapModule
 /// The transfers that wait for their turn, and who is next: in the order they came, except that an
 /// origin with enough under way does not hold up the others.
 ///
-/// Only who has a connection takes a place. The first transfer to an origin begins without one, to connect while
-/// others transfer; where no place is free for its request then, it waits for its turn here again, and its
-/// connection with libcurl's others that nobody uses. One that connects keeps a place free of lower priorities.
+/// Only who has a connection takes a place. The first transfer to an origin begins without one, to
+/// connect while others transfer; where no place is free for its request then, it waits for its
+/// turn here again, and its connection with libcurl's others that nobody uses. One that connects
+/// keeps a place free of lower priorities.
 ///
-/// libcurl has limits of its own, but a transfer that waits inside libcurl has its timeouts running.
+/// libcurl has limits of its own, but a transfer that waits inside libcurl has its timeouts
+/// running.
 struct TransferBacklog {
     private struct Origin {
         /// In order; some may have been cancelled since.
@@ -45,15 +47,16 @@ struct TransferBacklog {
     private var origins: [String: Origin] = [:]
     /// Origins that a connection was made to, and is open.
     private var connected: Set<String> = []
-    /// The origins that have something waiting and room for it, each once, and some that are there no more.
+    /// The origins that have something waiting and room for it, each once, and some that are there
+    /// no more.
     private var forPlaces = Heap<ReadyOrigin>()
     private var forConnections = Heap<ReadyOrigin>()
 
     /// - Parameters:
     ///   - limit: places for all origins together.
     ///   - limitPerOrigin: of an origin's transfers, how many are under way at once at most.
-    ///   - connectionsAhead: how many transfers connect at once beyond `limit`, at most. With 0 (the default),
-    ///     to connect takes a place as well.
+    ///   - connectionsAhead: how many transfers connect at once beyond `limit`, at most. With 0
+    ///     (the default), to connect takes a place as well.
     init(limit: Int, limitPerOrigin: Int, connectionsAhead: Int = 0) {
         self.limit = max(1, limit)
         self.limitPerOrigin = max(1, limitPerOrigin)
@@ -82,7 +85,8 @@ struct TransferBacklog {
         return orders.values.sorted { $0.id.number < $1.id.number }
     }
 
-    /// The next one whose turn it is; it counts as under way until ``ended(_:reachable:)`` or ``putBack(_:)``.
+    /// The next one whose turn it is; it counts as under way until ``ended(_:reachable:)`` or
+    /// ``putBack(_:)``.
     mutating func next() -> TransferOrder? {
         while let (name, line) = nextOrigin() {
             origins[name]?.line = .none
@@ -208,7 +212,8 @@ struct TransferBacklog {
             origins[name]?.line = .place
             forPlaces.insert(ready)
         } else if origin.connecting == 0 || origin.isUnreachable {
-            // The others use the connection that is being made, or make theirs once it is known that they can.
+            // The others use the connection that is being made, or make theirs once it is known
+            // that they can.
             origins[name]?.line = .connection
             forConnections.insert(ready)
         }

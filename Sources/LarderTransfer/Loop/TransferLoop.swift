@@ -12,20 +12,21 @@
 ///     loop.start(TransferRequest(url: url), receiver: receiver)
 ///
 /// Connections are kept and shared, HTTP/2 is used where a server offers it over TLS, certificates
-/// are verified, and nothing of the environment (proxies, `.netrc`) has a say of its own. A redirect is handed
-/// back as the response it is: the request that follows it then passes the same checks.
+/// are verified, and nothing of the environment (proxies, `.netrc`) has a say of its own. A
+/// redirect is handed back as the response it is: the request that follows it then passes the same
+/// checks.
 ///
 /// Every function may be called on any thread, within a receiver's too.
-public final class TransferLoop: Sendable {
+package final class TransferLoop: Sendable {
     private let inbox: LoopInbox
     private let sockets = OpenSockets()
     private let thread: LoopThread
 
     /// Starts the thread.
     ///
-    /// - Throws: ``TransferError`` if one of the configuration's files cannot be read, libcurl is too
-    ///   old (before 7.88), or the system has no memory or thread to give.
-    public init(configuration: TransferConfiguration = .init()) throws(TransferError) {
+    /// - Throws: ``TransferError`` if one of the configuration's files cannot be read, libcurl is
+    ///   too old (before 7.88), or the system has no memory or thread to give.
+    package init(configuration: TransferConfiguration = .init()) throws(TransferError) {
         let files = [
             ("certificate authorities", configuration.certificateAuthorities),
             ("client certificate", configuration.clientCertificate?.certificate),
@@ -55,30 +56,30 @@ public final class TransferLoop: Sendable {
     ///
     /// - Parameter receiver: kept until it hears the end, which it does exactly once, always.
     @discardableResult
-    public func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
+    package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
         inbox.start(request, receiver)
     }
 
     /// Ends a transfer as ``TransferError/Code-swift.enum/cancelled``; of one that has ended, or
     /// was never there, nothing is heard.
-    public func cancel(_ id: TransferID) {
+    package func cancel(_ id: TransferID) {
         inbox.post(.cancel(id))
     }
 
     /// Goes on with a transfer whose receiver answered ``ReceiveVerdict/pause``.
-    public func resume(_ id: TransferID) {
+    package func resume(_ id: TransferID) {
         inbox.post(.resume(id))
     }
 
     /// Whether a connection is open, or being made, that was made for requests to an origin.
     ///
     /// - Parameter origin: scheme, host and port, as ``HTTPURL/origin`` has them.
-    public func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
+    package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
 
     /// Cancels all transfers, those waiting included, and returns once everybody has heard their
     /// end and the thread is gone; within a receiver's call it returns at once instead. What is
     /// started afterwards ends as cancelled. Calling it again does no harm.
-    public func shutdown() {
+    package func shutdown() {
         inbox.stop()
         thread.join()
     }

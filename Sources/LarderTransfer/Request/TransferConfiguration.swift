@@ -1,17 +1,18 @@
 /// How a ``TransferLoop`` connects, how long it waits and what it refuses.
 public struct TransferConfiguration: Sendable {
-    /// The most requests under way at once. Default: 16. Transfers beyond it wait their turn, without a timeout
-    /// running.
+    /// The most requests under way at once. Default: 16. Transfers beyond it wait their turn,
+    /// without a timeout running.
     public var maximumConnections = 16
     /// The most transfers under way at once to one scheme, host and port, and so connections too;
     /// streams of HTTP/2 count like connections. Default: 6.
     public var maximumConnectionsPerHost = 6
-    /// How many transfers more connect at once, each to a host of its own that there is no connection to, so that
-    /// to connect takes no place of a request; no more than ``maximumIdleConnections``. Default: 16.
+    /// How many transfers more connect at once, each to a host of its own that there is no
+    /// connection to, so that to connect takes no place of a request; no more than
+    /// ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
-    /// How many connections more stay open, without a transfer, for those to come; no more than a quarter of the
-    /// files that the process may have open. The one that was used longest ago makes room. Default: 64, since
-    /// one over TLS takes about 100 kB.
+    /// How many connections more stay open, without a transfer, for those to come; no more than a
+    /// quarter of the files that the process may have open. The one that was used longest ago makes
+    /// room. Default: 64, since one over TLS takes about 100 kB.
     public var maximumIdleConnections = 64
     /// From the start of the name look-up to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
@@ -20,8 +21,8 @@ public struct TransferConfiguration: Sendable {
     public var stallTimeout: Duration = .seconds(30)
     /// The slowest speed that is not a stall, in bytes a second. Default: 100.
     public var stallSpeed = 100
-    /// For a whole transfer, from its turn on; without effect where ``maximumBytesPerSecond`` is set,
-    /// since who waits for a share takes as long as it takes. Default: 300 s.
+    /// For a whole transfer, from its turn on; without effect where ``maximumBytesPerSecond`` is
+    /// set, since who waits for a share takes as long as it takes. Default: 300 s.
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
     public var userAgent = "larder"
@@ -36,7 +37,8 @@ public struct TransferConfiguration: Sendable {
     public var netrcFile: String?
     /// Which URLs are fetched through a proxy. Default: none; the environment has no say.
     public var proxies = ProxySelection.none
-    /// Which addresses may be connected to; a proxy's is no concern of it. Default: public ones only.
+    /// Which addresses may be connected to; a proxy's is no concern of it. Default: public ones
+    /// only.
     public var addressPolicy = AddressPolicy.publicOnly
     /// Other hosts and ports to connect to; the first that fits counts. Default: none.
     public var connectTo: [ConnectToRule] = []

@@ -1,4 +1,4 @@
 /// The name of one transfer, unique within its ``TransferLoop``.
-public struct TransferID: Hashable, Sendable {
+package struct TransferID: Hashable, Sendable {
     let number: UInt64
 }

@@ -1,20 +1,20 @@
 /// What a whole transfer took.
-public struct TransferMetrics: Hashable, Sendable {
+package struct TransferMetrics: Hashable, Sendable {
     /// Bytes of the body as they came over the wire, before any decoding.
-    public var receivedBytes: Int64
+    package var receivedBytes: Int64
     /// From the hand-over to libcurl to the last byte; waiting for a turn is not in it.
-    public var total: Duration
+    package var total: Duration
     /// Until the connection stood, TLS included; next to nothing on a reused one.
-    public var connect: Duration
+    package var connect: Duration
     /// Until the first byte of the response.
-    public var firstByte: Duration
+    package var firstByte: Duration
     /// Whether the connection had been made by an earlier transfer.
-    public var reusedConnection: Bool
+    package var reusedConnection: Bool
     /// The numeric IP address of the server.
-    public var remoteAddress: String
+    package var remoteAddress: String
 
     /// Metrics with these values.
-    public init(
+    package init(
         receivedBytes: Int64, total: Duration, connect: Duration, firstByte: Duration,
         reusedConnection: Bool, remoteAddress: String
     ) {

@@ -1,9 +1,10 @@
 /// Who hears what becomes of a transfer.
 ///
 /// Every call comes on the loop's thread, which all transfers share: do not block in them. The
-/// calls for one transfer come in order: whether it may begin, at most one head, then any number of bytes, then exactly
-/// one end. (A transfer started after ``TransferLoop/shutdown()`` hears its end within `start`.)
-public protocol TransferReceiver: AnyObject, Sendable {
+/// calls for one transfer come in order: whether it may begin, at most one head, then any number of
+/// bytes, then exactly one end. (A transfer started after ``TransferLoop/shutdown()`` hears its end
+/// within `start`.)
+package protocol TransferReceiver: AnyObject, Sendable {
     /// Whether it may still begin, now that its turn has come. Default: yes.
     ///
     /// - Returns: `false` to have nothing sent: the transfer then ends as
@@ -25,11 +26,11 @@ public protocol TransferReceiver: AnyObject, Sendable {
 
 extension TransferReceiver {
     /// Yes.
-    public func transferMayBegin(_ id: TransferID) -> Bool { true }
+    package func transferMayBegin(_ id: TransferID) -> Bool { true }
 }
 
 /// A receiver's answer to bytes.
-public enum ReceiveVerdict: Sendable {
+package enum ReceiveVerdict: Sendable {
     /// They are taken; go on.
     case proceed
     /// They are not taken; deliver them again, perhaps with more, after

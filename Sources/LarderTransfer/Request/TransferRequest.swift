@@ -1,24 +1,25 @@
 /// What to fetch: a `GET` of one URL. Redirects are handed back, not followed.
-public struct TransferRequest: Sendable {
+package struct TransferRequest: Sendable {
     /// What is fetched; its credentials are sent as basic authentication.
-    public var url: HTTPURL
+    package var url: HTTPURL
     /// Header fields sent beside those that every request has (`Host`, `User-Agent`,
     /// `Accept-Encoding`); a field of the same name replaces one of those. Default: none.
-    public var headers: [(name: String, value: String)]
+    package var headers: [(name: String, value: String)]
     /// The largest body that is accepted, in decoded bytes. Default: 16 MiB.
-    public var maximumBodyBytes: Int64
+    package var maximumBodyBytes: Int64
     /// Whether ``TransferConfiguration/clientCertificate`` may be shown, and
     /// ``TransferConfiguration/netrcFile`` used. Default: `true`.
-    public var usesStoredCredentials: Bool
-    /// Of two that connect, or wait for a place with their connections open, the one with the higher priority is first.
-    /// Transfers are begun in the order in which they came, all the same. Default: 0.
-    public var priority = 0
-    /// Whether no other request to the same scheme, host and port is to be expected: its connection is closed
-    /// after it, and makes room for others. Default: `false`.
-    public var isLastOfHost = false
+    package var usesStoredCredentials: Bool
+    /// Of two that connect, or wait for a place with their connections open, the one with the
+    /// higher priority is first. Transfers are begun in the order in which they came, all the same.
+    /// Default: 0.
+    package var priority = 0
+    /// Whether no other request to the same scheme, host and port is to be expected: its connection
+    /// is closed after it, and makes room for others. Default: `false`.
+    package var isLastOfHost = false
 
     /// A request for `url`.
-    public init(
+    package init(
         url: HTTPURL, headers: [(name: String, value: String)] = [],
         maximumBodyBytes: Int64 = 16 << 20, usesStoredCredentials: Bool = true
     ) {

@@ -37,7 +37,8 @@ final class RateLimit {
         return true
     }
 
-    /// The next in line, if there are tokens again; from now on, until the next call, it has its turn.
+    /// The next in line, if there are tokens again; from now on, until the next call, it has its
+    /// turn.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }

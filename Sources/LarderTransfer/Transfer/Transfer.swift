@@ -53,7 +53,8 @@ final class Transfer {
 
     var hasHead: Bool { parser.isComplete }
 
-    /// Whether no connection came about for the reason that ``AddressPolicy`` refused all there was.
+    /// Whether no connection came about for the reason that ``AddressPolicy`` refused all there
+    /// was.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
 
     // MARK: Connecting
@@ -78,7 +79,8 @@ final class Transfer {
 
     // MARK: Receiving
 
-    /// - Parameter length: the announced length of the body, encoded; asked once the head is complete.
+    /// - Parameter length: the announced length of the body, encoded; asked once the head is
+    ///   complete.
     /// - Returns: whether to go on.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?
@@ -127,7 +129,8 @@ final class Transfer {
         return true
     }
 
-    /// A body that is allowed is no longer on the wire, but for what a coding adds to bytes that it cannot pack.
+    /// A body that is allowed is no longer on the wire, but for what a coding adds to bytes that it
+    /// cannot pack.
     private var longestOnTheWire: Int64 {
         let most = order.request.maximumBodyBytes
         guard decoder != nil else { return most }

@@ -9,8 +9,8 @@
 extension Collection<UInt8> {
     /// Whether `word` is somewhere in it, byte by byte.
     ///
-    /// The standard library's search prepares tables first and takes up to 6 µs for a short text: seconds for a
-    /// megabyte of URLs, or of one URL's parameters.
+    /// The standard library's search prepares tables first and takes up to 6 µs for a short text:
+    /// seconds for a megabyte of URLs, or of one URL's parameters.
     package func holds(_ word: StaticString) -> Bool {
         withContiguousStorageIfAvailable { word.isIn($0) }
             ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }

@@ -5,9 +5,9 @@ import CCurl
 /// Parsed by libcurl's own URL parser (RFC 3986 and its "curl URL syntax" notes), so that what is
 /// checked here is what is connected to. Canonical means: scheme and host in lower case, an
 /// international host name in its ASCII form (`xn--`, UTS #46), no default port, no fragment, dot
-/// segments resolved, spaces and bytes outside ASCII percent-encoded, a path of at least `/`, numeric IPv4
-/// hosts in dotted form, and no userinfo part: that is taken off into ``credentials``. Two URLs are
-/// equal if they are spelled alike, whatever their credentials.
+/// segments resolved, spaces and bytes outside ASCII percent-encoded, a path of at least `/`,
+/// numeric IPv4 hosts in dotted form, and no userinfo part: that is taken off into ``credentials``.
+/// Two URLs are equal if they are spelled alike, whatever their credentials.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The canonical spelling, without credentials: what the index is keyed by.
     public let string: String
@@ -106,7 +106,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             guard let base else { throw .relativeWithoutBase }
             try Self.set(handle, CURLUPART_URL, base.string)
         }
-        // The base itself; libcurl would take its last segment and its query off (RFC 3986, section 5.2.2).
+        // The base itself; libcurl would take its last segment and its query off (RFC 3986, section
+        // 5.2.2).
         if text.utf8.first != UInt8(ascii: "#") {
             try Self.set(handle, CURLUPART_URL, text.percentEncodingSpacesAndNonASCII())
         }
@@ -174,8 +175,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     ) -> String? {
         var value: UnsafeMutablePointer<CChar>?
         let code = curl_url_get(handle, part, &value, flags)
-        // Also where it fails: asked for the ASCII form of a host that has none, libcurl 7.88 leaves its copy
-        // of the host behind.
+        // Also where it fails: asked for the ASCII form of a host that has none, libcurl 7.88
+        // leaves its copy of the host behind.
         defer { curl_free(value) }
         guard code == CURLUE_OK, let value else { return nil }
         return String(cString: value)

@@ -1,8 +1,8 @@
-/// The parts of a URL that is spelled canonically already, as nearly all are: found in one pass, in a
-/// tenth of the time that libcurl's parser takes.
+/// The parts of a URL that is spelled canonically already, as nearly all are: found in one pass, in
+/// a tenth of the time that libcurl's parser takes.
 ///
-/// Whatever is unusual is left to the parser: a URL is plain only where nothing in it has a second meaning
-/// or a second spelling.
+/// Whatever is unusual is left to the parser: a URL is plain only where nothing in it has a second
+/// meaning or a second spelling.
 struct PlainHTTPURL {
     let scheme: HTTPURL.Scheme
     let host: String
@@ -51,8 +51,8 @@ struct PlainHTTPURL {
         isLetter(byte) || isDigit(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: ".")
     }
 
-    /// Whether it is a name in lower case whose last label begins with a letter, so that it is no number in
-    /// disguise, or four decimal numbers.
+    /// Whether it is a name in lower case whose last label begins with a letter, so that it is no
+    /// number in disguise, or four decimal numbers.
     private static func isHost(_ host: UnsafeBufferPointer<UInt8>) -> Bool {
         var labels = 0
         var start = 0
@@ -95,8 +95,8 @@ struct PlainHTTPURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether it is a path, and perhaps a query, of characters that stand for themselves, without a
-    /// segment that begins with a dot.
+    /// Whether it is a path, and perhaps a query, of characters that stand for themselves, without
+    /// a segment that begins with a dot.
     private static func isTarget(_ target: UnsafeBufferPointer<UInt8>) -> Bool {
         guard target.first == UInt8(ascii: "/"), target.last != UInt8(ascii: "?") else {
             return false

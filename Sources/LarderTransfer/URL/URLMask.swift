@@ -38,15 +38,15 @@ extension String {
 private enum SecretParameter {
     /// What the name of one has somewhere, `-`, `_` and case disregarded.
     ///
-    /// Those of AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`, `AWSAccessKeyId`,
-    /// `Signature`), Google (`X-Goog-Signature`), and of what OpenTelemetry's semantic conventions
-    /// (`url.full`) and error trackers scrub by default.
+    /// Those of AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`,
+    /// `AWSAccessKeyId`, `Signature`), Google (`X-Goog-Signature`), and of what OpenTelemetry's
+    /// semantic conventions (`url.full`) and error trackers scrub by default.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
     ]
-    /// What is one where it is a whole word of the name: Azure's `sig`, Google's `key`, CloudFront's
-    /// `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
+    /// What is one where it is a whole word of the name: Azure's `sig`, Google's `key`,
+    /// CloudFront's `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
     private static let words = Set(
         [
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",

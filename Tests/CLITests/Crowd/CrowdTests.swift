@@ -5,11 +5,11 @@ import Testing
 
 /// Four prefetchers, readers, verifications, evictions and the status at once over one cache.
 ///
-/// `LARDER_CROWD_SECONDS` sets for how long (default: 60), `LARDER_CROWD_SEED` repeats the choices of a
-/// run, though not their timing.
+/// `LARDER_CROWD_SECONDS` sets for how long (default: 60), `LARDER_CROWD_SEED` repeats the choices
+/// of a run, though not their timing.
 @Suite struct CrowdTests {
     @Test(.timeLimit(.minutes(60))) func nothingIsLostAndNothingIsFoundWrong() async throws {
-        let seconds = testSetting("LARDER_CROWD_SECONDS") ?? 60
+        let seconds = testSetting("LARDER_CROWD_SECONDS") ?? share(of: 60)
         let seed = testSetting("LARDER_CROWD_SEED") ?? .random(in: 0...Int(UInt32.max))
         try await withFixture { larder in
             let crowd = try Crowd(larder, seconds: seconds)

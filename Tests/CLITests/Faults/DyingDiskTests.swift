@@ -2,7 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A disk that fails in mid-run, for good: what was done until then is told all the same, with why it ended.
+/// A disk that fails in mid-run, for good: what was done until then is told all the same, with why
+/// it ended.
 @Suite(.enabled(if: FaultShim.isPossible)) struct DyingDiskTests {
     /// More than two batches.
     private static let icons = 1_100
@@ -20,7 +21,8 @@ import Testing
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(Self.icons))
             var arguments = [command]
-            // What fails: to put a body in its place, a commit, to remember where a verification got to.
+            // What fails: to put a body in its place, a commit, to remember where a verification
+            // got to.
             var (call, number) = (Fault.Call.fsync, 2)
             switch command {
             case "prefetch":
@@ -57,10 +59,12 @@ import Testing
         }
     }
 
-    /// SQLite calls an index corrupt whose bytes the disk does not give: it would be rebuilt from its last snapshot.
-    @Test(arguments: [
-        "prefetch", "evict", "verify", "snapshot", "status", "list", "reindex", "pin",
-    ])
+    /// SQLite calls an index corrupt whose bytes the disk does not give: it would be rebuilt from
+    /// its last snapshot.
+    @Test(
+        arguments: share(of: [
+            "prefetch", "evict", "verify", "snapshot", "status", "list", "reindex", "pin",
+        ]))
     func whatCannotBeReadIsNotDamaged(_ command: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
@@ -94,7 +98,8 @@ import Testing
                     environment: fault.environment(shim, root: larder.cache, log: log))
                 guard FileManager.default.fileExists(atPath: log) else { continue }
                 statuses.insert(finished.status)
-                // Objects that cannot be read are found; what is only best done fails without a word.
+                // Objects that cannot be read are found; what is only best done fails without a
+                // word.
                 #expect([0, 2, 74].contains(finished.status), "\(fault): \(finished)")
                 #expect(!finished.standardError.contains("rebuild"), "\(fault): \(finished)")
                 let mark = larder.cache + "/index.damaged"
@@ -111,7 +116,8 @@ import Testing
         }
     }
 
-    /// SQLite opens for reading what it cannot open for writing: as it opens an index whose head says so, which is damage.
+    /// SQLite opens for reading what it cannot open for writing: as it opens an index whose head
+    /// says so, which is damage.
     @Test func whatCannotBeOpenedOnceIsNotDamaged() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
@@ -138,8 +144,8 @@ import Testing
         }
     }
 
-    /// What connections to an index share is mapped from the disk: once that has failed, a store into a page that was
-    /// written down meanwhile has nowhere to go.
+    /// What connections to an index share is mapped from the disk: once that has failed, a store
+    /// into a page that was written down meanwhile has nowhere to go.
     @Test(arguments: LoopDisk.Kind.allCases.filter(LoopDisk.isPossible))
     func aStoreIntoSharedMemoryEndsNoRun(_ kind: LoopDisk.Kind) async throws {
         try await withFixture { larder in

@@ -2,8 +2,8 @@ import LarderCache
 import LarderTestSupport
 import Synchronization
 
-/// Four icons: one stays fresh, one is stale and unchanged, one changes, and one is large and, at first,
-/// cut.
+/// Four icons: one stays fresh, one is stale and unchanged, one changes, and one is large and, at
+/// first, cut.
 final class FaultOrigin: Sendable {
     let fresh: String
     let stale: String
@@ -13,7 +13,8 @@ final class FaultOrigin: Sendable {
     let icons: [String: [UInt8]]
     private let isGood: Flag
 
-    /// The part that all of their digests belong to: verifying it alone takes a sixteenth of the time.
+    /// The part that all of their digests belong to: verifying it alone takes a sixteenth of the
+    /// time.
     static let part = VerifySelection.part(1, of: 16)
 
     /// The first `count` of the icons that `paint` makes of 0, 1, … that are of that part.

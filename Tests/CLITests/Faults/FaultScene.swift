@@ -219,8 +219,8 @@ struct FaultScene {
 
     /// After a prefetch without a fault.
     ///
-    /// - Parameter hidesPartials: whether the fault may have kept partial bodies from being found; they
-    ///   then stay until they are too old.
+    /// - Parameter hidesPartials: whether the fault may have kept partial bodies from being found;
+    ///   they then stay until they are too old.
     private func checkEnd(hidesPartials: Bool) throws {
         let cache = try Cache.open(at: larder.cache)
         defer { cache.close() }

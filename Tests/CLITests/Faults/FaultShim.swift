@@ -1,8 +1,8 @@
 import Foundation
 import LarderTestSupport
 
-/// The library that makes system calls fail or kill (`Tests/FaultInjection`), compiled for one test by the
-/// compiler that comes with Swift.
+/// The library that makes system calls fail or kill (`Tests/FaultInjection`), compiled for one test
+/// by the compiler that comes with Swift.
 struct FaultShim {
     let path: String
 

@@ -4,13 +4,13 @@ import Testing
 
 /// Commands whose system calls beneath the cache fail, one at a time or from one on.
 ///
-/// Each must end with the documented status, lose nothing that was stored, and leave a cache that is clean
-/// and that the next run completes. What is only best done never changes a status: recording use,
-/// snapshots, partial bodies, removing leftovers.
+/// Each must end with the documented status, lose nothing that was stored, and leave a cache that
+/// is clean and that the next run completes. What is only best done never changes a status:
+/// recording use, snapshots, partial bodies, removing leftovers.
 ///
-/// `LARDER_FAULTS=all` tries every call of every kind in every way, instead of `LARDER_FAULTS` (default:
-/// 8) drawn at random for each command; `LARDER_FAULT_SEED` repeats the draw, `LARDER_FAULT_COMMAND` names
-/// a single command.
+/// `LARDER_FAULTS=all` tries every call of every kind in every way, instead of `LARDER_FAULTS`
+/// (default: 8) drawn at random for each command; `LARDER_FAULT_SEED` repeats the draw,
+/// `LARDER_FAULT_COMMAND` names a single command.
 @Suite struct FaultTests {
     private static let commands: [FaultCommand] = {
         let name = ProcessInfo.processInfo.environment["LARDER_FAULT_COMMAND"]
@@ -29,7 +29,7 @@ import Testing
                 return setting == "all"
                     ? FaultTally.ofAll(in: scene)
                     : FaultTally(
-                        ofSome: setting.flatMap(Int.init) ?? 8, in: scene,
+                        ofSome: setting.flatMap(Int.init) ?? share(of: 8), in: scene,
                         seed: seed ?? .random(in: 0..<1 << 32))
             }
         }

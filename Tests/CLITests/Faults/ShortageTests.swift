@@ -2,12 +2,12 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Real shortages, from one in which a command can do nothing to one in which it can do everything: with
-/// `LARDER_FAULTS=all` every number, else some.
+/// Real shortages, from one in which a command can do nothing to one in which it can do everything:
+/// with `LARDER_FAULTS=all` every number, else some.
 @Suite struct ShortageTests {
     @Test(
         .enabled(if: FaultShim.isPossible, "the checks take a library to preload"),
-        .timeLimit(.minutes(10)), arguments: FaultCommand.allCases)
+        .timeLimit(.minutes(10)), arguments: share(of: FaultCommand.allCases))
     func fileDescriptors(_ command: FaultCommand) async throws {
         let least = try await least(from: 8, through: 80, for: command) { scene, count in
             try scene.play(descriptors: count)

@@ -24,7 +24,8 @@ extension CLIFixture {
         try file.close()
     }
 
-    /// Runs each command on a cache of three icons in which something was planted just before, with what it came to.
+    /// Runs each command on a cache of three icons in which something was planted just before, with
+    /// what it came to.
     func forEachCommand(
         plant: () throws -> Void, _ body: ([String], Finished) throws -> Void
     ) throws {

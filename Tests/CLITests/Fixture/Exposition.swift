@@ -1,7 +1,7 @@
 import Foundation
 
-/// Prometheus' text format, version 0.0.4, read by the letter: what a collector might be lenient about is an
-/// error here.
+/// Prometheus' text format, version 0.0.4, read by the letter: what a collector might be lenient
+/// about is an error here.
 struct Exposition {
     struct Invalid: Error, CustomStringConvertible {
         let line: String

@@ -61,10 +61,12 @@ final class LoopDisk: Sendable {
         _ = ioctl(root, goingDown, &withoutFlush)
     }
 
-    /// Forgets all that is in memory, and comes back with what the disk has. Nobody may have a file open.
+    /// Forgets all that is in memory, and comes back with what the disk has. Nobody may have a file
+    /// open.
     func restart() throws {
         try Self.command("umount", path)
-        // Another device: whoever has made a mount namespace meanwhile has the old one mounted still, as dead as it is.
+        // Another device: whoever has made a mount namespace meanwhile has the old one mounted
+        // still, as dead as it is.
         detach()
         try mount()
     }
@@ -72,7 +74,8 @@ final class LoopDisk: Sendable {
     /// Writes down all that is in memory.
     func flush() throws { try Self.command("sync", "--file-system", path) }
 
-    /// What the kernel does to ext4 that has found an error: read-only, in the middle of everything.
+    /// What the kernel does to ext4 that has found an error: read-only, in the middle of
+    /// everything.
     func turnReadOnly() throws {
         try Self.command("mount", "-o", "remount,abort", path)
     }

@@ -130,8 +130,8 @@ struct EvictKills: KillScene {
         return paths
     }
 
-    /// Pins what the order wants pinned; returns who is to go, in order, whether a limit is out of reach,
-    /// and every URL's object.
+    /// Pins what the order wants pinned; returns who is to go, in order, whether a limit is out of
+    /// reach, and every URL's object.
     private func foretell(
         _ order: Order
     ) throws -> (victims: [Digest], missed: Bool, all: [String: Digest]) {

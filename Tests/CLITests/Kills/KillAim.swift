@@ -1,14 +1,14 @@
 import LarderTestSupport
 
-/// Where in a command's life its kills fall: most of them instead of a call that changes the cache, where
-/// a busy machine cannot move them; the others by the clock, in the midst of calls, too.
+/// Where in a command's life its kills fall: most of them instead of a call that changes the cache,
+/// where a busy machine cannot move them; the others by the clock, in the midst of calls, too.
 struct KillAim {
     private var seconds: KillSpan
     /// Nil: calls cannot be counted here.
     private var calls: KillSpan?
 
-    /// - Parameter measured: a run that nobody killed: how long it lived, in seconds, and how many such calls
-    ///   it made.
+    /// - Parameter measured: a run that nobody killed: how long it lived, in seconds, and how many
+    ///   such calls it made.
     init(_ measured: (life: Double, calls: Int?)) {
         seconds = KillSpan(life: measured.life, least: 0.004)
         calls = measured.calls.map { KillSpan(life: Double($0), least: 4) }

@@ -9,8 +9,8 @@ enum KillMoment: CustomStringConvertible {
     /// So long after the origin has seen so many of its requests.
     case requests(Int, thenSeconds: Double)
 
-    /// Draws a moment for a prefetch that makes `requests` requests in about `seconds`, and begins to
-    /// commit at each of `commits`, which takes about `spread` seconds.
+    /// Draws a moment for a prefetch that makes `requests` requests in about `seconds`, and begins
+    /// to commit at each of `commits`, which takes about `spread` seconds.
     ///
     /// Half of them fall anywhere; the other half close behind what leads to a commit, where bytes
     /// are synced, renamed and recorded.

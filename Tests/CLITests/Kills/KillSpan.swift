@@ -1,7 +1,7 @@
 import LarderTestSupport
 
-/// The part of a command's life in which it changes something, found by where the kills fell: in seconds
-/// from its start, which depend on the machine's load, or in calls.
+/// The part of a command's life in which it changes something, found by where the kills fell: in
+/// seconds from its start, which depend on the machine's load, or in calls.
 struct KillSpan {
     private var begin: Double
     private var end: Double
@@ -20,8 +20,8 @@ struct KillSpan {
         end = life
     }
 
-    /// Draws a moment: one in five anywhere in the command's life, two close to one that fell inside, the others
-    /// in and around the span.
+    /// Draws a moment: one in five anywhere in the command's life, two close to one that fell
+    /// inside, the others in and around the span.
     func draw(using random: inout Pseudorandom) -> Double {
         let way = random.next(below: 5)
         if way == 0 { return .random(in: 0...life, using: &random) }

@@ -68,8 +68,8 @@ struct KillStage {
         return finished
     }
 
-    /// Runs a command to its end, to learn how long it lives, in seconds, and how many calls it makes that
-    /// change the cache; nil: nobody can count them here.
+    /// Runs a command to its end, to learn how long it lives, in seconds, and how many calls it
+    /// makes that change the cache; nil: nobody can count them here.
     func measure(_ arguments: [String]) throws -> (life: Double, calls: Int?) {
         guard let shim else { return (try run(arguments).duration / .seconds(1), nil) }
         // A library that kills nobody would prove nothing.
@@ -140,8 +140,8 @@ struct KillStage {
         return pins
     }
 
-    /// What no run leaves behind: nothing is wrong, nothing is left over, and the index's totals are the
-    /// disk's.
+    /// What no run leaves behind: nothing is wrong, nothing is left over, and the index's totals
+    /// are the disk's.
     func expectOrder(_ cache: Cache) throws {
         let report = try cache.verify()
         guard report.findings.isEmpty, report.temporaries == 0,

@@ -6,7 +6,7 @@ import Testing
 ///
 /// `LARDER_KILLS` sets how often (default: 1,000), `LARDER_KILL_SEED` repeats the choices of a run.
 @Suite struct KillTests {
-    private let kills = testSetting("LARDER_KILLS") ?? 1_000
+    private let kills = testSetting("LARDER_KILLS") ?? share(of: 1_000)
     private let seed = testSetting("LARDER_KILL_SEED") ?? .random(in: 0...Int(UInt32.max))
 
     // MARK: Prefetch

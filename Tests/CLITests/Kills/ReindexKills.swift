@@ -2,7 +2,8 @@ import Foundation
 import LarderCache
 import LarderTestSupport
 
-/// A rebuilding of the index that is killed, again and again: `reindex`, or what a prefetch does by itself.
+/// A rebuilding of the index that is killed, again and again: `reindex`, or what a prefetch does by
+/// itself.
 struct ReindexKills: KillScene {
     private static let entries = 60
 

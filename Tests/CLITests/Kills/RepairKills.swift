@@ -149,8 +149,8 @@ struct RepairKills: KillScene {
         return isWhole ? .after : isUntouched ? .before : .inside
     }
 
-    /// Another repair mends what the killed one has not, and the next prefetch brings back what it had
-    /// taken out of the index.
+    /// Another repair mends what the killed one has not, and the next prefetch brings back what it
+    /// had taken out of the index.
     private func complete(_ damage: Damage) throws {
         try stage.run(Self.arguments)
         let missing: Set<String>

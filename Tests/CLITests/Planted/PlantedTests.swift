@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// Foreign files, links, pipes and odd names in a cache: nothing but the cache's own is ever changed, and
-/// no command hangs or crashes over them.
+/// Foreign files, links, pipes and odd names in a cache: nothing but the cache's own is ever
+/// changed, and no command hangs or crashes over them.
 ///
 /// `LARDER_PLANTED_ROUNDS` sets how many caches are planted (default: 12).
 @Suite struct PlantedTests {
@@ -11,7 +11,7 @@ import Testing
 
     @Test(
         .timeLimit(.minutes(60)),
-        arguments: 0..<(testSetting("LARDER_PLANTED_ROUNDS") ?? 12))
+        arguments: 0..<(testSetting("LARDER_PLANTED_ROUNDS") ?? share(of: 12)))
     func nothingButTheCachesOwnIsChanged(_ seed: Int) async throws {
         try await withFixture { larder in
             var random = Pseudorandom(seed: seed)

@@ -233,7 +233,8 @@ extension PowerCutScene {
         case elapsed(Double)
         case requests(Int, thenSeconds: Double)
 
-        /// Half of them fall anywhere; the other half, of a prefetch, close behind what leads to a commit.
+        /// Half of them fall anywhere; the other half, of a prefetch, close behind what leads to a
+        /// commit.
         init(
             of command: Command, life: Double, count: Int, using random: inout Pseudorandom
         ) {
@@ -272,8 +273,9 @@ extension PowerCutScene {
         func cut() -> Bool {
             reported.withLock { reported in
                 guard reported == nil else { return false }
-                // Before: nobody acknowledges anything after a real one, but Linux (6.18) lets a sync
-                // that was under way succeed and loses it, one in five on ext4, one in twelve on XFS.
+                // Before: nobody acknowledges anything after a real one, but Linux (6.18) lets a
+                // sync that was under way succeed and loses it, one in five on ext4, one in twelve
+                // on XFS.
                 reported = FileManager.default.contents(atPath: path) ?? Data()
                 disk.cutPower()
                 return true

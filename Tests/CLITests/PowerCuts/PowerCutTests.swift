@@ -2,11 +2,11 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// The power is cut at random points of a prefetch, and now and then of a repair, an eviction or a reindex:
-/// what a report called stored is there afterwards, and no row is broken.
+/// The power is cut at random points of a prefetch, and now and then of a repair, an eviction or a
+/// reindex: what a report called stored is there afterwards, and no row is broken.
 ///
-/// `LARDER_POWER_CUTS` sets how often on each file system (default: 4), `LARDER_POWER_CUT_SEED` repeats the
-/// choices of a run.
+/// `LARDER_POWER_CUTS` sets how often on each file system (default: 4), `LARDER_POWER_CUT_SEED`
+/// repeats the choices of a run.
 @Suite(.serialized) struct PowerCutTests {
     @Test(
         .timeLimit(.minutes(120)),
@@ -15,7 +15,7 @@ import Testing
         },
         arguments: LoopDisk.Kind.allCases)
     func aPowerCutBreaksNoPromise(_ kind: LoopDisk.Kind) async throws {
-        let cuts = testSetting("LARDER_POWER_CUTS") ?? 4
+        let cuts = testSetting("LARDER_POWER_CUTS") ?? share(of: 4)
         let seed = testSetting("LARDER_POWER_CUT_SEED") ?? .random(in: 0..<1 << 32)
         let tally = try await onThreadOfItsOwn {
             try withTemporaryDirectory { directory in

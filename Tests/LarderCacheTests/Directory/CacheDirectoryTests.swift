@@ -27,7 +27,8 @@ import Testing
         }
     }
 
-    /// What is in `tmp/` would be swept one day, and the index migrated: nobody opens it, for whatever.
+    /// What is in `tmp/` would be swept one day, and the index migrated: nobody opens it, for
+    /// whatever.
     @Test(arguments: [
         ["tmp/thesis.txt"], ["index.sqlite"], ["index.sqlite", "CACHEDIR.TAG"],
         ["index.sqlite-wal"],
@@ -78,7 +79,8 @@ import Testing
         }
     }
 
-    /// Beside files that are in nobody's way; after a kill, or where the user has deleted some of it.
+    /// Beside files that are in nobody's way; after a kill, or where the user has deleted some of
+    /// it.
     @Test(arguments: [
         ["README.md"], ["objects/"], ["objects/", "tmp/"], ["tmp/run-1/1", "CACHEDIR.TAG"],
         ["tmp/run-1/1", "objects/sha256/"], ["index.sqlite", "index.snapshot.sqlite"],

@@ -13,8 +13,8 @@ import Testing
         #expect(Quarantine.isOwn(name) == isOwn)
     }
 
-    /// Another puts whole bytes in its place all the time: only what was found bad is taken, and the place is
-    /// never left empty.
+    /// Another puts whole bytes in its place all the time: only what was found bad is taken, and
+    /// the place is never left empty.
     @Test func onlyWhatWasFoundBadIsTaken() throws {
         try withTemporaryDirectory { directory in
             _ = try Cache.create(at: directory.path)

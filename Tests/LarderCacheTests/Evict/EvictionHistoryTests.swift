@@ -5,8 +5,8 @@ import Testing
 
 @testable import LarderCache
 
-/// Random histories of one cache, in which clocks jump: every eviction takes whom a plain list names, in
-/// that order.
+/// Random histories of one cache, in which clocks jump: every eviction takes whom a plain list
+/// names, in that order.
 ///
 /// `LARDER_EVICTION_HISTORIES` sets how many (default: 20).
 @Suite struct EvictionHistoryTests {
@@ -29,8 +29,8 @@ private struct EvictionHistory {
     private let scene: EvictionScene
     private var model = EvictionModel()
     private var random: Pseudorandom
-    /// The time as those who store believe it to be: whole hours and a half from now, so that no instant
-    /// is near a limit.
+    /// The time as those who store believe it to be: whole hours and a half from now, so that no
+    /// instant is near a limit.
     private var clock: Double
     private let start = Date().timeIntervalSince1970 - 1_800
 

@@ -7,8 +7,9 @@ import Testing
 
 /// How long others' commits wait for an eviction.
 ///
-/// `LARDER_STALL_OBJECTS` sets how many objects are evicted (default: 5,000), and then the promise of 100 ms
-/// is held to; on a machine that does something else besides, only that nobody is starved.
+/// `LARDER_STALL_OBJECTS` sets how many objects are evicted (default: 5,000), and then the promise
+/// of 100 ms is held to; on a machine that does something else besides, only that nobody is
+/// starved.
 @Suite struct EvictionStallTests {
     @Test(.timeLimit(.minutes(30))) func writersDoNotWaitForAnEviction() async throws {
         let environment = ProcessInfo.processInfo.environment
@@ -87,7 +88,8 @@ import Testing
             let begin = ContinuousClock.now
             try index.write { db in _ = try PinTable(db).add("commit \(durations.count)") }
             durations.append(ContinuousClock.now - begin)
-            // No store commits without a pause, which SQLite's lock would not get over to anybody else.
+            // No store commits without a pause, which SQLite's lock would not get over to anybody
+            // else.
             Thread.sleep(forTimeInterval: (ContinuousClock.now - begin) / .seconds(1))
         }
         return durations

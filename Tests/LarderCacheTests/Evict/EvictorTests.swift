@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// A clock that had gone ahead shields nothing, but while a run is under way: its own use would be
-    /// told by nothing else.
+    /// A clock that had gone ahead shields nothing, but while a run is under way: its own use would
+    /// be told by nothing else.
     @Test(arguments: [false, true]) func useInATimeToComeMayBeARuns(isUnderWay: Bool) throws {
         try withScene { scene in
             try scene.store([("a", [1], Date(timeIntervalSinceNow: 86_400))])
@@ -88,7 +88,8 @@ import Testing
         }
     }
 
-    /// What was fetched before the clock was set is of no known age: it is the youngest, and ages from then on.
+    /// What was fetched before the clock was set is of no known age: it is the youngest, and ages
+    /// from then on.
     @Test func whatAClockThatWasNeverSetHasStoredDoesNotGoByAge() throws {
         try withScene { scene in
             let unset = Date(timeIntervalSince1970: 60)
@@ -111,8 +112,8 @@ import Testing
         }
     }
 
-    /// Most objects are in the future: today's clock is wrong, or theirs was. After a week it is taken to
-    /// be right.
+    /// Most objects are in the future: today's clock is wrong, or theirs was. After a week it is
+    /// taken to be right.
     @Test func aClockThatWasAheadOnceDoesNotShieldForEver() throws {
         try withScene { scene in
             let ahead = Date(timeIntervalSinceNow: 400 * 86_400)
@@ -273,8 +274,8 @@ import Testing
         }
     }
 
-    /// The rows are gone, the files are not yet, and somebody rebuilds the index of what is there: the files are
-    /// that one's from then on.
+    /// The rows are gone, the files are not yet, and somebody rebuilds the index of what is there:
+    /// the files are that one's from then on.
     @Test(arguments: [true, false])
     func aRecoveryBetweenTwoStepsLosesNothing(isMarked: Bool) throws {
         try withTemporaryDirectory { directory in

@@ -87,7 +87,8 @@ import Testing
         }
     }
 
-    /// A repair moves whatever lay in an object's place to the quarantine, and anything in `tmp/` may be deleted.
+    /// A repair moves whatever lay in an object's place to the quarantine, and anything in `tmp/`
+    /// may be deleted.
     @Test func leftoversOfAllKindsGo() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old)])

@@ -3,7 +3,8 @@ import Testing
 
 @testable import LarderCache
 
-/// Fields of combining marks, which took a quarter of a minute each while they were compared as text.
+/// Fields of combining marks, which took a quarter of a minute each while they were compared as
+/// text.
 @Suite(.timeLimit(.minutes(1))) struct CombiningMarksTests {
     private static let marks = "e" + String(repeating: "\u{301}\u{323}", count: 20_000)
 

@@ -6,7 +6,8 @@ import Testing
 @testable import LarderCache
 
 @Suite struct ConfinedFileSystemTests {
-    /// However a database is opened, and whoever has removed what beside it: that is another's work.
+    /// However a database is opened, and whoever has removed what beside it: that is another's
+    /// work.
     @Test(
         arguments: [
             (.writing, CacheLayout.index), (.reading, CacheLayout.index),

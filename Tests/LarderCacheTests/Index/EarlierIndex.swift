@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// Index files as earlier versions of larder wrote them, with two resources of two objects. Written down as
-/// they were then, and never changed: today's migrations are not asked.
+/// Index files as earlier versions of larder wrote them, with two resources of two objects. Written
+/// down as they were then, and never changed: today's migrations are not asked.
 enum EarlierIndex: Int, CaseIterable {
     case first = 1
     case second

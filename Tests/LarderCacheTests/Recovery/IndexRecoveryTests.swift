@@ -34,8 +34,8 @@ import Testing
         }
     }
 
-    /// The header, or what in it says whether SQLite may write the file, or a page in the middle that only a look at
-    /// it shows: the second one says where pages belong.
+    /// The header, or what in it says whether SQLite may write the file, or a page in the middle
+    /// that only a look at it shows: the second one says where pages belong.
     @Test(arguments: [0..<100, 18..<19, 8192..<12_288])
     func aDamagedIndexIsSetAsideAndRebuilt(bytes: Range<Int>) throws {
         try withTemporaryDirectory { directory in
@@ -63,8 +63,8 @@ import Testing
         }
     }
 
-    /// A bit that flips in a row's key alone, or in what the table's own index says of it, passes SQLite's quick check;
-    /// also where two rows have one name then.
+    /// A bit that flips in a row's key alone, or in what the table's own index says of it, passes
+    /// SQLite's quick check; also where two rows have one name then.
     @Test(arguments: [0, 1], ["x", "8"])
     func aRowThatItsIndexDoesNotHaveIsMended(place: Int, end: String) throws {
         try withTemporaryDirectory { directory in
@@ -328,8 +328,8 @@ import Testing
         }
     }
 
-    /// What is committed between the copy of the rows and the exchange of the files would be lost with the old
-    /// one, though it was reported as stored.
+    /// What is committed between the copy of the rows and the exchange of the files would be lost
+    /// with the old one, though it was reported as stored.
     @Test func nobodyCommitsToAnIndexThatIsBeingReplaced() throws {
         try withTemporaryDirectory { directory in
             try Cache.filled(at: directory.path, with: Self.contents).close()

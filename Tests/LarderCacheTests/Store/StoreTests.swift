@@ -223,8 +223,8 @@ import Testing
         }
     }
 
-    /// Something in the place of one directory of objects is no reason to refuse the others, and what was
-    /// refused is stored once the place is free.
+    /// Something in the place of one directory of objects is no reason to refuse the others, and
+    /// what was refused is stored once the place is free.
     @Test func whatHasNoPlaceFailsAlone() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.create(at: directory.path)

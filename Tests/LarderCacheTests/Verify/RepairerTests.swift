@@ -131,8 +131,8 @@ import Testing
         }
     }
 
-    /// A repair that was killed had dropped the row and left a link in the object's place, where it was
-    /// nobody's from then on.
+    /// A repair that was killed had dropped the row and left a link in the object's place, where it
+    /// was nobody's from then on.
     @Test func aLinkIsMovedBeforeItsRowGoes() throws {
         try withCache { cache in
             let paths = try [3, 4].map { try cache.file(of: noise(100, seed: $0)) }
@@ -174,8 +174,8 @@ import Testing
         }
     }
 
-    /// One stores the same objects over and over while another damages and repairs them: in the end every
-    /// row points at whole bytes.
+    /// One stores the same objects over and over while another damages and repairs them: in the end
+    /// every row points at whole bytes.
     @Test func noRowIsLeftWithoutBytesBesideAStore() throws {
         try withTemporaryDirectory { directory in
             let cache = try Cache.filled(
@@ -200,7 +200,8 @@ import Testing
             var random = Pseudorandom(seed: 5)
             var withdrawn = 0
             for _ in 0..<200 {
-                // Repaired at once: a verification would take longer than the other needs to mend it.
+                // Repaired at once: a verification would take longer than the other needs to mend
+                // it.
                 var report = VerifyReport()
                 for _ in 0..<5 {
                     let bytes = noise(3_000, seed: random.next(below: 40))

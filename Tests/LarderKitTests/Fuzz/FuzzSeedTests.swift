@@ -5,7 +5,8 @@ import Testing
 @testable import LarderKit
 @testable import LarderTransfer
 
-/// What the fuzzer begins with and what it has found, read to the end. `Scripts/fuzz` looks for more.
+/// What the fuzzer begins with and what it has found, read to the end. `Scripts/fuzz` looks for
+/// more.
 @Suite(.timeLimit(.minutes(1))) struct FuzzSeedTests: ImageTests {
     private static let seeds = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().appendingPathComponent("../../../Fuzz/Seeds")

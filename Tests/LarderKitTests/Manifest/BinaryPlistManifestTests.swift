@@ -87,8 +87,8 @@ import Testing
         #expect(error?.code == .tooLarge)
     }
 
-    /// A file of 50 kB with two hundred entries that share as many values as fit into one: the time was
-    /// bounded by the bytes that they unfold to, and each value took as long as a long text.
+    /// A file of 50 kB with two hundred entries that share as many values as fit into one: the time
+    /// was bounded by the bytes that they unfold to, and each value took as long as a long text.
     @Test func boundsSharedValues() throws {
         var builder = BinaryPlistBuilder()
         let value = builder.add([0x09])

@@ -5,7 +5,8 @@ import Testing
 
 /// Manifests in gzip files, told by their first bytes.
 @Suite struct InflaterTests {
-    /// `[{"name":"A","icon":"https://a.example/1"},` and `{"name":"B","icon":"https://a.example/2"}]`.
+    /// `[{"name":"A","icon":"https://a.example/1"},` and
+    /// `{"name":"B","icon":"https://a.example/2"}]`.
     private static let members = [
         "H4sIAAAAAAACA4uuVspLzE1VslJyVNJRykzOzwMyM0pKCoqt9PUT9VIrEnMLclL1DZVqdQCEjo3mKwAAAA==",
         "H4sIAAAAAAACA6tWykvMTVWyUnJS0lHKTM7PAzIzSkoKiq309RP1UisScwtyUvWNlGpjuQAu/rMOKwAAAA==",

@@ -71,8 +71,8 @@ import Testing
             }
             cache.close()
 
-            // The next day is a good one, and nobody holds the past against anybody. Nothing may look like a
-            // stall on a machine that does other things as well.
+            // The next day is a good one, and nobody holds the past against anybody. Nothing may
+            // look like a stall on a machine that does other things as well.
             configuration.transfer.stallTimeout = .seconds(60)
             configuration.transfer.totalTimeout = .seconds(60)
             origin.onAny { .ok(FaultyOrigin.icon($0.path)) }

@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// In the index's order, whatever the manifest's and the keys' are, and no more at a time than others
-    /// are to wait for.
+    /// In the index's order, whatever the manifest's and the keys' are, and no more at a time than
+    /// others are to wait for.
     private func expectUses(of urls: [String], in path: String) throws {
         let plan = try Plan(
             of: [.bytes(Array(manifest(urls).utf8), name: "apps.json")], rules: .init(),

@@ -47,8 +47,9 @@ import Testing
         return order
     }
 
-    /// Sixteen requests at a time of 48 that were taken out, and room for fewer connections than there are hosts:
-    /// the one used longest ago is closed. Round and round, each request would make one.
+    /// Sixteen requests at a time of 48 that were taken out, and room for fewer connections than
+    /// there are hosts: the one used longest ago is closed. Round and round, each request would
+    /// make one.
     @Test func hostsWhoseConnectionIsOpenGoBeforeThoseWhoNeedOne() throws {
         let (hosts, each, room) = (300, 60, 256)
         let entries = (0..<hosts * each).map { (host: $0 % hosts, priority: 0) }
@@ -187,7 +188,8 @@ import Testing
     }
 
     @Test func theOrderDoesNotDependOnHowMuchIsReadAhead() throws {
-        // Round and round, with more hosts than are read ahead, several turns each and some priorities.
+        // Round and round, with more hosts than are read ahead, several turns each and some
+        // priorities.
         let entries = (0..<2_000).map { (host: $0 % 50, priority: $0 % 7 == 0 ? 3 : 0) }
         let order = try order(of: entries, readAhead: 10_000)
         #expect(Set(order).count == entries.count)

@@ -54,7 +54,8 @@ import Testing
         #expect(origin.mostConcurrentConnections <= 25)
     }
 
-    /// As it did for the lowest priority that there is, by overflow, once there was another attempt to put beside.
+    /// As it did for the lowest priority that there is, by overflow, once there was another attempt
+    /// to put beside.
     @Test func otherAttemptsAtTheLowestPriorityDoNotEndTheProgram() async throws {
         let origin = try Origin()
         origin.onAny { request in

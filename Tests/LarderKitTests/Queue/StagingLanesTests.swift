@@ -32,8 +32,8 @@ import Testing
         #expect(counts.withLock { $0.allSatisfy { $0 == 1 } })
     }
 
-    /// Where files are slow to be made, pieces pile up behind the first, and another lane takes them: all but the
-    /// few for which none is woken.
+    /// Where files are slow to be made, pieces pile up behind the first, and another lane takes
+    /// them: all but the few for which none is woken.
     @Test func aPieceThatTakesLongHoldsUpFew() async {
         let lanes = StagingLanes(primary: DispatchQueue(label: "lane"))
         let gate = DispatchSemaphore(value: 0)
@@ -48,8 +48,8 @@ import Testing
         }
     }
 
-    /// Whatever it is: a body that takes long to check is off the way of small ones, of the feeder, and so of an
-    /// interrupt; a large one of those that are merely long.
+    /// Whatever it is: a body that takes long to check is off the way of small ones, of the feeder,
+    /// and so of an interrupt; a large one of those that are merely long.
     @Test(
         arguments: [(65_537, [0, 65_536]), (1 << 20 + 1, [0, 65_537, 1 << 20])]
             as [(Int64, [Int64])])

@@ -58,7 +58,8 @@ import Testing
                 #expect(try stored(url, in: directory.path("cache")) == icons[number])
                 #expect(origin.count("/\(number)") == 2)
             }
-            // Whether a range is asked for depends on what had arrived before a reset, but not on more.
+            // Whether a range is asked for depends on what had arrived before a reset, but not on
+            // more.
             let seconds = origin.requests.filter { $0.attempt == 2 }
             for request in seconds {
                 let cut = cuts[Int(request.path.dropFirst()) ?? 0]

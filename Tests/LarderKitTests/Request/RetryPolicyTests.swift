@@ -64,7 +64,8 @@ import Testing
         #expect(next(passing, start: .seconds(101)) == .failure(passing.outOfTime))
     }
 
-    /// Every status that can end a response, as the code's own table has it and as an origin sees it.
+    /// Every status that can end a response, as the code's own table has it and as an origin sees
+    /// it.
     @Test func everyStatusIsTriedAgainAsTheTableSays() async throws {
         let origin = try Origin()
         let statuses = Array(204...599).filter { $0 != 206 && !(300...308).contains($0) }

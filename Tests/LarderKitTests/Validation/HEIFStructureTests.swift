@@ -49,7 +49,8 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(HEIFFile(extent: (0xFFFF_FFFF, 0xFFFF_FFFF)).bytes)?.code == .truncated)
     }
 
-    /// Each of many items has 65,535 extents that take no bytes: more than a thousand million in all.
+    /// Each of many items has 65,535 extents that take no bytes: more than a thousand million in
+    /// all.
     @Test(.timeLimit(.minutes(1))) func extentsWithoutBytesAreNotGoneThrough() throws {
         let item = Bytes.big(1, 2) + Bytes.big(0, 2) + Bytes.big(0xFFFF, 2)
         var file = HEIFFile()

@@ -41,8 +41,8 @@ public final class RunningProcess: Sendable {
 
     /// Waits for its end and that of its output; may be called more than once.
     ///
-    /// - Throws: ``ProcessTimeout`` after `timeout` seconds (default 300: other tests may keep every
-    ///   processor), when it has been killed.
+    /// - Throws: ``ProcessTimeout`` after `timeout` seconds (default 300: other tests may keep
+    ///   every processor), when it has been killed.
     public func wait(timeout: Double = 300) throws -> Finished {
         if let finished = watch.wait(seconds: timeout) { return finished }
         watch.kill(SIGKILL)

@@ -1,4 +1,5 @@
-/// A journal that was begun and not ended: SQLite plays it back where it finds it beside a database.
+/// A journal that was begun and not ended: SQLite plays it back where it finds it beside a
+/// database.
 public enum HotJournal {
     /// A journal of no pages, of a transaction that the file `victim` was the super-journal of
     /// (sqlite.org/fileformat2.html, "The Rollback Journal"). SQLite deletes that in the end.

@@ -15,7 +15,8 @@ public final class ForwardProxy: Sendable {
 
     /// Starts listening.
     ///
-    /// - Parameter refusal: the status that every request is answered with; `nil`: they are relayed.
+    /// - Parameter refusal: the status that every request is answered with; `nil`: they are
+    ///   relayed.
     public init(refusingWith refusal: Int? = nil) throws {
         self.refusal = Mutex(refusal)
         stopping = try Gate()

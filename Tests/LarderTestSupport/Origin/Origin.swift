@@ -103,7 +103,8 @@ public final class Origin: Sendable {
     /// How many connections were ever accepted, asked on or not.
     public var connectionsOpened: Int { server.traffic.connectionsOpened }
 
-    /// Has `tell` called for each connection that is accepted from now on, with how many there ever were.
+    /// Has `tell` called for each connection that is accepted from now on, with how many there ever
+    /// were.
     public func onConnection(_ tell: @escaping @Sendable (Int) -> Void) {
         server.traffic.onOpened(tell)
     }
@@ -116,8 +117,8 @@ public final class Origin: Sendable {
 
     /// Returns once at least `count` requests have arrived, in all or for one path.
     ///
-    /// - Throws: ``Timeout`` after `timeout` seconds (default 300: other tests may keep every thread
-    ///   of the process busy for long, and none of them is a reason to fail).
+    /// - Throws: ``Timeout`` after `timeout` seconds (default 300: other tests may keep every
+    ///   thread of the process busy for long, and none of them is a reason to fail).
     public func waitForRequests(
         _ count: Int, to path: String? = nil, timeout: Double = 300
     ) async throws {

@@ -77,8 +77,9 @@ public struct Reply: Sendable {
         return reply.withoutLength()
     }
 
-    /// The part of a body that the request asks for, as a server does it that offers ranges: with 206
-    /// where its If-Range is this tag, 416 where the part is beyond the end, else the whole with 200.
+    /// The part of a body that the request asks for, as a server does it that offers ranges: with
+    /// 206 where its If-Range is this tag, 416 where the part is beyond the end, else the whole
+    /// with 200.
     ///
     /// - Parameter ignoresIfRange: sends a part of whatever version there is.
     public static func ranged(
@@ -98,8 +99,8 @@ public struct Reply: Sendable {
             .header("Content-Range", "bytes \(first)-\(body.count - 1)/\(body.count)")
     }
 
-    /// Status 200 with a body that is compressed on its way (Content-Encoding: deflate), perhaps more than
-    /// once.
+    /// Status 200 with a body that is compressed on its way (Content-Encoding: deflate), perhaps
+    /// more than once.
     public static func deflated(_ body: some Sequence<UInt8>, times: Int = 1) -> Reply {
         let packed = (0..<times).reduce(Array(body)) { bytes, _ in Deflate.zlibStream(bytes) }
         let codings = Array(repeating: "deflate", count: times).joined(separator: ", ")

@@ -176,7 +176,8 @@ import Testing
     }
 
     #if os(Linux)
-        /// It takes longer than all else of a handshake. Each connection here is a new one, since none comes about.
+        /// It takes longer than all else of a handshake. Each connection here is a new one, since
+        /// none comes about.
         @Test func theSystemsAuthoritiesAreReadOnce() async throws {
             let bundle = try #require(CurlLibrary.certificateBundle)
             let front = try TLSFront(originPort: origin.port)

@@ -23,8 +23,8 @@ import Testing
         45, 2, 0, 157, 161, 211, 107, 13, 0, 0, 0,
     ]
 
-    /// A receiver that pauses at every second piece hears each byte once, however deep a piece of the network
-    /// goes on unpacking.
+    /// A receiver that pauses at every second piece hears each byte once, however deep a piece of
+    /// the network goes on unpacking.
     @Test(arguments: [1, 2]) func aPausedBodyGoesOnWhereItPaused(layers: Int) async throws {
         let body = (0..<400_000).map { UInt8(truncatingIfNeeded: $0 / 700 &* ($0 % 7)) }
         let reply = Reply.deflated(body, times: layers)
@@ -121,7 +121,8 @@ import Testing
         }
     }
 
-    /// Nothing comes out of the inner coding, whose head has a name without end, and little goes into the outer one.
+    /// Nothing comes out of the inner coding, whose head has a name without end, and little goes
+    /// into the outer one.
     @Test func whatComesOutOfEachCodingIsBounded() async throws {
         let head: [UInt8] = [0x1F, 0x8B, 8, 8, 0, 0, 0, 0, 0, 3]
         let reply = Reply.deflated(head + [UInt8](repeating: 0x41, count: 300_000))

@@ -185,7 +185,8 @@ import Testing
         #expect(numbers(&backlog) == [4])
     }
 
-    /// Such as one that was cancelled meanwhile, was not wanted any more, or whose host has no address.
+    /// Such as one that was cancelled meanwhile, was not wanted any more, or whose host has no
+    /// address.
     @Test func whoEndsWithoutAConnectionLeavesNoneForOthersToCountOn() throws {
         var backlog = TransferBacklog(
             limit: 1, limitPerOrigin: 6, connectionsAhead: 2)

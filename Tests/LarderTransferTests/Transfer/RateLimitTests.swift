@@ -74,8 +74,8 @@ import Testing
                 #expect(recorder.body == Self.body)
             }
         }
-        // 150,000 bytes, less what the bucket lends: 15,000 and a piece, which is a whole body where libcurl had
-        // it all before it could hand it over.
+        // 150,000 bytes, less what the bucket lends: 15,000 and a piece, which is a whole body
+        // where libcurl had it all before it could hand it over.
         #expect(ContinuousClock.now - start >= .milliseconds(1_750))
     }
 

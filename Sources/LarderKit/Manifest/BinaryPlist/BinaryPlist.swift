@@ -22,8 +22,9 @@ struct BinaryPlist {
         let reason: String
     }
 
-    /// How many objects may still be looked up. A file names each of its arrays and dictionaries once, so that
-    /// there are no more values than references; where they are shared, there may be any number.
+    /// How many objects may still be looked up. A file names each of its arrays and dictionaries
+    /// once, so that there are no more values than references; where they are shared, there may be
+    /// any number.
     private final class Budget {
         var left: Int
 

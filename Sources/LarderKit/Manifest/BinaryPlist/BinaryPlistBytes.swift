@@ -1,5 +1,5 @@
-/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and what comes out of a
-/// pipe is put into one first.
+/// A binary plist's bytes at any offset, in bounded memory: a file is read in blocks, and what
+/// comes out of a pipe is put into one first.
 ///
 /// Not mapped into memory: a file that another process truncates would end this one, and its
 /// pages would count as this process's memory.

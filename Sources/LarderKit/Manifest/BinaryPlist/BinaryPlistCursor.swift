@@ -4,8 +4,8 @@ final class BinaryPlistCursor: ManifestCursor {
     var position: Int?
     /// How many bytes were unfolded.
     private(set) var progress = 0
-    /// Arrays that share an array of empty ones unfold to no bytes at all, and to millions of elements; a
-    /// dictionary may have one key any number of times.
+    /// Arrays that share an array of empty ones unfold to no bytes at all, and to millions of
+    /// elements; a dictionary may have one key any number of times.
     private var elementsSeen = 0
     private static let elementWeight = 1024
     private let elements: BinaryPlistElementReader

@@ -1,6 +1,6 @@
 extension String {
-    /// The text of big-endian UTF-16; what is no character reads as U+FFFD. Much faster than the standard
-    /// library's own way, since a binary plist may have one text any number of times.
+    /// The text of big-endian UTF-16; what is no character reads as U+FFFD. Much faster than the
+    /// standard library's own way, since a binary plist may have one text any number of times.
     init(bigEndianUTF16 bytes: UnsafeRawBufferPointer) {
         let count = bytes.count / 2
         func unit(_ index: Int) -> UInt32 {

@@ -60,7 +60,8 @@ final class ByteInput {
         if case .descriptor(let descriptor, isOwned: true) = source { close(descriptor) }
     }
 
-    /// The whole size, if the source is a file read from its beginning; then `read(into:at:)` works.
+    /// The whole size, if the source is a file read from its beginning; then `read(into:at:)`
+    /// works.
     var seekableSize: Int? {
         switch source {
         case .bytes(let bytes): return bytes.count

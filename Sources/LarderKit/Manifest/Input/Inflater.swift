@@ -1,7 +1,7 @@
 import CZlib
 
-/// What a gzip file holds (RFC 1952), unpacked while it is read. Several members one after another read
-/// as one; what follows them and is none, such as padding, is ignored.
+/// What a gzip file holds (RFC 1952), unpacked while it is read. Several members one after another
+/// read as one; what follows them and is none, such as padding, is ignored.
 final class Inflater {
     // On the heap because zlib remembers the address.
     private let stream: UnsafeMutablePointer<z_stream>

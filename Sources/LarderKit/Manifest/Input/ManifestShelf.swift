@@ -3,8 +3,8 @@ import LarderCache
 import LarderTransfer
 import Synchronization
 
-/// Where manifests from the network are kept: a cache, which has them as resources like any other, but for
-/// the check that they are images.
+/// Where manifests from the network are kept: a cache, which has them as resources like any other,
+/// but for the check that they are images.
 struct ManifestShelf: Sendable {
     /// Nil reads as an empty one.
     let cache: Cache?
@@ -63,11 +63,13 @@ struct ManifestShelf: Sendable {
         let digest = try body.finish()
         let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
         let failure = record(response.deposit(.staged(staged)), in: store)
-        // Where something else is in its place, or it was evicted at once, the bytes are at hand all the same.
+        // Where something else is in its place, or it was evicted at once, the bytes are at hand
+        // all the same.
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Notes that the server vouches for what is there. That this cannot be written is no reason to do without it.
+    /// Notes that the server vouches for what is there. That this cannot be written is no reason to
+    /// do without it.
     func note(_ content: Deposit.Content, of kept: Kept, by response: ManifestResponse) {
         guard let store else { return }
         store.add(response.deposit(content, on: kept.resource), for: nil) {}

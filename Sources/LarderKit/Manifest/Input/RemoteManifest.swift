@@ -2,8 +2,9 @@ import Foundation
 import LarderCache
 import LarderTransfer
 
-/// A manifest at an http or https URL. It is downloaded whole, to a file without a name, before any of
-/// it is read; a run keeps it in its cache, so that one that has not changed costs a conditional request.
+/// A manifest at an http or https URL. It is downloaded whole, to a file without a name, before any
+/// of it is read; a run keeps it in its cache, so that one that has not changed costs a conditional
+/// request.
 ///
 /// Its entries are held to the same rules as anybody's: no scheme but http and https, no private
 /// address unless the run allows it.
@@ -18,7 +19,8 @@ public struct RemoteManifest: Sendable {
     public var headers: [HeaderRule] = []
     /// Whether redirects from https to http are followed. Default: false.
     public var allowsDowngrade = false
-    /// A longer one is refused; counted after decoding, and of a gzip file unpacked. Default: 256 MiB.
+    /// A longer one is refused; counted after decoding, and of a gzip file unpacked. Default: 256
+    /// MiB.
     public var maximumBytes: Int64 = 256 << 20
 
     /// A manifest at `url`.
@@ -34,11 +36,11 @@ public struct RemoteManifest: Sendable {
 
     /// The bytes, and where redirects have led: what its relative URLs are resolved against.
     ///
-    /// What is kept is asked about with each download, fresh or not: whoever names a URL means what is there
-    /// now.
+    /// What is kept is asked about with each download, fresh or not: whoever names a URL means what
+    /// is there now.
     ///
-    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` where only the shelf is asked;
-    ///   `CacheError`, `CancellationError`.
+    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` where only the shelf
+    ///   is asked; `CacheError`, `CancellationError`.
     func download() throws -> ByteInput {
         if let shelf, shelf.store == nil { return try shelf.take(url) }
         let start = ContinuousClock.now

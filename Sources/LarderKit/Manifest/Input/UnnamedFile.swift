@@ -4,8 +4,8 @@ import Foundation
     import Musl
 #endif
 
-/// A temporary file without a name: nobody's but this process's, and gone with its descriptor, which is the
-/// maker's to close.
+/// A temporary file without a name: nobody's but this process's, and gone with its descriptor,
+/// which is the maker's to close.
 struct UnnamedFile {
     let descriptor: Int32
 

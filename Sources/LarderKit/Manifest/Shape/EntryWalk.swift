@@ -1,10 +1,10 @@
 import LarderCache
 
-/// Finds the entries of a manifest in one pass: walks down the paths that shapes have entries at, and
-/// passes over everything else.
+/// Finds the entries of a manifest in one pass: walks down the paths that shapes have entries at,
+/// and passes over everything else.
 ///
-/// Held back is only what may turn out to be an entry: the root's own members, and the first members of
-/// what may be a map, neither larger than an entry may be.
+/// Held back is only what may turn out to be an entry: the root's own members, and the first
+/// members of what may be a map, neither larger than an entry may be.
 final class EntryWalk<Cursor: ManifestCursor> {
     /// What is left of a path on the way down.
     private struct Trail {
@@ -69,7 +69,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
         }
     }
 
-    /// Decides at the manifest's end what was left open: whether the root is an entry itself, or a map.
+    /// Decides at the manifest's end what was left open: whether the root is an entry itself, or a
+    /// map.
     ///
     /// - Returns: whether there are entries, if only a place for them.
     func finish() throws -> Bool {
@@ -154,8 +155,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
 
     // MARK: - Entries
 
-    /// Reads a place that some shapes have entries at. Where the first element is of none of these, it is
-    /// no place of entries.
+    /// Reads a place that some shapes have entries at. Where the first element is of none of these,
+    /// it is no place of entries.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void

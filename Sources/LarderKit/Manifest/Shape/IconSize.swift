@@ -5,7 +5,8 @@ enum IconSize {
     /// The width in pixels; 0 where nothing is known.
     ///
     /// In this order: `sizes` as in a web app manifest (`any` is larger than all), `width`,
-    /// `attributes.height` as in Apple's feeds, and the digits of the member's name, as in `artworkUrl512`.
+    /// `attributes.height` as in Apple's feeds, and the digits of the member's name, as in
+    /// `artworkUrl512`.
     static func pixels(of match: PathMatch) -> Int {
         if case .string(let sizes) = match.container["sizes"] { return largest(of: sizes) }
         if let width = number(match.container["width"]) { return width }

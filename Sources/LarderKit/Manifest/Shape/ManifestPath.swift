@@ -2,7 +2,8 @@
 
 import LarderCache
 
-/// Where values are in a manifest: a small subset of JSONPath (RFC 9535), the same for every format.
+/// Where values are in a manifest: a small subset of JSONPath (RFC 9535), the same for every
+/// format.
 ///
 ///     feed.results                a member of a member
 ///     ['im:name'].label           a name that is no plain word, quoted
@@ -10,9 +11,9 @@ import LarderCache
 ///     localized.*.icon            every member of a dictionary
 ///     assets[?@.kind=='x'].url    the elements whose member is that string
 ///
-/// A leading `$` or `@` may be there or not: a path of entries begins at the manifest's root, the others
-/// at an entry, which is `@` by itself. Narrower than the RFC, `[*]` selects nothing of a dictionary and
-/// `.*` nothing of an array.
+/// A leading `$` or `@` may be there or not: a path of entries begins at the manifest's root, the
+/// others at an entry, which is `@` by itself. Narrower than the RFC, `[*]` selects nothing of a
+/// dictionary and `.*` nothing of an array.
 public struct ManifestPath: Equatable, Sendable {
     enum Segment: Equatable, Sendable {
         case member(String)
@@ -41,8 +42,8 @@ public struct ManifestPath: Equatable, Sendable {
 
     init(segments: [Segment]) { self.segments = segments }
 
-    /// Whether it selects elements by what they have: entries cannot be found by such a path, since an element
-    /// is not held to be looked at.
+    /// Whether it selects elements by what they have: entries cannot be found by such a path, since
+    /// an element is not held to be looked at.
     public var isFilter: Bool {
         segments.contains { if case .elementsWhere = $0 { true } else { false } }
     }
@@ -98,7 +99,10 @@ public struct ManifestPath: Equatable, Sendable {
             }
             throw SyntaxError(
                 description:
-                    "expected [*], ['name'] or [?@.name=='value'], not an index: \(String(whole).quoted())"
+                    """
+                    expected [*], ['name'] or [?@.name=='value'], not an index: \
+                    \(String(whole).quoted())
+                    """
             )
         }
         guard rest.hasPrefix("]") else {

@@ -1,4 +1,5 @@
-// The shapes that are recognised, in the order in which they are tried. docs/manifests.md lists them.
+// The shapes that are recognised, in the order in which they are tried. docs/manifests.md lists
+// them.
 
 extension ManifestShape {
     /// Larder's own form, which has more members than the others.

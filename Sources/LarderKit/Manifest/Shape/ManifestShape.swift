@@ -1,9 +1,10 @@
-/// A form that manifests are found in, as data: where the entries are, and where their parts are in each.
+/// A form that manifests are found in, as data: where the entries are, and where their parts are in
+/// each.
 struct ManifestShape: Equatable, Sendable {
     /// What `--explain` calls it.
     let name: String
-    /// Where its entries are, from the root on; the root's own path is that of a manifest which is itself
-    /// an entry.
+    /// Where its entries are, from the root on; the root's own path is that of a manifest which is
+    /// itself an entry.
     var entries: [ManifestPath]
     /// What tells it from others: an element that has a value at one of these is of this shape.
     var marks: [ManifestPath]
@@ -26,8 +27,8 @@ struct ManifestShape: Equatable, Sendable {
     /// Where an icon is in an entry.
     struct IconPlace: Equatable, Sendable {
         let path: ManifestPath
-        /// What the URL is made of, behind the shape's base: `{}` stands for the value, `{*}` for the
-        /// name that `.*` was, `{name}` for a member of the entry. Nil: it is the value.
+        /// What the URL is made of, behind the shape's base: `{}` stands for the value, `{*}` for
+        /// the name that `.*` was, `{name}` for a member of the entry. Nil: it is the value.
         var template: String?
     }
 }

@@ -23,7 +23,8 @@ extension ManifestPath {
         return found
     }
 
-    /// The first value that the path leads to and that is something: neither null nor a blank string.
+    /// The first value that the path leads to and that is something: neither null nor a blank
+    /// string.
     func first(in value: ManifestValue) -> ManifestValue? {
         if segments.count == 1, case .member(let key) = segments[0],
             case .dictionary(let members) = value

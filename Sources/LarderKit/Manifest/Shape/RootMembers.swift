@@ -1,8 +1,8 @@
 import LarderCache
 
-/// The members of a manifest's outermost dictionary that mean something in an entry: it may be one itself,
-/// as a web app manifest is, or the first of JSON Lines. Each is kept once, and all are no larger than an
-/// entry may be.
+/// The members of a manifest's outermost dictionary that mean something in an entry: it may be one
+/// itself, as a web app manifest is, or the first of JSON Lines. Each is kept once, and all are no
+/// larger than an entry may be.
 struct RootMembers {
     /// The names of those that are kept.
     private let keys: Set<[UInt8]>

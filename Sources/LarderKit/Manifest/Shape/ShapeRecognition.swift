@@ -69,8 +69,8 @@ final class ShapeRecognition {
         }
     }
 
-    /// Whether every element at a place is an entry, whatever it holds: so it is where the plain form has
-    /// its entries, and where they were named by hand.
+    /// Whether every element at a place is an entry, whatever it holds: so it is where the plain
+    /// form has its entries, and where they were named by hand.
     func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
 
     /// The shape of an element, which decides the manifest's; nil where it shows none.

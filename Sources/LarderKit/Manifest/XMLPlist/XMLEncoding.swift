@@ -34,7 +34,10 @@ enum XMLEncoding {
         if isOne(of: "iso-8859-1", "latin1") { return .latin1(isASCII: false) }
         throw window.error(
             .malformed,
-            "the encoding \(name.quoted(limit: 40)) is none of UTF-8, UTF-16, ISO-8859-1 and US-ASCII"
+            """
+            the encoding \(name.quoted(limit: 40)) is none of UTF-8, UTF-16, ISO-8859-1 and \
+            US-ASCII
+            """
         )
     }
 

@@ -3,14 +3,15 @@ import Foundation
 
 /// What libxml2 gets to see of an XML property list: tags without attributes, and text, in UTF-8.
 ///
-/// libxml2 hangs in what a document type declares, keeps every comment and processing instruction to the end,
-/// compares each attribute with all before it, keeps every name, and takes any encoding. All of that ends
-/// here, and what is passed on leaves nothing to be seen in two ways.
+/// libxml2 hangs in what a document type declares, keeps every comment and processing instruction
+/// to the end, compares each attribute with all before it, keeps every name, and takes any
+/// encoding. All of that ends here, and what is passed on leaves nothing to be seen in two ways.
 final class XMLFilter {
     private let window: ByteWindow
     private var hasTag = false
     private var isInCDATA = false
-    /// Whether text is of no value here: between the elements of an array or a dictionary, and around all.
+    /// Whether text is of no value here: between the elements of an array or a dictionary, and
+    /// around all.
     private var isBetweenElements = true
     /// Lines that were left out and not made known.
     private var owedLines = 0
@@ -58,7 +59,8 @@ final class XMLFilter {
         return count
     }
 
-    /// The line in the document of one that libxml2 has counted; never less than one that was asked for before.
+    /// The line in the document of one that libxml2 has counted; never less than one that was asked
+    /// for before.
     func line(of passed: Int) -> Int {
         while let next = omissions.first, next.line <= passed {
             omittedBefore = next.omitted
@@ -96,8 +98,8 @@ final class XMLFilter {
 
     // MARK: - Text
 
-    /// Passes on what is as libxml2 is to have it, and mostly all is: text, and tags without anything but their
-    /// names. False where nothing is.
+    /// Passes on what is as libxml2 is to have it, and mostly all is: text, and tags without
+    /// anything but their names. False where nothing is.
     private func passPlainly() -> Bool {
         let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(Self.capacity - end))
         var length = 0
@@ -212,7 +214,10 @@ final class XMLFilter {
             case UInt8(ascii: "[") where isDocumentType && quote == nil:
                 throw error(
                     .entityDeclared,
-                    "the document type has declarations of its own, such as of entities, which is refused"
+                    """
+                    the document type has declarations of its own, such as of entities, which is \
+                    refused
+                    """
                 )
             case UInt8(ascii: ">") where quote == nil: return offset + 1
             default: continue

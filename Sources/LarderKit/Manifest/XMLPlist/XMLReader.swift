@@ -2,9 +2,9 @@ import CXML2
 
 /// One pass over an XML document with libxml2's text reader, node by node.
 ///
-/// libxml2 sees what ``XMLFilter`` leaves of the document, and nothing that would make it ask the network.
-/// Its own limits stay on (256 levels, 10 MB a text). Made, used and let go on one thread, whose handler of
-/// XML errors it takes meanwhile.
+/// libxml2 sees what ``XMLFilter`` leaves of the document, and nothing that would make it ask the
+/// network. Its own limits stay on (256 levels, 10 MB a text). Made, used and let go on one thread,
+/// whose handler of XML errors it takes meanwhile.
 final class XMLReader {
     /// What the reader stands on.
     enum Node {

@@ -5,7 +5,8 @@ import Testing
 
 private let directory = ProcessInfo.processInfo.environment["LARDER_REAL_MANIFESTS"]
 
-/// Real manifests against the table of their INDEX.md, in the directory that `LARDER_REAL_MANIFESTS` names.
+/// Real manifests against the table of their INDEX.md, in the directory that
+/// `LARDER_REAL_MANIFESTS` names.
 @Suite struct RealManifestsTests {
     /// A row of the table: file, entries, URLs.
     struct Row: Sendable {

@@ -1,0 +1,79 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// What an app that embeds LarderCache resolves and builds, and that the README's code works in it.
+/// Takes minutes, since it builds all of it anew.
+@Suite struct EmbeddingTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().path
+
+    @Test(.enabled(if: testShare == 1), .timeLimit(.minutes(60)))
+    func anAppGetsTheCacheAndNothingElse() async throws {
+        try await withFixture { larder in
+            let icon = Icons.reply(1)
+            larder.origin.on("/notes.png", icon)
+            let url = larder.origin.url("/notes.png")
+            try #require(try larder.prefetch(larder.manifest(urls: [url])).status == 0)
+
+            let app = larder.directory.path("app")
+            try FileManager.default.createDirectory(
+                atPath: app + "/Sources/App", withIntermediateDirectories: true)
+            try Data(Self.package.utf8).write(to: URL(fileURLWithPath: app + "/Package.swift"))
+            try Data(try Self.main(url).utf8)
+                .write(to: URL(fileURLWithPath: app + "/Sources/App/main.swift"))
+            let build = try await swift("build", "--package-path", app, "--jobs", "2")
+            try #require(build.status == 0, "\(build)")
+
+            let checkouts = try names(app + "/.build/checkouts")
+            #expect(checkouts == ["GRDB.swift", "swift-asn1", "swift-crypto"])
+            #expect(
+                try names(app + "/.build/debug/Modules", ".swiftmodule") == [
+                    "App", "Crypto", "CryptoBoringWrapper", "GRDB", "LarderCache",
+                ])
+            let run = try await onThreadOfItsOwn {
+                try RunningProcess(app + "/.build/debug/App", [larder.cache]).wait()
+            }
+            #expect(run.standardOutput == "\(icon.bodyLength)\n", "\(run)")
+        }
+    }
+
+    private func names(_ directory: String, _ suffix: String = "") throws -> Set<String> {
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        return Set(names.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) })
+    }
+
+    private func swift(_ arguments: String...) async throws -> Finished {
+        try await onThreadOfItsOwn {
+            try RunningProcess("/usr/bin/env", ["swift"] + arguments).wait(timeout: 3_000)
+        }
+    }
+
+    /// With the lines that the README gives.
+    private static let package = """
+        // swift-tools-version: 6.1
+        import PackageDescription
+
+        let package = Package(
+            name: "App",
+            platforms: [.macOS(.v15), .iOS(.v16)],
+            dependencies: [.package(name: "larder", path: "\(root)", traits: [])],
+            targets: [
+                .executableTarget(
+                    name: "App", dependencies: [.product(name: "LarderCache", package: "larder")])
+            ])
+        """
+
+    /// The README's own code, about another URL, and what comes of it.
+    private static func main(_ url: String) throws -> String {
+        let readme = try String(contentsOfFile: root + "/README.md", encoding: .utf8)
+        let code = try #require(
+            readme.components(separatedBy: "```swift\n").dropFirst()
+                .compactMap { $0.components(separatedBy: "```").first }
+                .first { $0.hasPrefix("import LarderCache\n") })
+        return code.replacingOccurrences(of: "https://example.com/notes.png", with: url)
+            .replacingOccurrences(of: "at: path", with: "at: CommandLine.arguments[1]")
+            .replacingOccurrences(of: "\n}", with: "\n    print(bytes.count)\n}")
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+import Testing
+
+func icon(_ url: String, inCacheAt path: String) throws -> Data? {
+    let cache = try Cache.open(at: path)
+    guard let resource = try cache.resource(url) else { return nil }
+    return Data(try cache.bytes(of: resource.object))
+}
+
+/// The article's code, compiled above.
+@Suite struct GettingStartedTests {
+    @Test func itsCodeIsCompiled() throws {
+        #expect(try Article.codeIs("Sources/LarderCache/LarderCache.docc/GettingStarted.md"))
+    }
+
+    @Test func itsCodeWorks() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path("cache"), with: ["a": [1, 2, 3]])
+            defer { cache.close() }
+            #expect(try icon("a", inCacheAt: directory.path("cache")) == Data([1, 2, 3]))
+            #expect(try icon("b", inCacheAt: directory.path("cache")) == nil)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+import Foundation
+import LarderKit
+import LarderTestSupport
+import Testing
+
+func fill(_ cache: String, from manifest: String) async throws -> Bool {
+    let configuration = PrefetchConfiguration(cache: cache)
+    let prefetcher = Prefetcher(configuration)
+    for try await event in prefetcher.prefetch([.file(manifest)]) {
+        switch event {
+        case .entry(let result) where result.outcome == .failed:
+            print(result.name, result.problem?.message ?? "")
+        case .finished(let report):
+            return report.count(.failed) == 0
+        default:
+            continue
+        }
+    }
+    return false
+}
+
+/// The article's code, compiled above.
+@Suite struct GettingStartedTests {
+    @Test func itsCodeIsCompiled() throws {
+        #expect(try Article.codeIs("Sources/LarderKit/LarderKit.docc/GettingStarted.md"))
+    }
+
+    @Test func itsCodeWorks() async throws {
+        try await withTemporaryDirectory { directory in
+            let manifest = directory.path("apps.json")
+            let gif = "R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
+            try #"[{"icon": "data:image/gif;base64,\#(gif)"}]"#
+                .write(toFile: manifest, atomically: true, encoding: .utf8)
+            #expect(try await fill(directory.path("cache"), from: manifest))
+            try #"[{"icon": "ftp://a.example/a.png"}]"#
+                .write(toFile: manifest, atomically: true, encoding: .utf8)
+            #expect(try await !fill(directory.path("cache"), from: manifest))
+        }
+    }
+}

@@ -1,0 +1,26 @@
+import Foundation
+
+/// A documentation article, for tests that compile its code.
+public enum Article {
+    /// Whether the first Swift code that begins with `import` is in a test's source, but for its
+    /// imports.
+    ///
+    /// - Parameters:
+    ///   - article: its path beneath the package's root.
+    ///   - source: the test's file.
+    public static func codeIs(
+        _ article: String, in source: String = #filePath
+    ) throws -> Bool {
+        var root = URL(fileURLWithPath: #filePath)
+        for _ in 0..<4 { root.deleteLastPathComponent() }
+        let text = try String(
+            contentsOf: root.appendingPathComponent(article), encoding: .utf8)
+        let blocks = text.components(separatedBy: "```swift\n").dropFirst()
+            .compactMap { $0.components(separatedBy: "```").first }
+        guard let block = blocks.first(where: { $0.hasPrefix("import ") }) else { return false }
+        let code = block.split(separator: "\n", omittingEmptySubsequences: false)
+            .drop { $0.hasPrefix("import ") || $0.isEmpty }
+        let compiled = try String(contentsOfFile: source, encoding: .utf8)
+        return compiled.contains(code.joined(separator: "\n"))
+    }
+}
