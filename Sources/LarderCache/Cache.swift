@@ -34,8 +34,9 @@ public final class Cache: Sendable {
     /// Opens the cache at `path` for reading and writing; makes it first where there is none, and
     /// rebuilds its index where that is damaged or gone.
     ///
-    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not
-    ///   at all.
+    /// - Parameters:
+    ///   - path: the cache's directory.
+    ///   - wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
     /// - Throws: ``CacheError``, also where the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none
@@ -57,6 +58,7 @@ public final class Cache: Sendable {
     /// from its last snapshot, and from the objects in any case, each of which is read.
     ///
     /// - Parameters:
+    ///   - path: the cache's directory.
     ///   - wait: for all other processes that use the cache. Default: not at all.
     ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
     ///     the report says so. Default: never.
@@ -87,8 +89,9 @@ public final class Cache: Sendable {
     /// Opens the cache at `path` for reading. An empty directory reads as an empty one; one that
     /// cannot be written, or whose disk is full, is read without a trace.
     ///
-    /// - Parameter wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not
-    ///   at all.
+    /// - Parameters:
+    ///   - path: the cache's directory.
+    ///   - wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
     /// - Throws: ``CacheError``, `.missing` where there is no directory, or only something else in
     ///   it, `.damaged` where the index cannot be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
@@ -178,8 +181,8 @@ public final class Cache: Sendable {
     /// is one file from now on, and may be copied. Everything that follows fails.
     public func close() { index?.close() }
 
-    /// The resource of a URL in canonical spelling, or of another ``ResourceKey``; nil if it is not
-    /// cached.
+    /// The resource of a URL in canonical spelling, or of another key (``Resource/key``); nil if it is
+    /// not cached.
     public func resource(_ key: String) throws(CacheError) -> Resource? {
         try index?.resource(key)
     }

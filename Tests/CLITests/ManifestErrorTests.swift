@@ -29,7 +29,7 @@ import Testing
         Case("an external entity", ManifestFiles.externalEntity, "entit"),
         Case(
             "JSON with a trailing comma", #"{"apps": [{"name": "A", "icon": "http://a/"},]}"#,
-            "line 1, column 46: unexpected ']'"),
+            "line 1, column 46: expected a value, found ']'"),
         Case("truncated JSON", #"[{"name": "A", "icon": "http://a/"}"#, "line 1"),
         Case("an image", Icons.png, "this is a PNG image, not a manifest"),
         Case("an HTML page", "<!DOCTYPE html><html></html>", "this is an HTML page"),

@@ -4,7 +4,7 @@ import Foundation
 public struct EvictionPolicy {
     /// By which instant objects are as old as they are.
     public enum Age: String, Sendable, CaseIterable {
-        /// When they were last used, within ``ObjectUse/precision``.
+        /// When they were last used, within an hour.
         case used
         /// When their bytes were stored.
         case fetched

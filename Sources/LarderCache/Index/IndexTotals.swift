@@ -16,7 +16,7 @@ public struct IndexTotals: Sendable, Equatable {
     public var oldest: Date?
     /// When the object stored last was stored.
     public var newest: Date?
-    /// When the object used least recently was used, within ``ObjectUse/precision``.
+    /// When the object used least recently was used, within an hour.
     public var oldestUse: Date?
     /// When the object used last was used.
     public var newestUse: Date?

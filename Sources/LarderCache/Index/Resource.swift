@@ -2,7 +2,7 @@ import Foundation
 
 /// A URL, the object it last resolved to, and how to ask for it again.
 public struct Resource: Sendable {
-    /// What it is looked up by, as ``ResourceKey`` has it: the URL, or the manifest's `key` where
+    /// What it is looked up by: the URL, or the manifest's `key` where
     /// the URL is signed or rotates, or the name of bytes that a manifest held.
     public let key: String
     /// The URL it was last fetched from, in canonical spelling; of bytes that a manifest held their
@@ -41,26 +41,43 @@ public struct Resource: Sendable {
 
     static let columns = """
         r.key, r.url, r.etag, r.last_modified, r.date, r.age, r.cache_control, r.expires,
-        r.received_at, r.fresh_until, r.vary, r.variant, r.response_url, o.digest, o.size, o.media_type,
-        o.width, o.height, o.stored_at, o.used_at
+        r.received_at, r.fresh_until, r.vary, r.variant, r.response_url, \(StoredObject.columns)
         """
+
+    /// The places of ``columns``; from the last one on they are the object's.
+    private enum Column {
+        static let key: CInt = 0
+        static let url: CInt = 1
+        static let etag: CInt = 2
+        static let lastModified: CInt = 3
+        static let date: CInt = 4
+        static let age: CInt = 5
+        static let cacheControl: CInt = 6
+        static let expires: CInt = 7
+        static let receivedAt: CInt = 8
+        static let freshUntil: CInt = 9
+        static let vary: CInt = 10
+        static let variant: CInt = 11
+        static let responseURL: CInt = 12
+        static let object: CInt = 13
+    }
 
     init(_ row: PreparedStatement) throws {
         var validators = Validators()
-        validators.etag = row.text(2)
-        validators.lastModified = row.text(3)
-        validators.date = row.text(4)
-        validators.age = row.isNull(5) ? nil : try row.requireTime(5)
-        validators.cacheControl = row.text(6)
-        validators.expires = row.text(7)
-        validators.vary = row.text(10)
+        validators.etag = row.text(Column.etag)
+        validators.lastModified = row.text(Column.lastModified)
+        validators.date = row.text(Column.date)
+        validators.age = row.isNull(Column.age) ? nil : try row.requireTime(Column.age)
+        validators.cacheControl = row.text(Column.cacheControl)
+        validators.expires = row.text(Column.expires)
+        validators.vary = row.text(Column.vary)
         self.validators = validators
-        key = try row.requireText(0)
-        url = row.text(1) ?? key
-        responseURL = row.text(12) ?? url
-        receivedAt = Date(timeIntervalSince1970: try row.requireTime(8))
-        freshUntil = Date(timeIntervalSince1970: try row.requireTime(9))
-        variant = row.isNull(11) ? nil : try row.requireDigest(11)
-        object = try StoredObject(row, startingAt: 13)
+        key = try row.requireText(Column.key)
+        url = row.text(Column.url) ?? key
+        responseURL = row.text(Column.responseURL) ?? url
+        receivedAt = Date(timeIntervalSince1970: try row.requireTime(Column.receivedAt))
+        freshUntil = Date(timeIntervalSince1970: try row.requireTime(Column.freshUntil))
+        variant = row.isNull(Column.variant) ? nil : try row.requireDigest(Column.variant)
+        object = try StoredObject(row, startingAt: Column.object)
     }
 }

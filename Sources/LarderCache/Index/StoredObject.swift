@@ -14,7 +14,7 @@ public struct StoredObject: Sendable {
     public let height: Int?
     /// When it was stored.
     public let storedAt: Date
-    /// When one of its resources was last used, within ``ObjectUse/precision``.
+    /// When one of its resources was last used, within an hour.
     public let usedAt: Date
 
     /// The path of the object's file beneath the cache root.

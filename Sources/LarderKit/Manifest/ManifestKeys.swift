@@ -5,6 +5,7 @@ public struct ManifestKeys {
     private let mustBeUsable: Bool
 
     /// - Parameters:
+    ///   - sources: the manifests.
     ///   - rules: how manifests are read. Default: as their content tells.
     ///   - mustBeUsable: whether one entry that cannot be used is an error. Default: false.
     public init(

@@ -10,8 +10,9 @@ public struct ManifestReader: Sendable {
     private let rules: ManifestRules
     private var limits: ManifestLimits { rules.limits }
 
-    /// - Parameter rules: what the caller says about the manifest. Default: nothing, its content
-    ///   tells.
+    /// - Parameters:
+    ///   - source: where the manifest is.
+    ///   - rules: what the caller says about it. Default: nothing, its content tells.
     public init(source: ManifestSource, rules: ManifestRules = .init()) {
         self.source = source
         self.rules = rules

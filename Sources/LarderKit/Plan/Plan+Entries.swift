@@ -66,8 +66,8 @@ extension Plan {
                         + " WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT 512"
                 ).rows(last.turn, last.fetch) { row in
                     (
-                        turn: row.integer(Self.entryColumns),
-                        icons: row.integer(Self.entryColumns + 1), entry: try entry(row)
+                        turn: row.integer(Column.others),
+                        icons: row.integer(Column.others + 1), entry: try entry(row)
                     )
                 }
             }
@@ -92,8 +92,8 @@ extension Plan {
                     db, select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
                 ).rows(last) { row in
                     var entry = try entry(row)
-                    if row.columnCount > Self.entryColumns, !row.isNull(Self.entryColumns) {
-                        entry.object = try StoredObject(row, startingAt: Self.entryColumns)
+                    if row.columnCount > Column.others, !row.isNull(Column.others) {
+                        entry.object = try StoredObject(row, startingAt: Column.others)
                     }
                     return entry
                 }
@@ -116,8 +116,30 @@ extension Plan {
         from: "pending p CROSS JOIN entries e ON e.id = p.fetch CROSS JOIN entries f ON f.id = e.id"
     )
 
-    /// How many columns an entry has; others follow.
-    private static let entryColumns: CInt = 20
+    /// The columns of an entry as `select` has them, and of the first that follows.
+    private enum Column {
+        static let id: CInt = 0
+        static let manifest: CInt = 1
+        static let position: CInt = 2
+        static let name: CInt = 3
+        static let fetch: CInt = 4
+        static let digest: CInt = 5
+        static let size: CInt = 6
+        static let code: CInt = 7
+        static let message: CInt = 8
+        static let isDuplicate: CInt = 9
+        static let key: CInt = 10
+        static let url: CInt = 11
+        static let priority: CInt = 12
+        static let status: CInt = 13
+        static let failureCode: CInt = 14
+        static let failureStatus: CInt = 15
+        static let failedAt: CInt = 16
+        static let failures: CInt = 17
+        static let hasCredentials: CInt = 18
+        static let icon: CInt = 19
+        static let others: CInt = 20
+    }
 
     private static func select(
         _ columns: String = "", from tables: String, _ more: String = ""
@@ -133,21 +155,26 @@ extension Plan {
     }
 
     private func entry(_ row: PreparedStatement) throws -> PlannedEntry {
-        let status = row.optionalInteger(13).flatMap { PlanStatus(rawValue: Int($0)) }
-        let lastFailure = row.text(14).map { code in
+        let status = row.optionalInteger(Column.status).flatMap { PlanStatus(rawValue: Int($0)) }
+        let lastFailure = row.text(Column.failureCode).map { code in
             PastFailure(
-                code: code, status: row.optionalInteger(15).map(Int.init),
-                failedAt: Date(timeIntervalSince1970: row.double(16)), count: Int(row.integer(17)))
+                code: code, status: row.optionalInteger(Column.failureStatus).map(Int.init),
+                failedAt: Date(timeIntervalSince1970: row.double(Column.failedAt)),
+                count: Int(row.integer(Column.failures)))
         }
         return PlannedEntry(
-            manifest: manifests[Int(row.integer(1))], position: Int(row.integer(2)),
-            icon: Int(row.integer(19)), name: row.text(3) ?? "",
-            url: Self.shownURL(row.text(11), key: row.text(10), hasCredentials: row.bool(18)),
+            manifest: manifests[Int(row.integer(Column.manifest))],
+            position: Int(row.integer(Column.position)),
+            icon: Int(row.integer(Column.icon)), name: row.text(Column.name) ?? "",
+            url: Self.shownURL(
+                row.text(Column.url), key: row.text(Column.key),
+                hasCredentials: row.bool(Column.hasCredentials)),
             status: status,
-            isDuplicate: row.bool(9), priority: Int(row.integer(12)),
+            isDuplicate: row.bool(Column.isDuplicate), priority: Int(row.integer(Column.priority)),
             error: problem(row, status, lastFailure), lastFailure: lastFailure,
-            id: row.integer(0), fetch: row.optionalInteger(4),
-            expectation: Expectation(digest: row.digest(5), size: row.optionalInteger(6)))
+            id: row.integer(Column.id), fetch: row.optionalInteger(Column.fetch),
+            expectation: Expectation(
+                digest: row.digest(Column.digest), size: row.optionalInteger(Column.size)))
     }
 
     /// The URL of a resource as outputs have it.
@@ -162,8 +189,8 @@ extension Plan {
     private func problem(
         _ row: PreparedStatement, _ status: PlanStatus?, _ lastFailure: PastFailure?
     ) -> EntryProblem? {
-        if let message = row.text(8) {
-            let code = row.text(7)
+        if let message = row.text(Column.message) {
+            let code = row.text(Column.code)
             return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
         }
         return switch (status, lastFailure) {

@@ -84,7 +84,7 @@ struct PlanClassification {
         var current: PlannedResource?
         var key: [UInt8] = []
         while try rows.step() {
-            let isNext = rows.withBytes(1) { bytes in
+            let isNext = rows.withBytes(Column.key) { bytes in
                 // As bytes, since that is how SQLite has them in order.
                 let isSame =
                     bytes.count == key.count
@@ -106,7 +106,7 @@ struct PlanClassification {
                 try follow(&current, rows)
             }
             current?.icons += 1
-            if rows.bool(8) { current?.entries += 1 }
+            if rows.bool(Column.isFirst) { current?.entries += 1 }
             demand(&current, rows)
         }
         if let current { page.append(current) }
@@ -114,21 +114,35 @@ struct PlanClassification {
         try settle(look(for: page), &summary)
     }
 
+    /// The columns of an entry's icon, as they are selected.
+    private enum Column {
+        static let id: CInt = 0
+        static let key: CInt = 1
+        static let url: CInt = 2
+        static let hasCredentials: CInt = 3
+        static let origin: CInt = 4
+        static let priority: CInt = 5
+        static let digest: CInt = 6
+        static let size: CInt = 7
+        static let isFirst: CInt = 8
+    }
+
     private mutating func resource(
         _ row: PreparedStatement, key: [UInt8]
     ) throws -> PlannedResource {
         var resource = PlannedResource(
-            id: row.integer(0), url: row.text(2), origin: row.integer(4),
-            priority: row.integer(5), hasCredentials: row.bool(3))
-        resource.known = try recall?.known(for: key, row.value(1))
+            id: row.integer(Column.id), url: row.text(Column.url),
+            origin: row.integer(Column.origin),
+            priority: row.integer(Column.priority), hasCredentials: row.bool(Column.hasCredentials))
+        resource.known = try recall?.known(for: key, row.value(Column.key))
         if let recallFailure {
-            try recallFailure.bind(row.value(1))
+            try recallFailure.bind(row.value(Column.key))
             defer { recallFailure.reset() }
             if try recallFailure.step() { resource.lastFailure = .init(recallFailure) }
         }
         // Of most, nobody asks for the key.
         if resource.known?.variant != nil || resource.lastFailure != nil {
-            resource.key = row.text(1)
+            resource.key = row.text(Column.key)
         }
         return resource
     }
@@ -137,20 +151,23 @@ struct PlanClassification {
     /// its credentials if they are for the same URL and there were none.
     private func follow(_ current: inout PlannedResource?, _ row: PreparedStatement) throws {
         guard let leader = current else { return }
-        try setLeader.run(leader.id, row.integer(0))
-        if row.integer(5) > leader.priority {
-            current?.priority = row.integer(5)
-            try raise.run(row.integer(5), leader.id)
+        try setLeader.run(leader.id, row.integer(Column.id))
+        if row.integer(Column.priority) > leader.priority {
+            current?.priority = row.integer(Column.priority)
+            try raise.run(row.integer(Column.priority), leader.id)
         }
-        if !leader.hasCredentials, row.bool(3), row.text(2) == leader.url {
+        if !leader.hasCredentials, row.bool(Column.hasCredentials),
+            row.text(Column.url) == leader.url
+        {
             current?.hasCredentials = true
-            try lendCredentials.run(row.integer(0), leader.id)
+            try lendCredentials.run(row.integer(Column.id), leader.id)
         }
     }
 
     /// Takes down which bytes an entry demands.
     private func demand(_ current: inout PlannedResource?, _ row: PreparedStatement) {
-        let expectation = Expectation(digest: row.digest(6), size: row.optionalInteger(7))
+        let expectation = Expectation(
+            digest: row.digest(Column.digest), size: row.optionalInteger(Column.size))
         guard expectation.digest != nil || expectation.size != nil else { return }
         current?.isStrict = true
         guard let known = current?.known,

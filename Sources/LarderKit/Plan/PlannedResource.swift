@@ -85,25 +85,53 @@ struct PlannedResource {
 }
 
 extension PlannedResource.Known {
+    /// As ``ResourceRecall`` selects them.
+    private enum Column {
+        static let digest: CInt = 0
+        static let size: CInt = 1
+        static let isImage: CInt = 2
+        static let isFresh: CInt = 3
+        static let cacheControl: CInt = 4
+        static let isUseDue: CInt = 5
+        static let redirectedTo: CInt = 6
+        static let vary: CInt = 7
+        static let variant: CInt = 8
+        static let object: CInt = 9
+    }
+
     /// Nil where the row is damaged: what it is of is fetched again.
     init?(_ row: PreparedStatement) {
-        guard let digest = row.digest(0) else { return nil }
+        guard let digest = row.digest(Column.digest) else { return nil }
         self.init(
-            object: row.integer(9), digest: digest, size: row.integer(1), isImage: row.bool(2),
-            isFresh: row.bool(3), isImmutable: CacheControl(row.text(4)).isImmutable,
-            isUseDue: row.bool(5), redirectedTo: row.text(6),
-            variant: row.isNull(8) ? nil : (row.digest(8), row.text(7)))
+            object: row.integer(Column.object), digest: digest, size: row.integer(Column.size),
+            isImage: row.bool(Column.isImage),
+            isFresh: row.bool(Column.isFresh),
+            isImmutable: CacheControl(row.text(Column.cacheControl)).isImmutable,
+            isUseDue: row.bool(Column.isUseDue), redirectedTo: row.text(Column.redirectedTo),
+            variant: row.isNull(Column.variant)
+                ? nil : (row.digest(Column.variant), row.text(Column.vary)))
     }
 }
 
 extension PlannedResource.Failure {
+    /// As they are selected of `failures`.
+    private enum Column {
+        static let code: CInt = 0
+        static let status: CInt = 1
+        static let failedAt: CInt = 2
+        static let count: CInt = 3
+        static let url: CInt = 4
+    }
+
     init(_ row: PreparedStatement) {
         self.init(
             failure: PastFailure(
-                code: row.text(0), status: row.optionalInteger(1).map(Int.init),
+                code: row.text(Column.code),
+                status: row.optionalInteger(Column.status).map(Int.init),
                 failedAt: Date(
-                    timeIntervalSince1970: min(max(row.double(2), 0), PreparedStatement.longestTime)
-                ), count: Int(row.integer(3))),
-            url: row.text(4))
+                    timeIntervalSince1970: min(
+                        max(row.double(Column.failedAt), 0), PreparedStatement.longestTime)
+                ), count: Int(row.integer(Column.count))),
+            url: row.text(Column.url))
     }
 }

@@ -30,7 +30,9 @@ public struct Planner: Sendable {
     /// Hands over every entry: first those to be fetched, in the order of the fetch and with the
     /// entries of one URL together; then the others, in the order of the manifests.
     ///
-    /// - Parameter body: nil where the summary is all that is wanted.
+    /// - Parameters:
+    ///   - manifests: in their order.
+    ///   - body: nil if the summary is all that is wanted.
     /// - Throws: `ManifestError`, `CacheError`, or what `body` throws.
     public func plan(
         _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil

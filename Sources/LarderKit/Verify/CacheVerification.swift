@@ -15,6 +15,7 @@ public struct CacheVerification: Sendable {
     /// Verifies a cache; changes nothing.
     ///
     /// - Parameters:
+    ///   - cache: the one to read.
     ///   - manifests: if there are any, what they name is verified and nothing else, and an entry
     ///     that is not in the cache is missing. Default: none.
     ///   - options: which objects, how thoroughly, for how long; cancellation is asked for once the
@@ -54,8 +55,11 @@ public struct CacheVerification: Sendable {
     /// next prefetch asks for it: the failure is not remembered. What was never cached is left to a
     /// prefetch.
     ///
-    /// - Parameter isCancelled: asked a few times a second: true ends the repair as
-    ///   ``Prefetcher/cancel()`` ends a run. Default: never.
+    /// - Parameters:
+    ///   - report: what ``verify(_:manifests:options:onProgress:)`` has found.
+    ///   - cache: the one that was verified.
+    ///   - isCancelled: asked a few times a second: true ends the repair as
+    ///     ``Prefetcher/cancel()`` ends a run. Default: never.
     /// - Throws: `CacheError` where the cache cannot be written, its index cannot be read, or the
     ///   disk fails meanwhile; `report` then tells how far it came.
     public func repair(
