@@ -38,7 +38,7 @@ extension Cache {
     /// - Parameters:
     ///   - policy: the limits, and what is kept whatever they say.
     ///   - onVictim: called for every object that goes, in order, once its rows are gone.
-    /// - Throws: ``CacheError``, `.storage` or `.unusable` where the cache is read-only and this is
+    /// - Throws: ``CacheError``, `.storage` or `.unusable` if the cache is read-only and this is
     ///   no dry run; what the policy's keys or `onVictim` throw.
     public func evict(
         _ policy: EvictionPolicy,

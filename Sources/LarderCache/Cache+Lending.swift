@@ -5,7 +5,7 @@ extension Cache {
     /// close. Its bytes were checked against the digest, and stay whatever an eviction takes
     /// meanwhile.
     ///
-    /// - Throws: ``CacheError`` `.corrupt` where they are gone or are other bytes.
+    /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let subject = "\(object.digest)"
         let file = try directory.open(object.digest)

@@ -10,7 +10,7 @@ extension Cache {
     ///   - isCancelled: asked often: true ends it within moments, and nothing is left of it.
     ///     Default: never.
     ///   - onProgress: called after every object with what is copied so far. Default: nothing.
-    /// - Throws: ``CacheError``, `.unusable` where the place is taken or lies in the cache;
+    /// - Throws: ``CacheError``, `.unusable` if the place is taken or lies in the cache;
     ///   `CancellationError`.
     public func snapshot(
         to path: String, isCancelled: @escaping () -> Bool = { false },

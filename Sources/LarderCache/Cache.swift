@@ -8,7 +8,7 @@ import Foundation
 public final class Cache: Sendable {
     let directory: CacheDirectory
     let index: CacheIndex?
-    /// Why there is no index although there should be; nil where it can be read.
+    /// Why there is no index although there should be; nil if it can be read.
     let damage: CacheError?
     /// Why it can only be read although its directory can be written.
     private let obstacle: CacheError?
@@ -16,7 +16,7 @@ public final class Cache: Sendable {
     /// Whether it can only be read: its medium, its permissions or a full disk allow no more.
     public let isReadOnly: Bool
 
-    /// How the index was rebuilt when it was opened; nil where it was sound.
+    /// How the index was rebuilt when it was opened; nil if it was sound.
     public let recovery: RecoveryReport?
 
     private init(
@@ -31,13 +31,13 @@ public final class Cache: Sendable {
         self.recovery = recovery
     }
 
-    /// Opens the cache at `path` for reading and writing; makes it first where there is none, and
+    /// Opens the cache at `path` for reading and writing; makes it first if there is none, and
     /// rebuilds its index where that is damaged or gone.
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
     ///   - wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
-    /// - Throws: ``CacheError``, also where the directory cannot be written.
+    /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none
     ) throws(CacheError) -> Cache {
@@ -62,7 +62,7 @@ public final class Cache: Sendable {
     ///   - wait: for all other processes that use the cache. Default: not at all.
     ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
     ///     the report says so. Default: never.
-    /// - Throws: ``CacheError``, `.missing` where there is no cache, `.locked` where another
+    /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another
     ///   process uses it.
     public static func reindex(
         at path: String, wait: LockWait = .none,
@@ -92,7 +92,7 @@ public final class Cache: Sendable {
     /// - Parameters:
     ///   - path: the cache's directory.
     ///   - wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
-    /// - Throws: ``CacheError``, `.missing` where there is no directory, or only something else in
+    /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` where the index cannot be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
         try open(at: path, wait: wait, waitsForWriters: false)
@@ -135,7 +135,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameter isForRepair: whether it is to be written, too: then other processes that write
     ///   its index are waited for. Default: false.
-    /// - Throws: ``CacheError``, `.missing` where there is no such directory.
+    /// - Throws: ``CacheError``, `.missing` if there is no such directory.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -151,12 +151,12 @@ public final class Cache: Sendable {
     /// The root's absolute path.
     public var path: String { directory.path }
 
-    /// The index as a URI for SQLite, to be joined with; nil where there is none.
+    /// The index as a URI for SQLite, to be joined with; nil if there is none.
     package var indexURI: String? { index?.uri }
 
     /// Starts a run that stores, with a directory of its own beneath `tmp/`.
     ///
-    /// - Throws: ``CacheError`` `.unusable` where the cache cannot be written.
+    /// - Throws: ``CacheError`` `.unusable` if the cache cannot be written.
     package func store() throws(CacheError) -> Store {
         return try Store(directory: directory, index: try requireWritable())
     }
@@ -181,8 +181,8 @@ public final class Cache: Sendable {
     /// is one file from now on, and may be copied. Everything that follows fails.
     public func close() { index?.close() }
 
-    /// The resource of a URL in canonical spelling, or of another key (``Resource/key``); nil if it is
-    /// not cached.
+    /// The resource of a URL in canonical spelling, or of another key (``Resource/key``); nil if it
+    /// is not cached.
     public func resource(_ key: String) throws(CacheError) -> Resource? {
         try index?.resource(key)
     }
@@ -216,7 +216,7 @@ public final class Cache: Sendable {
 
     /// The bytes of an object, checked against its digest before they are handed out.
     ///
-    /// - Throws: ``CacheError`` `.corrupt` where they are gone or are other bytes.
+    /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
         let subject = "\(object.digest)"
         let file: FileDescriptor
@@ -293,7 +293,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameter isCancelled: asked before each object: the rest is then left as it is.
     /// - Returns: the resources that the index has no longer, to be fetched again.
-    /// - Throws: ``CacheError``, `.unusable` where the cache cannot be written, `.damaged` where
+    /// - Throws: ``CacheError``, `.unusable` if the cache cannot be written, `.damaged` if
     ///   its index cannot be read.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }

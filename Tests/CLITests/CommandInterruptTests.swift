@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// Interrupts of the commands that do not only fetch: they end soon, and say how far they came.
-@Suite struct CommandInterruptTests {
+@Suite(.timeLimit(.minutes(30))) struct CommandInterruptTests {
     /// Reading it takes minutes.
     private func makeHuge(_ path: String) throws {
         chmod(path, 0o644)

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// Another program that holds SQLite's lock on the index, as `sqlite3` does in a transaction.
-@Suite struct IndexLockTests {
+@Suite(.timeLimit(.minutes(30))) struct IndexLockTests {
     private struct Lock {
         private let database: DatabaseQueue
 

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// The first interrupt finishes what is in flight and reports; the second leaves at once.
-@Suite struct InterruptTests {
+@Suite(.timeLimit(.minutes(30))) struct InterruptTests {
     @Test(arguments: [(SIGINT, 130), (SIGTERM, 143), (SIGHUP, 143)] as [(Int32, Int32)])
     func theFirstFinishesWhatIsInFlight(_ signal: Int32, _ status: Int32) async throws {
         try await withFixture { larder in

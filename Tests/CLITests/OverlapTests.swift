@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// Runs that meet: `--exclusive`, `--no-wait`, `--wait`.
-@Suite struct OverlapTests {
+@Suite(.timeLimit(.minutes(30))) struct OverlapTests {
     private static let exclusive = ["--exclusive", "nightly"]
 
     /// A prefetch that holds the lock `nightly` until the gate opens, or it is killed.

@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// Progress on standard error: a line now and then, on a terminal one line rewritten in place.
-@Suite struct ProgressTests {
+@Suite(.timeLimit(.minutes(30))) struct ProgressTests {
     @Test func elsewhereALineComesEveryFewSeconds() async throws {
         try await withFixture { larder in
             let gate = try Gate()

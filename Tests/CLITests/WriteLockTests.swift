@@ -3,7 +3,7 @@ import LarderTestSupport
 import Testing
 
 /// `prefetch --write-lock`: a manifest that gives the same bytes or an error.
-@Suite struct WriteLockTests {
+@Suite(.timeLimit(.minutes(30))) struct WriteLockTests {
     private func text(_ path: String) -> String? {
         FileManager.default.contents(atPath: path).map { String(decoding: $0, as: UTF8.self) }
     }

@@ -7,7 +7,7 @@ struct CatCommand: AsyncParsableCommand {
         commandName: "cat",
         abstract: "Print a cached URL's bytes, checked against their digest.",
         discussion: """
-            Exit status 2 where the URL is not cached or its object is damaged; then nothing is \
+            Exit status 2 if the URL is not cached or its object is damaged; then nothing is \
             printed.
             """)
 
@@ -15,7 +15,7 @@ struct CatCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The icon's URL, or key:NAME where its manifest gives it the key NAME.",
+            "The icon's URL, or key:NAME if its manifest gives it that key.",
             valueName: "url"))
     var url: String
 

@@ -94,7 +94,7 @@ struct EvictCommand: AsyncParsableCommand {
         if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
         if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
             throw ValidationError(
-                "--by goes with --max-size, --max-age, --max-count or --min-free.")
+                "--by needs --max-size, --max-age, --max-count or --min-free.")
         }
         _ = try policy(for: nil)
     }

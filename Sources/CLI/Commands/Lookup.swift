@@ -14,7 +14,7 @@ struct Lookup {
         self.url = url
     }
 
-    /// The resource; a complaint and status 2 where there is none.
+    /// The resource; a complaint and status 2 if there is none.
     func found() throws -> (Cache, Resource) {
         if let cache = try options.open(), let resource = try cache.resource(.spelled(url)) {
             return (cache, resource)

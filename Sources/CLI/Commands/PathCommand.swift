@@ -12,7 +12,7 @@ struct PathCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The icon's URL, or key:NAME where its manifest gives it the key NAME.",
+            "The icon's URL, or key:NAME if its manifest gives it that key.",
             valueName: "url"))
     var url: String
 

@@ -70,7 +70,7 @@ struct PrefetchCommand: AsyncParsableCommand {
             ("--revalidate always", revalidation.revalidate == .always),
         ]
         if let (option, _) = contradictions.first(where: \.1) {
-            throw ValidationError("--offline asks for nothing, and \(option) wants to ask.")
+            throw ValidationError("--offline cannot be combined with \(option).")
         }
     }
 

@@ -36,7 +36,7 @@ struct VerifyCommand: AsyncParsableCommand {
 
     func validate() throws {
         if reading.baseURL != nil, part.manifests.isEmpty {
-            throw ValidationError("--base-url goes with --manifest.")
+            throw ValidationError("--base-url needs --manifest.")
         }
     }
 

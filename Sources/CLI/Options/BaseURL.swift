@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderTransfer
 
 extension HTTPURL {
-    /// What `--base-url`, or another option, names; nil where it was not given.
+    /// What `--base-url`, or another option, names; nil if it was not given.
     static func base(_ text: String?, option: String = "--base-url") throws -> HTTPURL? {
         guard let text else { return nil }
         do {

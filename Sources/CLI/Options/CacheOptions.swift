@@ -35,7 +35,7 @@ struct CacheOptions: ParsableArguments {
     /// The same, absolute, for messages.
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// The cache for reading; nil where there is none, which reads as an empty one, and is said.
+    /// The cache for reading; nil if there is none, which reads as an empty one, and is said.
     func open(wait: LockWait = .none) throws -> Cache? {
         try said(try open(wait, Cache.open))
     }

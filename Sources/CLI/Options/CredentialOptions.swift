@@ -47,7 +47,7 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// - Throws: ``MissingInput`` where one of the files cannot be read.
+    /// - Throws: ``MissingInput`` if one of the files cannot be read.
     func apply(to configuration: inout PrefetchConfiguration) throws {
         configuration.headers = try rules
         configuration.transfer.netrcFile = netrcPath

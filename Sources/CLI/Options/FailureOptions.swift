@@ -12,10 +12,10 @@ struct FailureOptions: ParsableArguments {
         transform: TimeSpan.orZero)
     var failureTtl = TimeSpan(seconds: 3600)
 
-    @Flag(help: "Ask again for what is gone (404, 410).")
+    @Flag(help: "Ask again for icons that were gone (404, 410).")
     var force = false
 
-    @Flag(help: "Fetch only what failed before, including what is gone.")
+    @Flag(help: "Fetch only what failed before, including icons that were gone.")
     var retryFailed = false
 
     func apply(to policy: inout PlanPolicy) {

@@ -12,7 +12,7 @@ struct LocalManifests {
     private let ownKeys: [String]
     private let rules: ManifestRules
 
-    /// - Throws: `ValidationError` where one is a URL that cannot be read as one.
+    /// - Throws: `ValidationError` if one is a URL that cannot be read as one.
     init(_ names: [String], rules: ManifestRules, cache: Cache?) throws {
         self.rules = rules
         let urls = try names.map(ManifestOptions.url)

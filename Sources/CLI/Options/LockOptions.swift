@@ -39,7 +39,7 @@ struct LockOptions: ParsableArguments {
         }
     }
 
-    /// Takes the lock that `--exclusive` names; nil where it was not given, or there is no cache to
+    /// Takes the lock that `--exclusive` names; nil if it was not given, or there is no cache to
     /// be alone with.
     func take(
         on cache: CacheOptions, create: Bool, for command: String, wait: LockWait

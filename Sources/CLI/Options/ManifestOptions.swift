@@ -35,7 +35,7 @@ struct ManifestOptions: ParsableArguments {
         return .remote(manifest)
     }
 
-    /// Nil where the text names a file.
+    /// Nil if the text names a file.
     static func url(_ text: String) throws -> HTTPURL? {
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }
         guard !scheme.isEmpty, text.dropFirst(scheme.count).hasPrefix(":/") else { return nil }

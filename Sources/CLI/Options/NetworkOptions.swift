@@ -9,7 +9,7 @@ struct NetworkOptions: ParsableArguments {
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
 
-    /// - Throws: ``MissingInput`` where a file that is named cannot be read.
+    /// - Throws: ``MissingInput`` if a file that is named cannot be read.
     func apply(to configuration: inout PrefetchConfiguration) throws {
         transfer.apply(to: &configuration)
         retry.apply(to: &configuration)

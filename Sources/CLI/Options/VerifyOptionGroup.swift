@@ -39,13 +39,14 @@ struct VerifyOptionGroup: ParsableArguments {
     func validate() throws {
         let isRandom = if case .percent? = sample { true } else { false }
         if seed != nil, !isRandom {
-            throw ValidationError("--seed goes with --sample and a percentage.")
+            throw ValidationError("--seed needs --sample with a percentage.")
         }
         if !manifests.isEmpty, sample != nil || maxDuration != nil {
-            throw ValidationError("--manifest goes with neither --sample nor --max-duration.")
+            throw ValidationError("--manifest cannot be combined with --sample or --max-duration.")
         }
         if maxDuration != nil, isRandom {
-            throw ValidationError("--max-duration goes with --sample n/m, not with a percentage.")
+            throw ValidationError(
+                "--max-duration cannot be combined with a --sample percentage, only with n/m.")
         }
         if manifests.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")

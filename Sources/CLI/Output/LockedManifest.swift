@@ -15,7 +15,7 @@ final class LockedManifest: Sendable {
     ///   - path: `-` is standard output.
     ///   - manifests: what the run reads.
     ///   - cache: what it writes.
-    /// - Throws: `ValidationError` where it is one of the manifests, or lies in the cache;
+    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
     ///   ``OutputFailure`` where it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         guard path != "-" else {
@@ -37,7 +37,7 @@ final class LockedManifest: Sendable {
         write((isFirst ? "[\n" : ",\n") + entry.json)
     }
 
-    /// - Throws: ``OutputFailure`` where it could not be written.
+    /// - Throws: ``OutputFailure`` if it could not be written.
     func commit() throws {
         write(isEmpty.withLock { $0 } ? "[]\n" : "\n]\n")
         try file?.commit()

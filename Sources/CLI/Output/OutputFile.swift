@@ -4,7 +4,7 @@ import LarderCache
 
 /// A file that is replaced as a whole: who reads it sees the old one or the new one.
 enum OutputFile {
-    /// - Throws: ``OutputFailure`` where it cannot be written; the old file is still there then.
+    /// - Throws: ``OutputFailure`` if it cannot be written; the old file is still there then.
     static func write(_ text: String, to path: String) throws(OutputFailure) {
         let replacement = OutputReplacement(path)
         try replacement.check()
@@ -14,7 +14,7 @@ enum OutputFile {
 
     /// Makes sure that a file which is to be written is none that the run lives on.
     ///
-    /// - Throws: `ValidationError` where it is one of the manifests, or lies in the cache.
+    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     static func confirm(
         _ path: String, isNoneOf manifests: [String] = [], orIn cache: CacheOptions,
         for option: String
@@ -31,7 +31,7 @@ enum OutputFile {
         throw ValidationError("\(option) would write into the cache: '\(path)'.")
     }
 
-    /// What a name leads to, `-` being standard input; nil where that is nothing, or no regular
+    /// What a name leads to, `-` being standard input; nil if that is nothing, or no regular
     /// file.
     private static func identity(_ path: String) -> [UInt64]? {
         var status = stat()

@@ -19,7 +19,7 @@ final class OutputReplacement: Sendable {
 
     deinit { state.withLock { $0.discard() } }
 
-    /// - Throws: ``OutputFailure`` where it is clear already that nothing can be put there.
+    /// - Throws: ``OutputFailure`` if it is clear already that nothing can be put there.
     func check() throws(OutputFailure) {
         var status = stat()
         // A device, or a link to somewhere, is not to be replaced by a file.
@@ -41,7 +41,7 @@ final class OutputReplacement: Sendable {
 
     /// Puts the new file in the old one's place, durably.
     ///
-    /// - Throws: ``OutputFailure`` where that, or an earlier step, failed; the old file is still
+    /// - Throws: ``OutputFailure`` if that, or an earlier step, failed; the old file is still
     ///   there then.
     func commit() throws(OutputFailure) {
         let failure: OutputFailure? = state.withLock { state in

@@ -14,7 +14,7 @@ final class ReportFile {
     private let handle: FileHandle
     private var buffer = Data()
     private var isBegun = false
-    /// Why lines are missing from some point on; nil where none is.
+    /// Why lines are missing from some point on; nil if none is.
     private(set) var failure: OutputFailure?
 
     /// Opens the file, or makes it.
@@ -23,7 +23,7 @@ final class ReportFile {
     ///   - path: `-` is standard output.
     ///   - manifests: what the run reads.
     ///   - cache: what it writes.
-    /// - Throws: `ValidationError` where it is one of the manifests, or lies in the cache.
+    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
         guard path != "-" else {

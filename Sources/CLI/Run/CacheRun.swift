@@ -27,7 +27,7 @@ final class CacheRun: Sendable {
     ///
     /// - Parameters:
     ///   - hasOneCache: whether the command has to do with no other.
-    ///   - makesCache: whether the command makes a cache where there is none.
+    ///   - makesCache: whether the command makes a cache if there is none.
     ///   - record: the name under which its record is left; nil leaves none.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,

@@ -68,7 +68,7 @@ enum ExitStatus: Int32 {
 
     /// Runs a command's body; an error that stops it becomes one line and a status.
     ///
-    /// - Parameter cache: the only one that the command has to do with; nil where it has to do with
+    /// - Parameter cache: the only one that the command has to do with; nil if it has to do with
     ///   two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {

@@ -8,7 +8,7 @@ import Synchronization
 final class Interrupts: Sendable {
     private struct State {
         var signal: Int32?
-        /// Asks the run to end; nil where nothing would be lost by leaving.
+        /// Asks the run to end; nil if nothing would be lost by leaving.
         var ask: (@Sendable () -> Void)?
     }
 
@@ -25,7 +25,7 @@ final class Interrupts: Sendable {
         let queue = DispatchQueue(label: "larder.interrupts")
         let registration = DispatchGroup()
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            // The source sees the signal only where its default action is gone.
+            // The source sees the signal only if its default action is gone.
             let former = Foundation.signal(number, SIG_IGN)
             if number == SIGHUP, Self.isIgnored(former) { continue }
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)

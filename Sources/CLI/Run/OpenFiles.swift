@@ -3,7 +3,7 @@ import Foundation
 /// Descriptors for files.
 enum OpenFiles {
     /// libdispatch takes some on threads of its own, each when its time comes, and traps (SIGILL)
-    /// where there is none; with the others no cache can be opened.
+    /// if there is none; with the others no cache can be opened.
     private static let least = 13
 
     /// Leaves where there are too few for anything at all.

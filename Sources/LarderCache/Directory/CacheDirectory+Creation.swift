@@ -16,7 +16,7 @@ extension CacheDirectory {
 
     /// Whether this is a cache, or a directory in which nothing else is: an empty one.
     ///
-    /// - Throws: ``CacheError`` `.unusable` where it is none and something else uses it as larder
+    /// - Throws: ``CacheError`` `.unusable` if it is none and something else uses it as larder
     ///   would: what is in `tmp/` is swept some day, and what is in the index is migrated or set
     ///   aside.
     func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {

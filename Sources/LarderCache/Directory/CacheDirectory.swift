@@ -22,7 +22,7 @@ final class CacheDirectory: Sendable {
 
     /// Opens the cache at `path`, and makes it first if `create` is set.
     ///
-    /// - Throws: ``CacheError`` `.missing` where there is none and `create` is not set, `.unusable`
+    /// - Throws: ``CacheError`` `.missing` if there is none and `create` is not set, `.unusable`
     ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, is something
     ///   else's, or lies on a network file system, `.locked` where another process holds its lock
     ///   for longer than `wait`.
@@ -94,7 +94,7 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// The directory `objects/sha256`; nil where the cache is empty and read-only.
+    /// The directory `objects/sha256`; nil if the cache is empty and read-only.
     func objects(create: Bool = false) throws(CacheError) -> FileDescriptor {
         let objects = try FileDescriptor.directory(
             CacheLayout.objects, beneath: root, create: create)
@@ -178,7 +178,7 @@ final class CacheDirectory: Sendable {
 
     /// Opens an object for reading; a link or anything but a regular file is refused.
     ///
-    /// - Throws: ``CacheError`` `.corrupt` where there is no such file.
+    /// - Throws: ``CacheError`` `.corrupt` if there is no such file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {

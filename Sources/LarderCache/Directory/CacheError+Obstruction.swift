@@ -5,7 +5,7 @@ extension CacheError {
     /// is in it, or it may not be entered.
     var isOutOfReach: Bool { isAbsence || errno == EACCES }
 
-    /// The same error as one of a single object's place; nil where it concerns the whole cache, as
+    /// The same error as one of a single object's place; nil if it concerns the whole cache, as
     /// a full or failing disk or a lack of descriptors does.
     ///
     /// - Parameter subject: the path beneath the root of what is in the way.

@@ -6,7 +6,7 @@ import Foundation
 /// the root is the user's own path, and may. Where nothing can be written anyway, as on a read-only
 /// medium, it does not matter who owns it: objects are checked against their digests.
 enum CacheRoot {
-    /// - Throws: ``CacheError`` `.missing` where there is nothing, `.unusable` where it is no
+    /// - Throws: ``CacheError`` `.missing` if there is nothing, `.unusable` if it is no
     ///   directory, a link that another user has made, another user's, or open to all or to a group
     ///   of others.
     static func open(
@@ -59,7 +59,7 @@ enum CacheRoot {
 
     /// Makes sure that a path which was opened by its name, as SQLite does, led into the root.
     ///
-    /// - Throws: ``CacheError`` `.unusable` where the root has another place by now.
+    /// - Throws: ``CacheError`` `.unusable` if the root has another place by now.
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
         let own = try root.status(subject: path)

@@ -5,7 +5,7 @@ import Foundation
 enum Durability {
     /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable.
     ///
-    /// - Parameter file: opened only where the system needs it, and one at a time: a batch has more
+    /// - Parameter file: opened only if the system needs it, and one at a time: a batch has more
     ///   files than a process may have descriptors.
     static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor

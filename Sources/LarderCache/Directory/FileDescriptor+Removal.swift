@@ -6,7 +6,7 @@ extension FileDescriptor {
     ///
     /// - Parameter isDryRun: only looks. Default: false.
     /// - Returns: whether it is gone, and the bytes on disk that are free since.
-    /// - Throws: ``CacheError`` `.storage` where the disk fails; what else cannot be removed stays.
+    /// - Throws: ``CacheError`` `.storage` if the disk fails; what else cannot be removed stays.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {

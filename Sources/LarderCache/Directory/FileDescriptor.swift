@@ -21,7 +21,7 @@ final class FileDescriptor: Sendable {
     /// started has a copy of the descriptor.
     func unlock() { flock(raw, LOCK_UN) }
 
-    /// Opens `name` beneath `parent`, or a path of the user's own where there is no parent.
+    /// Opens `name` beneath `parent`, or a path of the user's own if there is no parent.
     static func open(
         _ name: String, beneath parent: FileDescriptor? = nil, flags: Int32, mode: mode_t = 0
     ) throws(CacheError) -> FileDescriptor {

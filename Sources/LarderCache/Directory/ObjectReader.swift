@@ -35,7 +35,7 @@ enum ObjectReader {
         return Digest(hasher.finalize())
     }
 
-    /// The digest of a file's bytes, and how many there are; nil where reading was broken off.
+    /// The digest of a file's bytes, and how many there are; nil if reading was broken off.
     ///
     /// - Parameters:
     ///   - buffer: room to read into: making it anew for each of many small files would take longer

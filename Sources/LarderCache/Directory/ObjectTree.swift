@@ -43,7 +43,7 @@ struct ObjectTree {
         }
     }
 
-    /// The directory `objects/sha256`; nil where there is none yet.
+    /// The directory `objects/sha256`; nil if there is none yet.
     func root() throws(CacheError) -> FileDescriptor? {
         do {
             return try directory.objects()

@@ -22,7 +22,7 @@ struct Quarantine {
     ///
     /// - Parameter inode: what was found bad. If another process puts whole bytes in its place at
     ///   the very moment, they are put back: any whole bytes of a name are the same.
-    /// - Returns: the path beneath the root; nil where the file is not there any more.
+    /// - Returns: the path beneath the root; nil if the file is not there any more.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -6,7 +6,7 @@ import Foundation
 struct Reserve {
     /// What it takes, by the size of the index.
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)
-    /// It is made only where so many times its size is free.
+    /// It is made only if so many times its size is free.
     private static let margin: Int64 = 16
 
     private let directory: CacheDirectory

@@ -44,7 +44,7 @@ final class RunDirectory: Sendable {
         return "run-\(String(now, radix: 36))-\(String(random, radix: 36))"
     }
 
-    /// When the oldest run that is under way began, `own` left out; nil where there is none.
+    /// When the oldest run that is under way began, `own` left out; nil if there is none.
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
@@ -113,7 +113,7 @@ final class RunDirectory: Sendable {
         status.isDirectory && name.hasPrefix("run-")
     }
 
-    /// The directory `tmp`; nil where there is none.
+    /// The directory `tmp`; nil if there is none.
     private static func existingParent(
         _ cache: CacheDirectory
     ) throws(CacheError) -> FileDescriptor? {
@@ -122,7 +122,7 @@ final class RunDirectory: Sendable {
             CacheLayout.temporary, beneath: cache.root, create: false)
     }
 
-    /// Takes the lock of a run that has ended; nil where it is under way, or gone.
+    /// Takes the lock of a run that has ended; nil if it is under way, or gone.
     private static func lock(_ name: String, beneath parent: FileDescriptor) -> FileDescriptor? {
         guard
             let run = try? FileDescriptor.open(

@@ -22,7 +22,7 @@ struct EvictionExcess {
         return missed
     }
 
-    /// The first of them; nil where all are kept.
+    /// The first of them; nil if all are kept.
     var reason: EvictionReport.Reason? {
         if let limit = policy.maximumBytes, left.bytes > limit { return .size }
         if let limit = policy.maximumObjects, left.count > limit { return .count }

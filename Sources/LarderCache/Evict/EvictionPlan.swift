@@ -206,7 +206,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Why an object must go whatever the limits; nil where nothing says so.
+    /// Why an object must go whatever the limits; nil if nothing says so.
     private func mandate(for object: Object, at instant: Date) -> Reason? {
         if policy.only != nil, !object.isWanted { return .only }
         let since = policy.age == .used ? object.usedAt : object.storedAt

@@ -71,7 +71,7 @@ public struct EvictionReport: Sendable {
     /// How many remembered failures were forgotten: they were too old, or too many.
     public internal(set) var forgottenFailures = 0
     /// What has ended it before its end: a failing disk, or another process's lock on the index. Or
-    /// why files of objects that went are left: a later run sweeps them. Nil where there is nothing
+    /// why files of objects that went are left: a later run sweeps them. Nil if there is nothing
     /// of that.
     public internal(set) var failure: CacheError?
     /// The limits that are not kept at its end, whoever has stored meanwhile.

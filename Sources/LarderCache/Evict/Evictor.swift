@@ -7,7 +7,7 @@ import GRDB
 /// An object goes in two transactions. The first deletes its rows; the second, once that is
 /// durable, removes the file if there is still no row for it. So a crash in between leaves a file
 /// without a row and never a row without a file. And a store that puts the same bytes in its place
-/// meanwhile finds out: it commits a row only where its file is there in the same transaction, and
+/// meanwhile finds out: it commits a row only if its file is there in the same transaction, and
 /// from then on the file is no longer without a row.
 ///
 /// Rows and files take turns, ``fileLimit`` objects each. A commit that is durable has the file
@@ -221,7 +221,7 @@ struct Evictor {
     ///
     /// - Parameters:
     ///   - rank: the last that was dealt with.
-    ///   - isWhole: becomes false where one had been used meanwhile.
+    ///   - isWhole: becomes false if one had been used meanwhile.
     /// - Returns: those whose rows are gone.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,

@@ -8,7 +8,7 @@ final class FanOuts {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Nil where a link or a file is in the directory's place, or nothing at all.
+    /// Nil if a link or a file is in the directory's place, or nothing at all.
     ///
     /// - Throws: ``CacheError``, its subject the path beneath the root.
     func directory(of digest: Digest) throws(CacheError) -> FileDescriptor? {

@@ -62,7 +62,7 @@ final class FileRemoval: @unchecked Sendable {
         }
     }
 
-    /// Returns the bytes on disk that are free since; nil where nothing was removed.
+    /// Returns the bytes on disk that are free since; nil if nothing was removed.
     private func remove(_ file: File) throws(CacheError) -> Int64? {
         let name = file.digest.hex
         guard let status = try file.fanOut.status(of: name), status.isRegularFile,

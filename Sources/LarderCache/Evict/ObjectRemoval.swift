@@ -5,7 +5,7 @@ import GRDB
 /// being added meanwhile.
 final class ObjectRemoval {
     private let fanOuts: FanOuts
-    /// Why files are left whose directory cannot be entered; nil where none is.
+    /// Why files are left whose directory cannot be entered; nil if none is.
     private(set) var failure: CacheError?
 
     init(_ directory: CacheDirectory) { fanOuts = FanOuts(directory) }
@@ -57,7 +57,7 @@ final class ObjectRemoval {
         return removed
     }
 
-    /// Nil where its directory is out of reach; what may not be entered is kept for the report.
+    /// Nil if its directory is out of reach; what may not be entered is kept for the report.
     private func fanOut(of digest: Digest) throws(CacheError) -> FileDescriptor? {
         do throws(CacheError) {
             return try fanOuts.directory(of: digest)

@@ -66,7 +66,7 @@ public struct Validators: Sendable, Equatable, Codable {
     }
 
     /// The header fields that ask for a response only if it is another one than this (RFC 9111,
-    /// section 4.3.1): every validator there is. None where there is none.
+    /// section 4.3.1): every validator there is. None if there is none.
     ///
     /// - Parameter sameVariant: whether the request selects the variant that this is. If not, only
     ///   an ETag may vouch: variants are often modified at the same time.

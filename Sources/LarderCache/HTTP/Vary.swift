@@ -27,7 +27,7 @@ package struct Vary: Equatable, Sendable {
     }
 
     /// What tells the variant for a request with these header fields from the others: a digest,
-    /// because the values may be secrets, which no index may hold. Nil where no field selects.
+    /// because the values may be secrets, which no index may hold. Nil if no field selects.
     ///
     /// Fields of one name count as one with their values joined, and blanks around a value as none
     /// (RFC 9111, section 4.1).

@@ -10,7 +10,7 @@ final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
     let directory: CacheDirectory
-    /// The file that was opened; nil where it cannot be written anyway.
+    /// The file that was opened; nil if it cannot be written anyway.
     private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
     let uri: String
@@ -99,7 +99,7 @@ final class CacheIndex: Sendable {
         return IndexSchema.isCurrent(applied)
     }
 
-    /// Opens an index whose directory cannot be written; `nil` where there is none.
+    /// Opens an index whose directory cannot be written; `nil` if there is none.
     ///
     /// - Parameter isBesideWriter: whether somebody else is known to write it. Default: false.
     init?(
@@ -155,7 +155,7 @@ final class CacheIndex: Sendable {
             error.resultCode)
     }
 
-    /// Whether there is a database with larder's tables; false where it cannot be read. Leaves no
+    /// Whether there is a database with larder's tables; false if it cannot be read. Leaves no
     /// trace.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
@@ -177,7 +177,7 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// How many migrations have been applied; nil where there are no tables yet.
+    /// How many migrations have been applied; nil if there are no tables yet.
     static func migrations(in db: Database, _ file: DatabaseFile) throws -> Int? {
         // A single byte of its head may say that only a later SQLite can write it.
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
@@ -216,7 +216,7 @@ final class CacheIndex: Sendable {
     ///
     /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``.
     ///   Default: true.
-    /// - Throws: ``CacheError``, also where the index was deleted meanwhile: what is written to it
+    /// - Throws: ``CacheError``, also if the index was deleted meanwhile: what is written to it
     ///   then is nowhere.
     func write(
         isDurable: Bool = true, _ body: (Database) throws -> Void

@@ -115,7 +115,7 @@ enum ConfinedFile {
         return SQLITE_FULL
     }
 
-    /// False where the disk has no room; true, too, where the system cannot tell (Linux before
+    /// False if the disk has no room; true, too, where the system cannot tell (Linux before
     /// 5.14).
     private static func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
         #if os(Linux)

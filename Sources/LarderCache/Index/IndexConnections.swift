@@ -9,7 +9,7 @@ final class IndexConnections: @unchecked Sendable {
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
-    /// Nil where the writer reads, too: it can do nothing else.
+    /// Nil if the writer reads, too: it can do nothing else.
     private let openReader: (@Sendable () throws -> DatabaseQueue)?
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()

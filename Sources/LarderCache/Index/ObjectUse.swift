@@ -4,7 +4,7 @@ import GRDB
 /// When objects were last used: stored, confirmed by their origin, found fresh by a prefetch, or
 /// read.
 package enum ObjectUse {
-    /// A use is recorded only where the recorded one is older than this, in seconds: a run that
+    /// A use is recorded only if the recorded one is older than this, in seconds: a run that
     /// finds everything fresh once more writes nothing.
     package static let precision: TimeInterval = 3_600
 

@@ -84,7 +84,7 @@ package struct PreparedStatement {
         while try step() {}
     }
 
-    /// Goes to the next row; false where there is none.
+    /// Goes to the next row; false if there is none.
     package func step() throws -> Bool {
         switch sqlite3_step(raw) {
         case SQLITE_ROW: return true
@@ -129,7 +129,7 @@ package struct PreparedStatement {
 
     /// A column that must be text.
     ///
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where it is none, as of the following ones.
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if it is none, as of the following ones.
     package func requireText(_ column: CInt) throws -> String {
         guard isText(column), let text = text(column) else { throw corrupt("a row has no text") }
         return text
@@ -165,7 +165,7 @@ package struct PreparedStatement {
     /// A column as an integer; NULL is 0.
     package func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(raw, column) }
 
-    /// A column as an integer; nil where it is NULL.
+    /// A column as an integer; nil if it is NULL.
     package func optionalInteger(_ column: CInt) -> Int64? {
         isNull(column) ? nil : integer(column)
     }
@@ -179,7 +179,7 @@ package struct PreparedStatement {
     /// A column as it is, to be bound to another statement of the connection.
     package func value(_ column: CInt) -> Column { Column(raw: raw, column: column) }
 
-    /// Lends the bytes of a column; none where it is NULL.
+    /// Lends the bytes of a column; none if it is NULL.
     package func withBytes<Value>(
         _ column: CInt, _ body: (UnsafeRawBufferPointer) -> Value
     ) -> Value {
@@ -198,7 +198,7 @@ package struct PreparedStatement {
         }
     }
 
-    /// A column as text; nil where it is NULL.
+    /// A column as text; nil if it is NULL.
     package func text(_ column: CInt) -> String? {
         guard let bytes = sqlite3_column_text(raw, column) else { return nil }
         let count = Int(sqlite3_column_bytes(raw, column))
@@ -206,7 +206,7 @@ package struct PreparedStatement {
             decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
     }
 
-    /// A column as bytes; nil where it is NULL.
+    /// A column as bytes; nil if it is NULL.
     package func data(_ column: CInt) -> Data? {
         guard !isNull(column) else { return nil }
         guard let bytes = sqlite3_column_blob(raw, column) else { return Data() }
@@ -215,13 +215,13 @@ package struct PreparedStatement {
 
     /// A column that must be a digest.
     ///
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where it is none.
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if it is none.
     package func requireDigest(_ column: CInt) throws -> Digest {
         if let digest = digest(column) { return digest }
         throw corrupt("a row has no digest")
     }
 
-    /// A column as a digest; nil where it is none.
+    /// A column as a digest; nil if it is none.
     package func digest(_ column: CInt) -> Digest? {
         guard let bytes = sqlite3_column_blob(raw, column) else { return nil }
         return Digest(

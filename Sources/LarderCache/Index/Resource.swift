@@ -30,7 +30,7 @@ public struct Resource: Sendable {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }
 
-    /// False where the key is the name of other bytes: the row is then worth nothing.
+    /// False if the key is the name of other bytes: the row is then worth nothing.
     var isAsNamed: Bool { ResourceKey.mayName(object.digest, key.utf8) }
 
     /// Whether it is fresh, of a row of `resources r`, as an SQL condition.

@@ -5,7 +5,7 @@ import GRDB
 enum ScratchDatabase {
     /// - Parameters:
     ///   - path: where it is to be; nil leaves the place to SQLite.
-    ///   - index: nil where there is none.
+    ///   - index: nil if there is none.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
         configuration.prepareDatabase { [weak directory = index?.directory] db in

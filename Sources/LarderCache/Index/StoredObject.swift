@@ -6,11 +6,11 @@ public struct StoredObject: Sendable {
     public let digest: Digest
     /// How many bytes there are.
     public let size: Int64
-    /// The media type by content, such as `image/png`; nil where it is no known image.
+    /// The media type by content, such as `image/png`; nil if it is no known image.
     public let mediaType: String?
-    /// The width in pixels, where the format has one.
+    /// The width in pixels, if the format has one.
     public let width: Int?
-    /// The height in pixels, where the format has one.
+    /// The height in pixels, if the format has one.
     public let height: Int?
     /// When it was stored.
     public let storedAt: Date
@@ -33,7 +33,7 @@ public struct StoredObject: Sendable {
     /// A terabyte: sums of more would not fit.
     static let largest: Int64 = 1 << 40
 
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` where a column has not what the schema asks for.
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if a column has not what the schema asks for.
     package init(_ row: PreparedStatement, startingAt first: CInt = 0) throws {
         digest = try row.requireDigest(first)
         size = try row.requireInteger(first + 1, in: 0...Self.largest)

@@ -5,7 +5,7 @@ import GRDB
 struct CommitStop {
     private let database: DatabaseQueue
 
-    /// - Throws: `DatabaseError`, `SQLITE_BUSY` where somebody goes on writing for longer than
+    /// - Throws: `DatabaseError`, `SQLITE_BUSY` if somebody goes on writing for longer than
     ///   `wait`.
     init(at file: DatabaseFile, wait: WriterWait) throws {
         var configuration = Configuration()

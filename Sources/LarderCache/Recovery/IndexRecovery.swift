@@ -41,7 +41,7 @@ struct IndexRecovery {
         return try tree.names(subject: CacheLayout.objects).contains(where: ObjectTree.isFanOut)
     }
 
-    /// Rebuilds the index where that is due; nil where it is not. One process at a time.
+    /// Rebuilds the index where that is due; nil if it is not. One process at a time.
     static func runIfDue(in directory: CacheDirectory) throws(CacheError) -> RecoveryReport? {
         guard try isDue(in: directory) else { return nil }
         let lock = try directory.openingLock()
@@ -65,7 +65,7 @@ struct IndexRecovery {
     /// Rebuilds the index.
     ///
     /// - Parameter isCancelled: asked often, until the old index is replaced. Default: never.
-    /// - Throws: ``CacheError``, `.index` where the index is a newer version's, which is never
+    /// - Throws: ``CacheError``, `.index` if the index is a newer version's, which is never
     ///   touched.
     func rebuild(
         isCancelled: @escaping @Sendable () -> Bool = { false }
@@ -235,7 +235,7 @@ struct IndexRecovery {
         case other
     }
 
-    /// Nil where reading is broken off.
+    /// Nil if reading is broken off.
     private static func check(
         _ entry: ObjectTree.Entry, _ digest: Digest, _ buffer: UnsafeMutableRawBufferPointer,
         _ isCancelled: () -> Bool

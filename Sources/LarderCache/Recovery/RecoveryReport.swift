@@ -20,6 +20,6 @@ public struct RecoveryReport: Sendable, Equatable {
     public internal(set) var damaged = 0
     /// Whether it was cancelled: then nothing was changed.
     public internal(set) var isInterrupted = false
-    /// The name of the damaged index beneath the cache root; nil where there was none.
+    /// The name of the damaged index beneath the cache root; nil if there was none.
     public internal(set) var setAside: String?
 }

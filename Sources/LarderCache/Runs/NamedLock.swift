@@ -12,10 +12,10 @@ package final class NamedLock: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's root.
-    ///   - create: whether the cache is made where there is none.
+    ///   - create: whether the cache is made if there is none.
     ///   - command: what those who wait are told of the holder.
     ///   - wait: how long to wait. Default: not at all.
-    /// - Throws: ``CacheError`` `.locked` where another process holds it, `.missing` where there is
+    /// - Throws: ``CacheError`` `.locked` if another process holds it, `.missing` if there is
     ///   no cache and none is to be made, `.unusable` where `name` is none (``isName(_:)``) or the
     ///   file cannot be opened.
     package init(
@@ -60,7 +60,7 @@ package final class NamedLock: Sendable {
             }
     }
 
-    /// Who noted that it holds the lock; nil where that process has ended, and another is about to.
+    /// Who noted that it holds the lock; nil if that process has ended, and another is about to.
     private static func holder(_ file: FileDescriptor) -> String? {
         var bytes = [UInt8](repeating: 0, count: 200)
         let count = pread(file.raw, &bytes, bytes.count, 0)

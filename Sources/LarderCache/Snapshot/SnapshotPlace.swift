@@ -10,8 +10,8 @@ struct SnapshotPlace {
     /// swept by the next.
     private let lock: FileDescriptor
 
-    /// - Throws: ``CacheError`` `.unusable` where the place is taken or lies beneath `source`,
-    ///   `.missing` where there is no directory that it could be in.
+    /// - Throws: ``CacheError`` `.unusable` if the place is taken or lies beneath `source`,
+    ///   `.missing` if there is no directory that it could be in.
     init(_ path: String, outside source: CacheDirectory) throws(CacheError) {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         self.path = url.path

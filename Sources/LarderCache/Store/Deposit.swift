@@ -17,7 +17,7 @@ package struct Deposit: Sendable {
         ///
         /// - Parameters:
         ///   - code: the reason's name.
-        ///   - status: the HTTP status, where that is the reason.
+        ///   - status: the HTTP status, if that is the reason.
         case failed(code: String, status: Int?)
     }
 
@@ -31,7 +31,7 @@ package struct Deposit: Sendable {
     package let responseURL: String?
     /// What the origin said about its age and version.
     package let validators: Validators
-    /// Tells the variant from others that the same URL may select; nil where none does.
+    /// Tells the variant from others that the same URL may select; nil if none does.
     package let variant: Digest?
     /// Until when the redirects to ``responseURL`` may be used without asking again; nil: there
     /// were none.
@@ -72,6 +72,6 @@ package struct StagedObject: Sendable {
     package let size: Int64
     /// What a check of the bytes found out.
     package let attributes: ObjectAttributes
-    /// The staged file; nil where the index vouches for an object with this digest.
+    /// The staged file; nil if the index vouches for an object with this digest.
     let file: String?
 }

@@ -1,10 +1,10 @@
 /// What a check of the bytes found out about them.
 public struct ObjectAttributes: Sendable, Equatable {
-    /// The media type by content; nil where it is no known image.
+    /// The media type by content; nil if it is no known image.
     public var mediaType: String?
-    /// The width in pixels, where the format has one.
+    /// The width in pixels, if the format has one.
     public var width: Int?
-    /// The height in pixels, where the format has one.
+    /// The height in pixels, if the format has one.
     public var height: Int?
 
     /// Attributes; all unknown by default.

@@ -107,7 +107,7 @@ final class PartialBodies: @unchecked Sendable {
         Digest(SHA256.hash(data: Data(url.utf8))).hex
     }
 
-    /// The state after the last byte; nil where the bytes are not those that were received.
+    /// The state after the last byte; nil if the bytes are not those that were received.
     private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> SHA256? {
         var hasher = SHA256()
         var left = Int(trailer.count)

@@ -30,7 +30,7 @@ struct PartialTrailer: Codable {
         return Array(json) + withUnsafeBytes(of: length, Array.init) + Self.mark
     }
 
-    /// Reads the trailer of a file; nil where there is none that fits the file.
+    /// Reads the trailer of a file; nil if there is none that fits the file.
     init?(of file: FileDescriptor) {
         guard let size = try? file.status(subject: CacheLayout.partial).st_size,
             let end = Self.read(file, at: size - 12, count: 12), end.suffix(8) == Self.mark[...]

@@ -72,7 +72,7 @@ package final class StagedBody: @unchecked Sendable {
 
     /// Takes received bytes; never waits.
     ///
-    /// - Throws: ``CacheError`` where an earlier write failed.
+    /// - Throws: ``CacheError`` if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
         lock.lock()
         defer { lock.unlock() }

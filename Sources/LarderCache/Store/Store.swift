@@ -24,7 +24,7 @@ package final class Store: @unchecked Sendable {
     package struct Outcome: Sendable {
         /// The deposit's token.
         package let token: Int64
-        /// The object now recorded and durable, nil where there is none to record; or why it could
+        /// The object now recorded and durable, nil if there is none to record; or why it could
         /// not be recorded.
         package let result: Result<Digest?, CacheError>
     }

@@ -7,7 +7,7 @@ package struct DroppedResource: Sendable {
     package let key: String
     /// Where it was fetched from.
     package let url: String
-    /// The object that it resolved to; nil where the index had none.
+    /// The object that it resolved to; nil if the index had none.
     package let digest: Digest?
     /// Whether its bytes were accepted although they are no known image.
     package let isAnyContent: Bool

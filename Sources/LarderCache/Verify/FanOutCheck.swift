@@ -35,7 +35,7 @@ struct FanOutCheck {
     }
 
     /// - Parameters:
-    ///   - root: the directory `objects/sha256`; nil where there is none.
+    ///   - root: the directory `objects/sha256`; nil if there is none.
     ///   - buffer: room for reading.
     mutating func run(
         in tree: ObjectTree, root: FileDescriptor?, buffer: UnsafeMutableRawBufferPointer

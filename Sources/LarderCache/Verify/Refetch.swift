@@ -15,7 +15,7 @@ extension VerifyReport {
         public let key: String
         /// What became of it.
         public let outcome: Outcome
-        /// The digest of its bytes; nil where it failed.
+        /// The digest of its bytes; nil if it failed.
         public let digest: Digest?
         /// Why it failed: a code and a reason.
         public let problem: (code: String, message: String)?

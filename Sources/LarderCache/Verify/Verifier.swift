@@ -125,7 +125,7 @@ final class Verifier: @unchecked Sendable {
         if let root, position.isEmpty { try noteStrays(in: root) }
     }
 
-    /// The next directory; nil where none is left or there is no time.
+    /// The next directory; nil if none is left or there is no time.
     private func takeDirectory() -> UInt8? {
         guard next < leadingBytes.count, failure == nil else { return nil }
         if isCancelled() {

@@ -59,7 +59,7 @@ extension VerifyReport {
         public let digest: Digest?
         /// The URLs that resolve to the object.
         public package(set) var urls: [String]
-        /// What a repair came to; nil where there was none.
+        /// What a repair came to; nil if there was none.
         public package(set) var repair: Repair?
         /// Where the file is now, if it was moved to `quarantine/`: its path beneath the root.
         public package(set) var quarantine: String?

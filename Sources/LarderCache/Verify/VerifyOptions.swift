@@ -18,6 +18,6 @@ public struct VerifyOptions: Sendable {
     public init() {}
 
     /// Names what can be continued: a quick verification says nothing of what a thorough one has
-    /// left. Nil where the next one selects anew.
+    /// left. Nil if the next one selects anew.
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }

@@ -2,7 +2,7 @@
 public struct VerifyProgress: Sendable, Equatable {
     /// Objects looked at so far.
     public var objects = 0
-    /// How many there are in all; nil where that is not known beforehand.
+    /// How many there are in all; nil if that is not known beforehand.
     public var total: Int?
     /// Bytes read so far.
     public var bytes: Int64 = 0
@@ -17,7 +17,7 @@ public struct VerifyProgress: Sendable, Equatable {
     /// Bytes read per second.
     public var bytesPerSecond: Double { seconds > 0 ? Double(bytes) / seconds : 0 }
 
-    /// The time left in seconds if the rest goes on like this; nil where nobody knows.
+    /// The time left in seconds if the rest goes on like this; nil if nobody knows.
     public var secondsLeft: Double? {
         guard let total, objects > 0 else { return nil }
         return seconds / Double(objects) * Double(max(0, total - objects))

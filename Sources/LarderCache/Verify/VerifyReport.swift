@@ -50,7 +50,7 @@ public struct VerifyReport: Sendable {
     public var isComplete: Bool { reachesEnd && !isResumed }
     /// Whether it, or the repair that followed, was cancelled before its end.
     public package(set) var isInterrupted = false
-    /// Why it could not go on: the disk fails. Nil where it could.
+    /// Why it could not go on: the disk fails. Nil if it could.
     public package(set) var failure: CacheError?
     /// Everything found, in the order of its subject; entries that are not cached come last, in
     /// that of the manifests.
@@ -71,7 +71,7 @@ public struct VerifyReport: Sendable {
     /// The report on a cache that is not there: empty and clean.
     public init() {}
 
-    /// The bytes that an entry of a manifest demands; both nil where it takes any.
+    /// The bytes that an entry of a manifest demands; both nil if it takes any.
     package struct Demand: Hashable, Sendable {
         package let digest: Digest?
         package let size: Int64?

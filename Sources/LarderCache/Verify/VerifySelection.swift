@@ -45,7 +45,7 @@ public enum VerifySelection: Sendable {
         }
     }
 
-    /// Names it beside a position that is kept; nil where the next run selects anew.
+    /// Names it beside a position that is kept; nil if the next run selects anew.
     var name: String? {
         switch self {
         case .all: "all"

@@ -250,7 +250,7 @@ extension String {
 }
 
 extension ManifestValue {
-    /// The value as an integer, also where a format has no integers of its own, as in `4.0`.
+    /// The value as an integer, also if a format has no integers of its own, as in `4.0`.
     fileprivate var exactInteger: Int? {
         switch self {
         case .integer(let integer): integer

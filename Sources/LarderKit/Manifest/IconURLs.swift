@@ -75,7 +75,7 @@ struct IconURLs {
     }
 
     /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or
-    /// not; true where it cannot be told.
+    /// not; true if it cannot be told.
     func findCredentials(in entry: RawEntry) -> Bool {
         guard case .success(let element) = entry.content else { return true }
         return element.contains(where: isWithCredentials)

@@ -14,7 +14,7 @@ public struct InlineEntry: Equatable, Sendable {
     public let bytes: [UInt8]
     /// Higher is stored first. Default: 0.
     public let priority: Int
-    /// The digest that the bytes must have: what the manifest names; else their own, where there is
+    /// The digest that the bytes must have: what the manifest names; else their own, if there is
     /// a key, which may have been another icon's before.
     public let expectedDigest: Digest?
     /// The byte count that they must have, if the manifest names one.

@@ -2,7 +2,7 @@
 public struct ManifestItem: Sendable {
     /// The element's place among all of them, those that failed included; the first is 1.
     public let position: Int
-    /// The icon's place among those of its element; the first is 1, also where there is none.
+    /// The icon's place among those of its element; the first is 1, also if there is none.
     public let icon: Int
     /// The line that the element begins on; nil in a binary plist.
     public let line: Int?

@@ -19,7 +19,7 @@ public struct ManifestKeys {
     /// Hands over the key of every entry that has one, duplicates included. Entries that cannot be
     /// used name nothing: no prefetch has stored anything for them.
     ///
-    /// - Throws: ``ManifestError``, also where an entry's URL is relative and there is nothing to
+    /// - Throws: ``ManifestError``, also if an entry's URL is relative and there is nothing to
     ///   resolve it against, or of ipfs without a gateway: a prefetch may have had either. Where no
     ///   entry has shown a shape, since a prefetch may have had the place of its icons named. Where
     ///   all must be usable, for the first that is not. And what `body` throws.

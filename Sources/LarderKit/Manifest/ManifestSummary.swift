@@ -4,7 +4,7 @@ public struct ManifestSummary: Equatable, Sendable {
     public let format: ManifestFormat
     /// How many entries were handed over, the skipped and the failed ones included.
     public let entries: Int
-    /// Where its entries and their parts were; nil where no entry has shown it.
+    /// Where its entries and their parts were; nil if no entry has shown it.
     public let places: ManifestPlaces?
     /// What the rules name a place for where no entry has anything.
     public let unmet: [NamedPart]

@@ -57,7 +57,7 @@ enum ManifestValue: Equatable, Sendable {
 /// An element of a manifest before its keys are interpreted.
 struct RawEntry {
     let line: Int?
-    /// The name that it has in its dictionary; nil where it is an array's element.
+    /// The name that it has in its dictionary; nil if it is an array's element.
     var key: String?
     let content: Result<ManifestValue, EntryError>
     /// Which of the known shapes it has.

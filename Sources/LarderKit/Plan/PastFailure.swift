@@ -4,7 +4,7 @@ import Foundation
 public struct PastFailure: Sendable, Equatable {
     /// The reason's name, such as `http-503`.
     public let code: String
-    /// The HTTP status, where that is the reason.
+    /// The HTTP status, if that is the reason.
     public let status: Int?
     /// When it failed.
     public let failedAt: Date

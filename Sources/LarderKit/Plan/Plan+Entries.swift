@@ -179,7 +179,7 @@ extension Plan {
 
     /// The URL of a resource as outputs have it.
     ///
-    /// - Parameter url: nil where it is the key. With a key of its own, a URL is signed or rotates:
+    /// - Parameter url: nil if it is the key. With a key of its own, a URL is signed or rotates:
     ///   its query is nobody's business.
     static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
         let shown = url.map(\.maskingQuery) ?? key?.maskingSecretsInQuery

@@ -26,7 +26,7 @@ final class Plan: Sendable {
     /// - Parameters:
     ///   - cache: nil reads as an empty one.
     ///   - path: where the temporary database is to be; nil leaves the place to SQLite.
-    /// - Throws: `ManifestError` where one is no manifest, ``CacheError``.
+    /// - Throws: `ManifestError` if one is no manifest, ``CacheError``.
     init(
         of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
         acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, at path: String?,
@@ -145,7 +145,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// What the entries of a fetch demand, each demand once, none where an entry demands nothing.
+    /// What the entries of a fetch demand, each demand once, none if an entry demands nothing.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try PreparedStatement(

@@ -17,7 +17,7 @@ struct PlanClassification {
     private let db: Database
     /// Nil without an index.
     private var recall: ResourceRecall?
-    /// How it failed; nil where the index remembers no failure, as it mostly does.
+    /// How it failed; nil if the index remembers no failure, as it mostly does.
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement

@@ -6,13 +6,13 @@ public struct PlannedEntry: Sendable {
     public let manifest: String
     /// Its place among the manifest's elements; the first is 1.
     public let position: Int
-    /// The icon's place among those of its entry; the first is 1, also where there is none.
+    /// The icon's place among those of its entry; the first is 1, also if there is none.
     public let icon: Int
     /// The app's name; text from outside.
     public let name: String
-    /// The icon's URL, credentials masked; nil where the entry has none.
+    /// The icon's URL, credentials masked; nil if the entry has none.
     public let url: String?
-    /// What has to be done for the URL; nil where the entry has none.
+    /// What has to be done for the URL; nil if the entry has none.
     public let status: PlanStatus?
     /// Whether an earlier entry asks for the same resource.
     public let isDuplicate: Bool
@@ -20,7 +20,7 @@ public struct PlannedEntry: Sendable {
     public let priority: Int
     /// Why there is nothing to do for the entry: it is skipped, or has failed.
     public let error: EntryProblem?
-    /// How its resource failed when it was last asked for; nil where it did not.
+    /// How its resource failed when it was last asked for; nil if it did not.
     public let lastFailure: PastFailure?
 
     /// What the cache has for the URL, as far as the plan looked it up.

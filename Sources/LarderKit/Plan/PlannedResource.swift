@@ -8,7 +8,7 @@ struct PlannedResource {
     let id: Int64
     /// Where a variant or a failure is to be compared with it.
     var key: String?
-    /// Nil where it is the key.
+    /// Nil if it is the key.
     let url: String?
     let origin: Int64
     var priority: Int64
@@ -42,7 +42,7 @@ struct PlannedResource {
     /// The failure that the index remembers.
     struct Failure {
         let failure: PastFailure
-        /// Nil where it is the key.
+        /// Nil if it is the key.
         let url: String?
     }
 
@@ -99,7 +99,7 @@ extension PlannedResource.Known {
         static let object: CInt = 9
     }
 
-    /// Nil where the row is damaged: what it is of is fetched again.
+    /// Nil if the row is damaged: what it is of is fetched again.
     init?(_ row: PreparedStatement) {
         guard let digest = row.digest(Column.digest) else { return nil }
         self.init(

@@ -26,7 +26,7 @@ public final class Prefetcher: Sendable {
     /// The events of a run over `manifests`.
     ///
     /// All manifests are read before the first request. What fails for one entry is data in its
-    /// ``EntryResult``; the sequence throws only where the run cannot begin.
+    /// ``EntryResult``; the sequence throws only if the run cannot begin.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
             let channel = EventChannel()
@@ -83,7 +83,7 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Nil where the run is cancelled while it waits for another process.
+    /// Nil if the run is cancelled while it waits for another process.
     private func openCache() throws -> Cache? {
         var wait = configuration.lockWait
         let isGivenUp = wait.isCancelled
@@ -167,7 +167,7 @@ public final class Prefetcher: Sendable {
     }
 
     /// What is fresh is used by being wanted. A cache that cannot record it is still worth having:
-    /// the run goes on, and ends with that error only where it has something to store.
+    /// the run goes on, and ends with that error only if it has something to store.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in

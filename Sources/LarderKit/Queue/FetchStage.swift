@@ -85,7 +85,7 @@ final class FetchStage: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    /// What is wrong with the length of a body whose last part has come; nil where nothing is.
+    /// What is wrong with the length of a body whose last part has come; nil if nothing is.
     func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> FetchFailure? {
         guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
         else {

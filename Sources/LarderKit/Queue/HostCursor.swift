@@ -121,7 +121,7 @@ struct HostCursor {
             isTransient: false, status: status)
     }
 
-    /// The next fetch, left where it is; nil where none waits.
+    /// The next fetch, left where it is; nil if none waits.
     mutating func head(from plan: Plan, _ cache: Cache) throws -> Head? {
         if page.isEmpty, !isExhausted {
             page = try nextPage(of: plan, cache)[...]

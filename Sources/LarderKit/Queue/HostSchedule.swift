@@ -119,7 +119,7 @@ struct HostSchedule {
         }
     }
 
-    /// When something that waits for its time will be due; nil where nothing does.
+    /// When something that waits for its time will be due; nil if nothing does.
     var nextInstant: Instant? {
         [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
     }
@@ -215,7 +215,7 @@ struct HostSchedule {
         }
     }
 
-    /// Why an origin was given up; nil where it was not.
+    /// Why an origin was given up; nil if it was not.
     func failure(of cursor: Int) -> FetchFailure? { cursors[cursor]?.failure }
 
     /// Until when an origin is to be left alone; nil for not at all.

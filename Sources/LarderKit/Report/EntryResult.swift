@@ -34,11 +34,11 @@ public struct EntryResult: Sendable {
     public let manifest: String
     /// Its place among the manifest's elements; the first is 1.
     public let position: Int
-    /// The icon's place among those of its entry; the first is 1, also where there is none.
+    /// The icon's place among those of its entry; the first is 1, also if there is none.
     public let icon: Int
     /// The app's name; text from outside.
     public let name: String
-    /// The icon's URL, credentials masked; nil where the entry has none.
+    /// The icon's URL, credentials masked; nil if the entry has none.
     public let url: String?
     /// What became of it.
     public let outcome: Outcome

@@ -23,15 +23,15 @@ extension Plan {
                 try Row.fetchAll(
                     db.cachedStatement(
                         sql: """
-                            SELECT e.id, e.name, f.key, f.url, f.priority, l.digest, l.size,
-                                l.media_type, i.fetch
+                            SELECT e.id AS entry, e.name, f.key, f.url, f.priority, l.digest, l.size,
+                                l.media_type, i.fetch AS inline
                             FROM locked l JOIN entries e ON e.id = l.entry
                                 JOIN entries f ON f.id = coalesce(e.leader, e.id)
                                 LEFT JOIN inline i ON i.fetch = f.id
                             WHERE l.entry > ? ORDER BY l.entry LIMIT 512
                             """), arguments: [last])
             }
-            guard let end = page.last?[0] as Int64? else { return }
+            guard let end = page.last?["entry"] as Int64? else { return }
             last = end
             for row in page {
                 if let entry = try locked(row) { try body(entry) }
@@ -40,18 +40,18 @@ extension Plan {
     }
 
     private func locked(_ row: Row) throws -> LockedEntry? {
-        guard let digest = Digest(bytes: row[5] as Data) else { return nil }
-        let key: String = row[2]
-        var url: String? = row[3]
-        if let fetch = row[8] as Int64? {
+        guard let digest = Digest(bytes: row["digest"] as Data) else { return nil }
+        let key: String = row["key"]
+        var url: String? = row["url"]
+        if let fetch = row["inline"] as Int64? {
             // One at a time: a page of them could take any amount of memory.
             let bytes = try inlineBytes(of: fetch)
-            let mediaType: String = row[7] ?? "application/octet-stream"
+            let mediaType: String = row["media_type"] ?? "application/octet-stream"
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
         }
         return LockedEntry(
-            name: row[1] ?? "", icon: url ?? key, key: ResourceKey.name(in: key), priority: row[4],
-            digest: digest, size: row[6])
+            name: row["name"] ?? "", icon: url ?? key, key: ResourceKey.name(in: key),
+            priority: row["priority"], digest: digest, size: row["size"])
     }
 
     private func inlineBytes(of fetch: Int64) throws -> Data {

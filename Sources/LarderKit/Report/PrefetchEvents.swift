@@ -32,7 +32,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
 
         /// The next event; nil after the last.
         ///
-        /// - Throws: `ManifestError` or `CacheError` where the run could not begin.
+        /// - Throws: `ManifestError` or `CacheError` if the run could not begin.
         public func next() async throws -> PrefetchEvent? {
             while batch.isEmpty {
                 guard !isFinished else { return nil }

@@ -20,7 +20,7 @@ extension RecoveryReport {
         damaged == 1 ? "1 file is no whole object" : "\(damaged) files are no whole objects"
     }
 
-    /// What is wrong, one line for people; nil where nothing is.
+    /// What is wrong, one line for people; nil if nothing is.
     package var complaint: String? {
         if isInterrupted { return text }
         guard damaged > 0 else { return nil }

@@ -189,13 +189,13 @@ extension EvictionReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, one line for people; nil where nothing is.
+    /// What is wrong, one line for people; nil if nothing is.
     package var complaint: String? {
         guard isInterrupted else { return shortfall }
         return "interrupted after \(total.count.of("object")) went"
     }
 
-    /// Which limits were out of reach; nil where none was, or an interrupted eviction cannot tell.
+    /// Which limits were out of reach; nil if none was, or an interrupted eviction cannot tell.
     private var shortfall: String? {
         guard !missed.isEmpty, !isInterrupted else { return nil }
         let kept = held.values.reduce(0) { $0 + $1.count }

@@ -82,7 +82,7 @@ extension VerifyReport {
         return "\(command), with the same options, fetches what is missing"
     }
 
-    /// What is wrong, one line for people; nil where nothing is. What was repaired was wrong, too.
+    /// What is wrong, one line for people; nil if nothing is. What was repaired was wrong, too.
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil

@@ -5,10 +5,10 @@ import LarderTransfer
 struct ByteRange: Equatable {
     let first: Int64
     let last: Int64
-    /// The length of the whole; nil where it is said to be unknown.
+    /// The length of the whole; nil if it is said to be unknown.
     let total: Int64?
 
-    /// Nil where the field is missing, or names no single range of bytes.
+    /// Nil if the field is missing, or names no single range of bytes.
     init?(_ headers: HeaderFields) {
         guard let field = headers[first: "Content-Range"] else { return nil }
         let words = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)

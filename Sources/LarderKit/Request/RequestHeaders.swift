@@ -15,7 +15,7 @@ public struct RequestHeaders: Sendable {
     ///   - rules: fields that a person wants sent. Default: none.
     ///   - accept: the `Accept` field. Default: images before all else.
     ///   - usesNetrc: whether there may be credentials that are not seen here. Default: no.
-    ///   - userAgent: the `User-Agent` field; none where it is empty. Default: larder's name and
+    ///   - userAgent: the `User-Agent` field; none if it is empty. Default: larder's name and
     ///     version.
     public init(
         rules: [HeaderRule] = [], accept: String = "image/*,*/*;q=0.8",

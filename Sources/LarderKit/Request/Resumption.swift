@@ -30,7 +30,7 @@ enum Resumption {
             : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
-    /// What the rest of a body can be asked for by, should it be interrupted; nil where it cannot.
+    /// What the rest of a body can be asked for by, should it be interrupted; nil if it cannot.
     ///
     /// - Parameter fields: the response's, completed by those of the one that it goes on with.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
@@ -40,7 +40,7 @@ enum Resumption {
         if let tag = fields.etag {
             return isDate(tag) ? nil : tag
         }
-        // A date is strong only where the resource cannot have changed twice within its resolution
+        // A date is strong only if the resource cannot have changed twice within its resolution
         // (RFC 9110, section 8.8.2.2); a minute makes up for clocks that differ.
         guard let modified = fields.lastModified,
             let instant = HTTPDate.parse(modified),

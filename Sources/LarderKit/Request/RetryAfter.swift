@@ -7,7 +7,7 @@ enum RetryAfter {
     /// A century; what is longer is as good as never.
     private static let longest: Int64 = 3_200_000_000
 
-    /// The time from `now` on; nil where the response names none, or none that can be read.
+    /// The time from `now` on; nil if the response names none, or none that can be read.
     static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
         guard let field = head.headers[first: "Retry-After"] else { return nil }
         if !field.isEmpty, field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

@@ -5,7 +5,7 @@ extension String {
     /// A URL or key as an output shows it: without the secrets that its query names, and sanitized.
     package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
 
-    /// What may be the userinfo part of a URL or its query reads `***`, also where the text is no
+    /// What may be the userinfo part of a URL or its query reads `***`, also if the text is no
     /// URL: all between the scheme and the last `@`, since a password may hold what ends an
     /// authority.
     var maskingSecrets: String {

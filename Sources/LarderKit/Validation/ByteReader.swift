@@ -85,7 +85,7 @@ struct ByteReader {
         return taken
     }
 
-    /// Moves on to the next `byte`, which stays unread; to the end where there is none.
+    /// Moves on to the next `byte`, which stays unread; to the end if there is none.
     mutating func skip(to byte: UInt8) {
         guard let base = bytes.baseAddress, remaining > 0 else { return }
         if let found = memchr(base + offset, Int32(byte), remaining) {

@@ -47,7 +47,7 @@ enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// The start of the content as text, in lower case; nil where it is none.
+    /// The start of the content as text, in lower case; nil if it is none.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
         // Of UTF-16, the bytes that stand for ASCII are enough to guess from.

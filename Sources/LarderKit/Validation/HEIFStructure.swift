@@ -2,7 +2,7 @@
 
 /// AVIF and HEIC: pictures in a HEIF file (ISO/IEC 23008-12) of boxes (ISO/IEC 14496-12).
 enum HEIFStructure {
-    /// The format that the file type box claims; nil where it claims no HEIF picture.
+    /// The format that the file type box claims; nil if it claims no HEIF picture.
     ///
     /// A file that names only the container's own brands passes as HEIC until its items are seen.
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {

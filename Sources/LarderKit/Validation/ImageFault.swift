@@ -14,7 +14,7 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
 
     /// The kind of fault.
     package let code: Code
-    /// The format that the content claims to be; nil where it claims none.
+    /// The format that the content claims to be; nil if it claims none.
     package let mediaType: MediaType?
     /// What is wrong, for people; whatever it quotes of the content is printable.
     package let message: String

@@ -2,9 +2,9 @@
 package struct ImageInfo: Sendable, Equatable {
     /// The format, recognised by content.
     package let mediaType: MediaType
-    /// The width in pixels; nil where the file states none, as an SVG may.
+    /// The width in pixels; nil if the file states none, as an SVG may.
     package let width: Int?
-    /// The height in pixels; nil where the file states none, as an SVG may.
+    /// The height in pixels; nil if the file states none, as an SVG may.
     package let height: Int?
 
     /// Describes an image; without a size unless one is given.

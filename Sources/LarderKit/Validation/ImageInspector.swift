@@ -8,7 +8,7 @@ package enum ImageInspector {
     ///
     /// - Parameter bytes: the whole file.
     /// - Returns: the format and the size in pixels.
-    /// - Throws: `ImageFault` where the bytes are no image, or not a whole one.
+    /// - Throws: `ImageFault` if the bytes are no image, or not a whole one.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageFault(code: .empty, mediaType: nil, message: "0 bytes")

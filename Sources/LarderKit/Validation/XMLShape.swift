@@ -295,7 +295,7 @@ struct XMLShape {
         }
     }
 
-    /// The length of the UTF-8 character beyond ASCII that comes first; nil where there is none.
+    /// The length of the UTF-8 character beyond ASCII that comes first; nil if there is none.
     private static func characterLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
         var bytes = bytes.prefix(4).makeIterator()
         var decoder = UTF8()

@@ -60,7 +60,7 @@ public struct CacheVerification: Sendable {
     ///   - cache: the one that was verified.
     ///   - isCancelled: asked a few times a second: true ends the repair as
     ///     ``Prefetcher/cancel()`` ends a run. Default: never.
-    /// - Throws: `CacheError` where the cache cannot be written, its index cannot be read, or the
+    /// - Throws: `CacheError` if the cache cannot be written, its index cannot be read, or the
     ///   disk fails meanwhile; `report` then tells how far it came.
     public func repair(
         _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false }
@@ -168,7 +168,7 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Refetch {
-    /// Nil where its turn did not come.
+    /// Nil if its turn did not come.
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced:
@@ -185,7 +185,7 @@ extension VerifyReport.Refetch {
         }
     }
 
-    /// - Parameter failure: what ended the run; nil where it was interrupted.
+    /// - Parameter failure: what ended the run; nil if it was interrupted.
     fileprivate init(unfinished resource: DroppedResource, because failure: CacheError?) {
         self.init(
             key: resource.key, outcome: .failed,

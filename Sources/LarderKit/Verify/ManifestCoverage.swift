@@ -8,7 +8,7 @@ final class ManifestCoverage: Sendable {
 
     /// Reads all manifests, those at URLs as the cache has them.
     ///
-    /// - Throws: `ManifestError` where one is no manifest, or none of its entries has shown a
+    /// - Throws: `ManifestError` if one is no manifest, or none of its entries has shown a
     ///   shape; ``CacheError``.
     init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
     {
@@ -69,12 +69,14 @@ final class ManifestCoverage: Sendable {
                 """
             let object =
                 plan.hasIndex
-                ? "CAST(o.digest AS BLOB), coalesce(CAST(o.size AS INTEGER), 0)" : "NULL, NULL"
+                ? "CAST(o.digest AS BLOB) AS digest, coalesce(CAST(o.size AS INTEGER), 0) AS size"
+                : "NULL AS digest, NULL AS size"
             let rows = try Row.fetchCursor(
                 db,
                 sql: """
-                    SELECT e.manifest, e.position, e.message, e.digest, e.size, \(object),
-                        f.key, f.url, f.credentials IS NOT NULL
+                    SELECT e.manifest, e.position, e.message, e.digest AS wanted,
+                        e.size AS wanted_size, \(object), f.key, f.url,
+                        f.credentials IS NOT NULL AS has_credentials
                     FROM entries e
                         LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                         \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
@@ -83,10 +85,13 @@ final class ManifestCoverage: Sendable {
             var findings: [VerifyReport.Finding] = []
             while let row = try rows.next() {
                 guard let problem = problem(row) else { continue }
-                let url = Plan.shownURL(row[8], key: row[7], hasCredentials: row[9])
+                let url = Plan.shownURL(
+                    row["url"], key: row["key"], hasCredentials: row["has_credentials"])
                 findings.append(
                     .init(
-                        .missing, "\(plan.manifests[row[0]]): entry \(row[1] as Int)", problem,
+                        .missing,
+                        "\(plan.manifests[row["manifest"]]): entry \(row["position"] as Int)",
+                        problem,
                         urls: url.map { [$0] } ?? []))
             }
             return findings
@@ -94,17 +99,19 @@ final class ManifestCoverage: Sendable {
     }
 
     private func problem(_ row: Row) -> String? {
-        if let message = row[2] as String? { return message }
-        guard let digest = (row[5] as Data?).flatMap({ Digest(bytes: $0) }),
-            ResourceKey.mayName(digest, (row[7] as String).utf8)
+        if let message = row["message"] as String? { return message }
+        guard let digest = (row["digest"] as Data?).flatMap({ Digest(bytes: $0) }),
+            ResourceKey.mayName(digest, (row["key"] as String).utf8)
         else { return "is not cached" }
         let expected = Expectation(
-            digest: (row[3] as Data?).flatMap { Digest(bytes: $0) }, size: row[4])
-        guard expected.refusal(digest: digest, size: row[6]) != nil else { return nil }
+            digest: (row["wanted"] as Data?).flatMap { Digest(bytes: $0) }, size: row["wanted_size"]
+        )
+        let size: Int64 = row["size"]
+        guard expected.refusal(digest: digest, size: size) != nil else { return nil }
         if let wanted = expected.digest, wanted != digest {
-            return "expected \(wanted), the cache has \(digest) (\(row[6] as Int64) bytes)"
+            return "expected \(wanted), the cache has \(digest) (\(size) bytes)"
         }
-        return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(row[6] as Int64)"
+        return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
     }
 
     /// What entries demand of those objects, by the key of the resource that resolves to one.

@@ -251,7 +251,7 @@ final class EasyHandle {
     /// The operating system's `errno` of a failed connection.
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
 
-    /// The status that a proxy answered to `CONNECT`; `nil` where there was no answer.
+    /// The status that a proxy answered to `CONNECT`; `nil` if there was no answer.
     var proxyStatus: Int? {
         let status = long(CURLINFO_HTTP_CONNECTCODE)
         return status == 0 ? nil : status

@@ -2,9 +2,9 @@
 ///
 /// Neither is shown by `print` or string interpolation.
 public struct Credentials: Hashable, Sendable {
-    /// The name; empty where only a password was given.
+    /// The name; empty if only a password was given.
     public var user: String
-    /// The password; empty where only a name was given.
+    /// The password; empty if only a name was given.
     public var password: String
 
     /// Credentials as they are, without any encoding.

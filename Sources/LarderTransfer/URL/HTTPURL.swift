@@ -11,7 +11,7 @@ import CCurl
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The canonical spelling, without credentials: what the index is keyed by.
     public let string: String
-    /// What the userinfo part said; `nil` where there was none.
+    /// What the userinfo part said; `nil` if there was none.
     public private(set) var credentials: Credentials?
     /// Whether it has its credentials from what it was resolved against, and not from its own text.
     public private(set) var inheritsCredentials = false
@@ -47,7 +47,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         scheme == other.scheme && port == other.port && host == other.host
     }
 
-    /// The spelling for people: the userinfo part, where there was one, reads `***`, and so do the
+    /// The spelling for people: the userinfo part, if there was one, reads `***`, and so do the
     /// values in the query whose names say that they are secret (`token`, `X-Amz-Signature`).
     public var description: String {
         (credentials == nil ? string : string.showingMask).maskingSecretsInQuery
@@ -175,7 +175,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     ) -> String? {
         var value: UnsafeMutablePointer<CChar>?
         let code = curl_url_get(handle, part, &value, flags)
-        // Also where it fails: asked for the ASCII form of a host that has none, libcurl 7.88
+        // Also if it fails: asked for the ASCII form of a host that has none, libcurl 7.88
         // leaves its copy of the host behind.
         defer { curl_free(value) }
         guard code == CURLUE_OK, let value else { return nil }

@@ -1,14 +1,14 @@
 /// The parts of a URL that is spelled canonically already, as nearly all are: found in one pass, in
 /// a tenth of the time that libcurl's parser takes.
 ///
-/// Whatever is unusual is left to the parser: a URL is plain only where nothing in it has a second
+/// Whatever is unusual is left to the parser: a URL is plain only if nothing in it has a second
 /// meaning or a second spelling.
 struct PlainHTTPURL {
     let scheme: HTTPURL.Scheme
     let host: String
     let port: Int
 
-    /// Nil where the text is not plain.
+    /// Nil if the text is not plain.
     init?(_ text: String) {
         let found = text.utf8.withContiguousStorageIfAvailable { Self.parts(of: $0) }
         guard let parts = found ?? nil else { return nil }

@@ -6,7 +6,7 @@ import Testing
 @testable import LarderCache
 
 /// Locks that runs agree upon, and waiting for them and for the cache's own.
-@Suite struct LockTests {
+@Suite(.timeLimit(.minutes(30))) struct LockTests {
     private func lock(
         _ name: String, _ directory: TemporaryDirectory, create: Bool = true,
         wait: LockWait = .none

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderCache
 
-@Suite struct FailureTableTests {
+@Suite(.timeLimit(.minutes(30))) struct FailureTableTests {
     private struct Failure: Equatable {
         let key: String
         let url: String?

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderCache
 
-@Suite struct PartialBodiesTests {
+@Suite(.timeLimit(.minutes(30))) struct PartialBodiesTests {
     private func keep(_ bytes: [UInt8], in store: Store) throws {
         let body = store.newBody {}
         #expect(try bytes.withUnsafeBytes { try body.append($0) } == .taken)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LarderCache
 
-@Suite struct StagedBodyTests {
+@Suite(.timeLimit(.minutes(30))) struct StagedBodyTests {
     @Test(arguments: [
         0, 1, 55, 64, 1_000, StagedBody.memoryLimit, StagedBody.memoryLimit + 1, 200_000,
     ])

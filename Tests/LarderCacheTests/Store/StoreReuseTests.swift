@@ -6,7 +6,7 @@ import Testing
 @testable import LarderCache
 
 /// Bytes that are there already, or were, and what still vouches for them.
-@Suite struct StoreReuseTests {
+@Suite(.timeLimit(.minutes(30))) struct StoreReuseTests {
     // MARK: The same bytes again
 
     @Test(arguments: [true, false])

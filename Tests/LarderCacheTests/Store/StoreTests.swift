@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderCache
 
-@Suite struct StoreTests {
+@Suite(.timeLimit(.minutes(30))) struct StoreTests {
     // MARK: What a commit does
 
     @Test func nothingIsVisibleBeforeTheCommitAndAllOfItAfter() throws {

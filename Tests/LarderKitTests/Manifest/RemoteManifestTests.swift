@@ -4,7 +4,7 @@ import LarderTestSupport
 import LarderTransfer
 import Testing
 
-@Suite struct RemoteManifestTests {
+@Suite(.timeLimit(.minutes(30))) struct RemoteManifestTests {
     private func remote(_ url: String) throws -> RemoteManifest {
         var transfer = TransferConfiguration()
         transfer.addressPolicy = .allowAll

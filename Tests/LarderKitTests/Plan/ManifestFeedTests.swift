@@ -4,7 +4,7 @@ import Testing
 @testable import LarderKit
 
 /// Reading beside whoever takes what is read.
-@Suite struct ManifestFeedTests {
+@Suite(.timeLimit(.minutes(30))) struct ManifestFeedTests {
     private func feed(_ manifests: [String]) -> ManifestFeed {
         ManifestFeed(
             manifests.enumerated().map { .bytes(Array($1.utf8), name: "\($0)") },

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// What is asked of an origin that was asked before, and what its answers lead to.
-@Suite struct ConditionalRequestTests {
+@Suite(.timeLimit(.minutes(30))) struct ConditionalRequestTests {
     private static let icon = IconPainter.png(seed: 1)
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 

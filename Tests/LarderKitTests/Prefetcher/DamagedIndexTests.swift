@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Damage that opening the index does not show.
-@Suite struct DamagedIndexTests {
+@Suite(.timeLimit(.minutes(30))) struct DamagedIndexTests {
     @Test(arguments: ["objects", "resources"])
     func whatARunComesUponWhileItPlansItMends(table: String) async throws {
         let origin = try Origin()

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// Whole runs against origins that fail at random.
-@Suite struct FaultsTests {
+@Suite(.timeLimit(.minutes(30))) struct FaultsTests {
     @Test func thirteenThousandEntriesArriveWhereThreeOfTenResponsesFail() async throws {
         let origin = try Origin()
         // Four failures in a row at most: five attempts get over all of them.

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// Icons that a manifest itself holds, as `data:` URLs.
-@Suite struct InlineIconTests {
+@Suite(.timeLimit(.minutes(30))) struct InlineIconTests {
     private let icons = (1...3).map { IconPainter.png(seed: $0) }
 
     private func entry(_ icon: [UInt8], key: String? = nil) -> String {

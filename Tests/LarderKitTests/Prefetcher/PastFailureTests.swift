@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// What the index remembers of failures, and what runs make of it.
-@Suite struct PastFailureTests {
+@Suite(.timeLimit(.minutes(30))) struct PastFailureTests {
     private static let icon = IconPainter.png(seed: 1)
 
     private func plan(

@@ -5,7 +5,7 @@ import LarderKit
 import LarderTestSupport
 import Testing
 
-@Suite struct PrefetcherTests {
+@Suite(.timeLimit(.minutes(30))) struct PrefetcherTests {
     @Test func storesWhatTheOriginServes() async throws {
         let origin = try Origin()
         let icons = (0..<20).map { IconPainter.png(seed: $0) }

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// What its origin forbids to store.
-@Suite struct UnstoredTests {
+@Suite(.timeLimit(.minutes(30))) struct UnstoredTests {
     private static let icon = IconPainter.png(seed: 1)
 
     @Test(arguments: [

@@ -8,7 +8,7 @@ import Testing
 @testable import LarderKit
 
 /// What is found fresh is used, without a request.
-@Suite struct UseTests {
+@Suite(.timeLimit(.minutes(30))) struct UseTests {
     @Test func freshHitIsUsed() async throws {
         try await withTemporaryDirectory { directory in
             let origin = try Origin()

@@ -5,7 +5,7 @@ import LarderTestSupport
 import Testing
 
 /// Responses that the request's header fields select.
-@Suite struct VariantTests {
+@Suite(.timeLimit(.minutes(30))) struct VariantTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     /// An origin with an icon for each User-Agent, all of the same date.

@@ -2,7 +2,7 @@ import LarderKit
 import LarderTestSupport
 import Testing
 
-@Suite struct FetchQueueTests {
+@Suite(.timeLimit(.minutes(30))) struct FetchQueueTests {
     @Test func asksForHighPrioritiesFirstWhateverTheManifestOrder() async throws {
         let origin = try Origin()
         origin.onAny { request in .ok(IconPainter.png(seed: request.path.hashValue)) }

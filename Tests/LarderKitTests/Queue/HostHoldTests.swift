@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 
 /// Origins that ask to be left alone, or are not there, beside others.
-@Suite struct HostHoldTests {
+@Suite(.timeLimit(.minutes(30))) struct HostHoldTests {
     @Test(arguments: [false, true])
     func nothingIsAskedBeforeTheTimeThatRetryAfterNames(asDate: Bool) async throws {
         let origin = try Origin()

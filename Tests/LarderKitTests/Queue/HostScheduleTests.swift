@@ -6,7 +6,7 @@ import Testing
 @testable import LarderKit
 
 /// Which fetch is next, without anybody who is asked.
-@Suite struct HostScheduleTests {
+@Suite(.timeLimit(.minutes(30))) struct HostScheduleTests {
     /// A schedule over a manifest whose entries name hosts and priorities.
     private func withSchedule(
         of entries: [(host: Int, priority: Int)], places: Int = 1, perHost: Int = 1,

@@ -4,7 +4,7 @@ import LarderTestSupport
 import Testing
 
 /// In which order many hosts are asked, seen at the origin.
-@Suite struct HostTurnTests {
+@Suite(.timeLimit(.minutes(30))) struct HostTurnTests {
     private func fetch(
         _ urls: [String], from origin: Origin,
         configure: @escaping (inout PrefetchConfiguration) -> Void

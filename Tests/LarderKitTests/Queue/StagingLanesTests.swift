@@ -5,7 +5,7 @@ import Testing
 
 @testable import LarderKit
 
-@Suite struct StagingLanesTests {
+@Suite(.timeLimit(.minutes(30))) struct StagingLanesTests {
     /// Runs what waits for threads on one that is no task's.
     private func withoutBlockingTasks<Value: Sendable>(
         _ body: @escaping @Sendable () -> Value

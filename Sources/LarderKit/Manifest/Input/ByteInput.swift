@@ -11,7 +11,7 @@ import LarderTransfer
 /// The bytes of a manifest in order, and at any place where the source allows it.
 final class ByteInput {
     let name: String
-    /// Where it came from, for relative URLs; nil where that is no place on the network.
+    /// Where it came from, for relative URLs; nil if that is no place on the network.
     let baseURL: HTTPURL?
     /// To be called when all of it was read as a manifest, and whether it has credentials in URLs.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?

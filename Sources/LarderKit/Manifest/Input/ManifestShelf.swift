@@ -8,7 +8,7 @@ import Synchronization
 struct ManifestShelf: Sendable {
     /// Nil reads as an empty one.
     let cache: Cache?
-    /// What takes new ones; nil where only the cache is asked, and not the network.
+    /// What takes new ones; nil if only the cache is asked, and not the network.
     var store: Store?
     /// Whether what its origin forbids to store is stored, too.
     var storesUnstorable = false
@@ -21,7 +21,7 @@ struct ManifestShelf: Sendable {
         let input: ByteInput
     }
 
-    /// The manifest of a URL, checked against its digest; nil where it is not there, or not whole.
+    /// The manifest of a URL, checked against its digest; nil if it is not there, or not whole.
     func kept(_ url: HTTPURL) throws -> Kept? {
         guard let cache, let resource = try cache.resource(url.string) else { return nil }
         let descriptor: Int32
@@ -56,7 +56,7 @@ struct ManifestShelf: Sendable {
     /// Keeps what was received, durably.
     ///
     /// - Parameter file: a descriptor, which stays where it stands.
-    /// - Throws: `CacheError` where the disk is full or failing.
+    /// - Throws: `CacheError` if the disk is full or failing.
     func put(_ file: Int32, of response: ManifestResponse) throws {
         guard let store else { return }
         let body = try store.newBody { append in try read(file, of: response, append) }

@@ -39,7 +39,7 @@ public struct RemoteManifest: Sendable {
     /// What is kept is asked about with each download, fresh or not: whoever names a URL means what
     /// is there now.
     ///
-    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` where only the shelf
+    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only the shelf
     ///   is asked; `CacheError`, `CancellationError`.
     func download() throws -> ByteInput {
         if let shelf, shelf.store == nil { return try shelf.take(url) }

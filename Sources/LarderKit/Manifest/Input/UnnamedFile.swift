@@ -20,7 +20,7 @@ struct UnnamedFile {
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
-    /// Writes bytes behind those that are there; returns an error number, 0 where there is none.
+    /// Writes bytes behind those that are there; returns an error number, 0 if there is none.
     func append(_ bytes: UnsafeRawBufferPointer) -> Int32 {
         var rest = bytes[...]
         while !rest.isEmpty {

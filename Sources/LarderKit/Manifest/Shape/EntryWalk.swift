@@ -236,7 +236,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
 }
 
 extension ValueKind {
-    /// What to say where an array is due; nil where it is one.
+    /// What to say where an array is due; nil if it is one.
     fileprivate var refusal: String? {
         switch self {
         case .array: nil

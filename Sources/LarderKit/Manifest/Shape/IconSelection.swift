@@ -2,7 +2,7 @@
 public enum IconSelection: String, Sendable, CaseIterable {
     /// Every one: offline, none may lack that an app asks for.
     case all
-    /// The largest; the first of several, and one of unknown size only where no size is known.
+    /// The largest; the first of several, and one of unknown size only if no size is known.
     case largest
     /// The smallest; one of unknown size counts as smallest, the first of several.
     case smallest

@@ -7,7 +7,7 @@ struct PathMatch {
     let container: [ManifestValue.Member]
     /// The name by which it was found last.
     let key: String
-    /// The name that `.*` last stood for; nil where there was none.
+    /// The name that `.*` last stood for; nil if there was none.
     let wildcard: String?
 }
 

@@ -73,7 +73,7 @@ final class ShapeRecognition {
     /// form has its entries, and where they were named by hand.
     func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
 
-    /// The shape of an element, which decides the manifest's; nil where it shows none.
+    /// The shape of an element, which decides the manifest's; nil if it shows none.
     func shape(of element: Result<ManifestValue, EntryError>, among candidates: [Int]) -> Int? {
         if let settled { return settled }
         guard case .success(let element) = element,
@@ -115,7 +115,7 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// The shape of a manifest that is an entry itself; nil where it is none.
+    /// The shape of a manifest that is an entry itself; nil if it is none.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }

@@ -41,7 +41,7 @@ enum XMLEncoding {
         )
     }
 
-    /// The encoding that the document names; nil where it names none.
+    /// The encoding that the document names; nil if it names none.
     private static func declared(in window: ByteWindow) throws -> String? {
         while window.count < longestDeclaration, try window.fill() {}
         let bytes = window.unread.prefix(longestDeclaration)

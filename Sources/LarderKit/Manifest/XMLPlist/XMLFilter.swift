@@ -99,7 +99,7 @@ final class XMLFilter {
     // MARK: - Text
 
     /// Passes on what is as libxml2 is to have it, and mostly all is: text, and tags without
-    /// anything but their names. False where nothing is.
+    /// anything but their names. False if nothing is.
     private func passPlainly() -> Bool {
         let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(Self.capacity - end))
         var length = 0
@@ -287,7 +287,7 @@ extension UnsafeBufferPointer<UInt8> {
 }
 
 extension Slice<UnsafeBufferPointer<UInt8>> {
-    /// Where the first such byte is; nil where there is none.
+    /// Where the first such byte is; nil if there is none.
     fileprivate func place(of byte: UInt8) -> Int? {
         guard let first = base.baseAddress, !isEmpty else { return nil }
         return memchr(first + startIndex, CInt(byte), count).map {

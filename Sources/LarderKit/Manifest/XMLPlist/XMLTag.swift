@@ -22,7 +22,7 @@ struct XMLTag {
         number = name.count < 8 ? Self.number(name) : 0
     }
 
-    /// A tag of property lists that has nothing but its name; nil where it is another, or not all
+    /// A tag of property lists that has nothing but its name; nil if it is another, or not all
     /// there.
     ///
     /// - Parameter bytes: from its bracket on; valid as long as the tag.
