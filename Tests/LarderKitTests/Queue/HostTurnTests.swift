@@ -46,10 +46,29 @@ import Testing
         #expect(try #require(last) > 150)
     }
 
-    @Test func aHostsConnectionIsClosedWithItsLastRequest() async throws {
+    /// Round and round over more hosts than connections stay open: a request each would take a
+    /// connection each.
+    @Test func moreHostsThanConnectionsTakeTurnsOfManyRequests() async throws {
+        let origin = try Origin()
+        let urls = (0..<800).map { origin.url("/\($0)", host: "h\($0 % 20).localhost") }
+        _ = try await fetch(urls, from: origin) {
+            $0.maximumConcurrent = 2
+            $0.transfer.maximumIdleConnections = 8
+        }
+        // Three turns for each host.
+        #expect((20...100).contains(origin.connectionsOpened), "\(origin.connectionsOpened)")
+    }
+
+    /// Also if a host may be asked for nothing else at once.
+    @Test(arguments: [nil, 1000.0])
+    func aHostsConnectionIsClosedWithItsLastRequest(rate: Double?) async throws {
         let origin = try Origin()
         let urls = (0..<100).map { origin.url("/\($0)", host: "h\($0 / 2).localhost") }
-        _ = try await fetch(urls, from: origin) { $0.maximumConcurrent = 1 }
+        _ = try await fetch(urls, from: origin) {
+            $0.maximumConcurrent = 1
+            $0.maximumPerHost = rate == nil ? 6 : 1
+            $0.ratePerHost = rate
+        }
         #expect(origin.connectionsOpened == 50)
         #expect(origin.mostConcurrentConnections <= 25)
     }
