@@ -1,5 +1,5 @@
-# Read by Scripts/bench: starts nginx, once more behind a long line, and says at which ports. Takes $bin, $work and
-# $memory, and adds to $started what is to be ended.
+# Read by Scripts/bench: starts nginx, once more behind a long line, and says at which ports. Takes
+# $bin, $work and $memory, and adds to $started what is to be ended.
 
 # The origin: its icons are in memory, so that only who fetches them waits for a disk.
 port=${LARDER_BENCH_PORT:-8643}
