@@ -144,9 +144,10 @@ struct HostSchedule {
                 continue
             }
             guard let head = try cursors[number]?.head(from: plan, cache) else { continue }
-            try takeHead(of: number)
+            // First, or it might be taken for done with.
             cursors[number]?.inFlight += 1
             cursors[number]?.lastUse = serial
+            try takeHead(of: number)
             if let interval { cursors[number]?.nextStart = .now + interval }
             // Also if it may start nothing else now: its last request is to be known as that.
             _ = try cursors[number]?.head(from: plan, cache)
