@@ -29,12 +29,6 @@ package final class Store: @unchecked Sendable {
         package let result: Result<Digest?, CacheError>
     }
 
-    /// A deposit of the current batch, and who wants to know what becomes of it.
-    private struct Pending {
-        let deposit: Deposit
-        let depositor: (any Depositor)?
-    }
-
     private let directory: CacheDirectory
     private let index: CacheIndex
     private let run: RunDirectory
@@ -42,7 +36,9 @@ package final class Store: @unchecked Sendable {
     private let commits = DispatchQueue(label: "larder.store")
 
     private let lock = NSLock()
-    private var pending: [Pending] = []
+    private var pending: [Deposit] = []
+    /// Who wants to know what becomes of each of them: apart, since deposits are large to copy.
+    private var depositors: [(any Depositor)?] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
     /// Whether the index vouched for nothing when the run began: what it vouches for since is this
@@ -148,7 +144,8 @@ package final class Store: @unchecked Sendable {
         accepted: @escaping @Sendable () -> Void
     ) {
         lock.lock()
-        pending.append(Pending(deposit: deposit, depositor: depositor))
+        pending.append(deposit)
+        depositors.append(depositor)
         if case .staged(let object) = deposit.content {
             if deposited.count >= Self.rememberedLimit {
                 deposited.removeAll()
@@ -197,13 +194,12 @@ package final class Store: @unchecked Sendable {
     }
 
     private func commitPending() {
-        let (batch, released) = lock.withLock {
-            defer { (pending, waiting, batchNumber) = ([], [], batchNumber + 1) }
-            return (pending, waiting)
+        let (deposits, owners, released) = lock.withLock {
+            defer { (pending, depositors, waiting, batchNumber) = ([], [], [], batchNumber + 1) }
+            return (pending, depositors, waiting)
         }
         for accepted in released { accepted() }
-        guard !batch.isEmpty else { return }
-        let deposits = batch.map(\.deposit)
+        guard !deposits.isEmpty else { return }
         let outcomes: [Outcome]
         do throws(CacheError) {
             // After a sync or a commit failed, nothing that the kernel says later can be trusted.
@@ -217,7 +213,7 @@ package final class Store: @unchecked Sendable {
             }
             outcomes = deposits.map { Outcome(token: $0.token, result: .failure(error)) }
         }
-        report(outcomes, to: batch.map(\.depositor))
+        report(outcomes, to: owners)
     }
 
     /// Tells each depositor once of all its own.
