@@ -186,8 +186,9 @@ final class FetchStage: Sendable {
         _ fetch: Fetch, _ validators: Validators, body: StagedBody?
     ) throws -> (Deposit.Content, FetchResult.Success) {
         guard let body else {
-            let content = try policy.confirmation(of: fetch.askedAbout, by: validators)
-            guard let object = fetch.askedAbout?.object else { throw FetchFailure(status: 304) }
+            guard let known = fetch.askedAbout else { throw FetchFailure(status: 304) }
+            let content = try policy.confirmation(of: known, by: validators)
+            let object = known.object
             let success = FetchResult.Success(
                 digest: object.digest, size: object.size, attributes: object.attributes,
                 isRevalidation: true, isStored: true)

@@ -92,9 +92,8 @@ struct FetchPolicy: Sendable {
     ///
     /// - Parameter validators: the fields of that response.
     func confirmation(
-        of known: Resource?, by validators: Validators
+        of known: Resource, by validators: Validators
     ) throws(FetchFailure) -> Deposit.Content {
-        guard let known else { throw FetchFailure(status: 304) }
         guard validators.vouch(for: known.validators) else {
             throw FetchFailure(
                 .validator, "the server says that another version than the cached has not changed")

@@ -100,6 +100,7 @@ final class EasyHandle {
         try options.check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
+                    // Unretained because, as above, whoever closes the connection still keeps it.
                     Unmanaged<OpenSockets>.fromOpaque(context).takeUnretainedValue()
                         .closed(descriptor)
                 }

@@ -161,6 +161,22 @@ import Testing
         }
     }
 
+    @Test func eachDepositorHearsOfItsOwnDeposits() throws {
+        try withTemporaryDirectory { directory in
+            let store = try Cache.create(at: directory.path).store()
+            let (first, second) = (CommittedBatches(of: store), CommittedBatches(of: store))
+            for token in 0..<10 {
+                try (token % 3 == 0 ? first : second)
+                    .put([UInt8(token)], at: "\(token)", token: Int64(token))
+            }
+            try store.put([99], at: "unheard", token: 99)
+            store.flush()
+            #expect(first.outcomes.map(\.token) == [0, 3, 6, 9])
+            #expect(second.outcomes.map(\.token) == [1, 2, 4, 5, 7, 8])
+            #expect((first.sizes, second.sizes) == ([4], [6]))
+        }
+    }
+
     @Test func whatFollowsACommitWaitsForIt() throws {
         try withTemporaryDirectory { directory in
             let store = try Cache.create(at: directory.path).store()

@@ -155,6 +155,8 @@ import Testing
         var port: Substring?
         while port == nil {
             port = server.standardOutputSoFar.firstMatch(of: /ACCEPT 127\.0\.0\.1:(\d+)\n/)?.1
+            // The time limit ends a server that does not start.
+            try Task.checkCancellation()
             await Task.yield()
         }
         let url = "https://127.0.0.1:\(try #require(port))/"
@@ -178,7 +180,8 @@ import Testing
     #if os(Linux)
         /// It takes longer than all else of a handshake. Each connection here is a new one, since
         /// none comes about.
-        @Test func theSystemsAuthoritiesAreReadOnce() async throws {
+        @Test(.enabled(if: CurlLibrary.certificateBundle != nil, "it takes ca-certificates"))
+        func theSystemsAuthoritiesAreReadOnce() async throws {
             let bundle = try #require(CurlLibrary.certificateBundle)
             let front = try TLSFront(originPort: origin.port)
             defer { front.stop() }

@@ -123,11 +123,11 @@ public struct RemoteManifest: Sendable {
                 }
                 return .success(input)
             case .notModified(let head):
+                guard let known else { return .failure(FetchFailure(status: 304)) }
                 let response = response(head)
                 do throws(FetchFailure) {
                     let content = try policy.confirmation(
-                        of: known?.resource, by: response.validators)
-                    guard let known else { return .failure(FetchFailure(status: 304)) }
+                        of: known.resource, by: response.validators)
                     shelf?.note(content, of: known, by: response)
                     return .success(known.input)
                 } catch {
