@@ -77,10 +77,12 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
+        // What the command line prints of reports: text, JSON and Prometheus.
+        .target(name: "LarderPresentation", dependencies: ["LarderCache", "LarderKit"]),
         .executableTarget(
             name: "larder",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderKit", "LarderTransfer",
+                "CLarderSystem", "LarderCache", "LarderKit", "LarderPresentation", "LarderTransfer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),
@@ -130,8 +132,12 @@ let package = Package(
         .testTarget(
             name: "LarderKitTests",
             dependencies: [
-                "LarderKit", "LarderTestSupport", .product(name: "GRDB", package: "GRDB.swift"),
+                "LarderKit", "LarderPresentation", "LarderTestSupport",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "LarderPresentationTests",
+            dependencies: ["LarderCache", "LarderKit", "LarderPresentation"]),
         .testTarget(
             name: "CLITests",
             dependencies: [

@@ -10,7 +10,9 @@ import Testing
         try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
     }
 
-    @Test(arguments: ["LarderTransfer", "LarderCache", "LarderKit", "CLI"])
+    @Test(arguments: [
+        "LarderTransfer", "LarderCache", "LarderKit", "LarderPresentation", "CLI",
+    ])
     func everyRoomIsOnThePage(_ module: String) throws {
         let page = try text("docs/architecture.md")
         let folder = Self.root.appendingPathComponent("Sources/\(module)")
@@ -25,7 +27,7 @@ import Testing
             #expect(page.contains("| [\(name)](../Sources/\(module)/\(name)) |"))
             found += 1
         }
-        #expect(found > 4)
+        #expect(found > 1)
     }
 
     @Test func everyLinkLeadsToWhatItSays() throws {

@@ -1,5 +1,6 @@
 import ArgumentParser
 import LarderKit
+import LarderPresentation
 
 struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderKit
+import LarderPresentation
 
 struct SnapshotCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

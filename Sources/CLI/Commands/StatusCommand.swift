@@ -1,6 +1,7 @@
 import ArgumentParser
 import LarderCache
 import LarderKit
+import LarderPresentation
 
 struct StatusCommand: AsyncParsableCommand {
     /// How the status is written.

@@ -1,6 +1,7 @@
 import ArgumentParser
 import LarderCache
 import LarderKit
+import LarderPresentation
 
 struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderKit
+import LarderPresentation
 
 /// The file behind `--report`: one JSON line for each entry, on disk's way as soon as the entry is
 /// settled.

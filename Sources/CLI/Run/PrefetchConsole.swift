@@ -1,4 +1,5 @@
 import LarderKit
+import LarderPresentation
 
 /// What a prefetch says on the terminal, and when: with `--quiet`, all that is wrong in one line at
 /// the end; otherwise each thing as it happens.

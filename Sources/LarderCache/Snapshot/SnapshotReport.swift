@@ -15,4 +15,7 @@ public struct SnapshotReport: Sendable, Equatable {
     public internal(set) var unreadable: [Digest] = []
     /// How long it took.
     public internal(set) var seconds: Double = 0
+
+    /// Whether the copy has every object that the index has.
+    public var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
 }

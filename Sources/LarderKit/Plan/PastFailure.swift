@@ -33,7 +33,7 @@ public struct PastFailure: Sendable, Equatable {
     }
 
     /// How long ago it failed, for people.
-    var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
+    package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
 
     /// The statuses of permanent failures: they are not asked for again within
     /// ``PlanPolicy/failureLifetime``.

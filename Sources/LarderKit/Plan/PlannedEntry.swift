@@ -28,6 +28,12 @@ public struct PlannedEntry: Sendable {
     let id: Int64
     let fetch: Int64?
     let expectation: Expectation
+
+    /// `missing`, `stale`, `cached`, `skipped` or `failed`.
+    package var statusWord: String {
+        if let error { return error.isSkip ? "skipped" : "failed" }
+        return (status ?? .missing).name
+    }
 }
 
 /// Why an entry is not planned for.

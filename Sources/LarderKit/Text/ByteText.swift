@@ -3,7 +3,7 @@ package enum ByteText {
     /// `999 B`, `1.5 kB`, `45.2 MB`.
     package static func describe(_ bytes: Int64) -> String { describe(Double(bytes)) }
 
-    static func describe(_ bytes: Double) -> String {
+    package static func describe(_ bytes: Double) -> String {
         guard bytes >= 1000 else { return "\(Int(bytes)) B" }
         var value = bytes
         var unit = ""

@@ -1,7 +1,7 @@
 /// Durations for people.
-enum DurationText {
+package enum DurationText {
     /// `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`.
-    static func describe(_ seconds: Double) -> String {
+    package static func describe(_ seconds: Double) -> String {
         // Beyond a million years it is no duration but damage, as is what is no number.
         let seconds = seconds > 0 ? min(seconds, 3e13) : 0
         if seconds < 10 { return "\(ByteText.decimal(seconds)) s" }

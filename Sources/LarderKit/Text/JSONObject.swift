@@ -2,19 +2,21 @@
 ///
 /// By hand, because a report has a line for each of a million entries and `JSONEncoder` takes
 /// twenty times as long for one.
-struct JSONObject {
+package struct JSONObject {
     private var members = ""
 
-    /// The object's text, without a line end.
-    var text: String { "{" + members + "}" }
+    package init() {}
 
-    mutating func set(_ key: String, _ value: String?) {
+    /// The object's text, without a line end.
+    package var text: String { "{" + members + "}" }
+
+    package mutating func set(_ key: String, _ value: String?) {
         begin(key)
         if let value { Self.quote(value, into: &members) } else { members += "null" }
     }
 
     /// A text that is to be read back as it is, with escapes for what could steer a terminal.
-    mutating func set(_ key: String, exactly value: String) {
+    package mutating func set(_ key: String, exactly value: String) {
         begin(key)
         let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
         if isPlain || !value.unicodeScalars.contains(where: \.steersTerminal) {
@@ -31,13 +33,13 @@ struct JSONObject {
         members += "\""
     }
 
-    mutating func set(_ key: String, _ value: (some BinaryInteger)?) {
+    package mutating func set(_ key: String, _ value: (some BinaryInteger)?) {
         begin(key)
         members += value.map { String($0) } ?? "null"
     }
 
     /// Three decimals: milliseconds, where the value is in seconds.
-    mutating func set(_ key: String, _ value: Double?) {
+    package mutating func set(_ key: String, _ value: Double?) {
         begin(key)
         // JSON has no infinity, and a number that cannot be rounded is none that anybody meant.
         let rounded = value.map { ($0 * 1000).rounded() / 1000 }
@@ -45,22 +47,22 @@ struct JSONObject {
         members += String(rounded)
     }
 
-    mutating func set(_ key: String, _ value: Bool) {
+    package mutating func set(_ key: String, _ value: Bool) {
         begin(key)
         members += value ? "true" : "false"
     }
 
-    mutating func set(_ key: String, _ value: JSONObject?) {
+    package mutating func set(_ key: String, _ value: JSONObject?) {
         begin(key)
         members += value?.text ?? "null"
     }
 
-    mutating func set(_ key: String, _ values: [JSONObject]) {
+    package mutating func set(_ key: String, _ values: [JSONObject]) {
         begin(key)
         members += "[" + values.map(\.text).joined(separator: ",") + "]"
     }
 
-    mutating func set(_ key: String, _ values: [String]) {
+    package mutating func set(_ key: String, _ values: [String]) {
         begin(key)
         members += "["
         for (position, value) in values.enumerated() {

@@ -42,5 +42,5 @@ extension String {
 extension Resource {
     /// Its URL as an output shows it. With a key of its own, that is signed or rotates, and its
     /// query is not shown.
-    var shownURL: String { (url.isSame(as: key) ? url : url.maskingQuery).shownAsURL }
+    package var shownURL: String { (url.isSame(as: key) ? url : url.maskingQuery).shownAsURL }
 }

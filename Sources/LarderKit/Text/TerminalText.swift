@@ -21,7 +21,7 @@ extension String {
     }
 
     /// The text in quotation marks for a message: sanitized, and cut after `limit` characters.
-    func quoted(limit: Int = 80) -> String {
+    package func quoted(limit: Int = 80) -> String {
         // The cut comes first, so that an overlong text is not sanitized whole.
         let head = unicodeScalars.prefix(limit)
         let ellipsis = head.endIndex == unicodeScalars.endIndex ? "" : "…"

@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderPresentation
 import LarderTestSupport
 import Testing
 

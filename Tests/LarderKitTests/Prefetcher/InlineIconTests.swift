@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderKit
+import LarderPresentation
 import LarderTestSupport
 import Testing
 

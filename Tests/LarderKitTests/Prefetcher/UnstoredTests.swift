@@ -1,5 +1,6 @@
 import LarderCache
 import LarderKit
+import LarderPresentation
 import LarderTestSupport
 import Testing
 

@@ -1,4 +1,5 @@
 import LarderCache
+import LarderKit
 
 extension RecoveryReport {
     /// The report for people, one line.
@@ -25,17 +26,5 @@ extension RecoveryReport {
         if isInterrupted { return text }
         guard damaged > 0 else { return nil }
         return "\(noWholeObjects); larder verify says more"
-    }
-
-    /// The report as one JSON object, without a line end.
-    package var json: String {
-        var object = JSONObject()
-        object.set("source", source.rawValue)
-        object.set("objects", objects)
-        object.set("resources", resources)
-        object.set("damaged", damaged)
-        object.set("set_aside", setAside)
-        object.set("interrupted", isInterrupted)
-        return object.text
     }
 }

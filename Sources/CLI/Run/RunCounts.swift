@@ -1,10 +1,11 @@
 import LarderCache
+import LarderKit
 
 // What the record of a run keeps of its report.
 
 extension Report {
     /// The report's counts.
-    package var counts: [RunRecord.Count: Int64] {
+    var counts: [RunRecord.Count: Int64] {
         var counts: [RunRecord.Count: Int64] = [
             .entries: Int64(entries), .receivedBytes: receivedBytes,
         ]
@@ -32,7 +33,7 @@ extension EntryResult.Outcome {
 
 extension VerifyReport {
     /// The report's counts.
-    package var counts: [RunRecord.Count: Int64] {
+    var counts: [RunRecord.Count: Int64] {
         [
             .objects: Int64(objects), .bytes: bytes, .whole: Int64(whole),
             .findings: Int64(findings.count),
@@ -44,7 +45,7 @@ extension VerifyReport {
 
 extension EvictionReport {
     /// The report's counts.
-    package var counts: [RunRecord.Count: Int64] {
+    var counts: [RunRecord.Count: Int64] {
         [
             .evictedObjects: Int64(total.count), .evictedBytes: total.bytes,
             .kept: held.values.reduce(0) { $0 + Int64($1.count) },
@@ -56,7 +57,7 @@ extension EvictionReport {
 
 extension RecoveryReport {
     /// The report's counts.
-    package var counts: [RunRecord.Count: Int64] {
+    var counts: [RunRecord.Count: Int64] {
         [.objects: Int64(objects), .resources: Int64(resources), .damaged: Int64(damaged)]
     }
 }

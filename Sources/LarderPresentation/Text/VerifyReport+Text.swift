@@ -1,4 +1,5 @@
 import LarderCache
+import LarderKit
 
 extension VerifyReport {
     /// The report for people: a line for each finding and for each URL fetched again, and the
@@ -140,20 +141,5 @@ extension VerifyReport.Refetch {
             }
         let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
         return "\(verb): \(key.shownAsURL): \(result)"
-    }
-}
-
-extension VerifyProgress {
-    /// One line for people: count, bytes, rate, findings and time left.
-    package var text: String {
-        let count = total.map { "\(objects)/\($0)" } ?? "\(objects)"
-        var parts = [
-            "\(count) objects", ByteText.describe(bytes),
-            "\(ByteText.describe(bytesPerSecond))/s", "\(findings) found",
-        ]
-        if let secondsLeft, secondsLeft > 0 {
-            parts.append("\(DurationText.describe(secondsLeft)) left")
-        }
-        return parts.joined(separator: "  ")
     }
 }

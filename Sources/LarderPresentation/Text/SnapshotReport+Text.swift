@@ -1,4 +1,5 @@
 import LarderCache
+import LarderKit
 
 extension SnapshotReport {
     /// The report for people: the counts, and a line for each object that is not in it.
@@ -15,9 +16,6 @@ extension SnapshotReport {
         return lines.joined(separator: "\n")
     }
 
-    /// Whether the copy has all that the index vouches for.
-    package var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
-
     /// What is wrong, one line; for reports that nobody reads otherwise.
     package var complaint: String {
         let kinds = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
@@ -27,17 +25,4 @@ extension SnapshotReport {
 
     /// The counts so far, one line.
     package var progressText: String { "\(objects) objects  \(ByteText.describe(bytes))" }
-
-    /// The report as one JSON object, without a line end.
-    package var json: String {
-        var object = JSONObject()
-        object.set("objects", objects)
-        object.set("bytes", bytes)
-        object.set("resources", resources)
-        object.set("evicted", evicted)
-        object.set("damaged", damaged.map { "\($0)" })
-        object.set("seconds", seconds)
-        object.set("unreadable", unreadable.map { "\($0)" })
-        return object.text
-    }
 }

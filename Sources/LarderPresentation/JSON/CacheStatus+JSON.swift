@@ -1,0 +1,47 @@
+import Foundation
+import LarderCache
+import LarderKit
+
+extension CacheStatus {
+    /// The status as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("path", path.sanitizedForTerminal)
+        object.set("objects", totals.objects)
+        object.set("bytes", totals.bytes)
+        object.set("resources", totals.resources)
+        object.set("fresh", totals.freshResources)
+        object.set("stale", totals.resources - totals.freshResources)
+        object.set("disk_bytes", diskBytes)
+        object.set("index_bytes", indexBytes)
+        object.set("temporaries", temporaries)
+        object.set("oldest", totals.oldest?.timeIntervalSince1970)
+        object.set("newest", totals.newest?.timeIntervalSince1970)
+        object.set("failures", totals.failures)
+        object.set("pins", totals.pins)
+        object.set("quarantined", quarantined)
+        object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
+        object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
+        object.set("unreadable", unreadable)
+        object.set("runs", runs.map(\.json))
+        return object.text
+    }
+}
+
+extension RunRecord {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("command", command.rawValue)
+        object.set("started", started.timeIntervalSince1970)
+        object.set("ended", ended.timeIntervalSince1970)
+        object.set("seconds", seconds)
+        object.set("exit_status", exitStatus)
+        object.set("version", version.sanitizedForTerminal)
+        var counts = JSONObject()
+        for count in Count.allCases {
+            if let value = self.counts[count] { counts.set(count.rawValue, value) }
+        }
+        object.set("counts", counts)
+        return object
+    }
+}

@@ -1,0 +1,87 @@
+import LarderCache
+import LarderKit
+
+extension EvictionReport.Victim {
+    /// The object's line for people: digest, size in bytes and reason, parted by tabs.
+    package var text: String { "\(digest)\t\(size)\t\(reason.rawValue)" }
+}
+
+extension EvictionReport {
+    /// The report for people, a few lines.
+    package var text: String {
+        func describe(_ tally: Tally) -> String {
+            "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
+        }
+        var lines = ["\(isDryRun ? "would evict" : "evicted") \(describe(total))"]
+        for reason in Reason.allCases {
+            if let tally = evicted[reason] { lines.append("  \(reason.text): \(describe(tally))") }
+        }
+        for hold in Hold.allCases {
+            if let tally = held[hold] { lines.append("kept, \(hold.text): \(describe(tally))") }
+        }
+        for leftover in Leftover.allCases {
+            guard let tally = swept[leftover], tally.count > 0 else { continue }
+            let count = tally.count.of(leftover.text.one, leftover.text.several)
+            lines.append(
+                "\(isDryRun ? "would sweep" : "swept") \(count), \(ByteText.describe(tally.bytes))")
+        }
+        if forgottenFailures > 0 {
+            lines.append("forgot \(forgottenFailures.of("failure")), the oldest")
+        }
+        let time = DurationText.describe(seconds)
+        lines.append("\(describe(left)) \(isDryRun ? "would be left" : "left") (\(time))")
+        if isInterrupted { lines.append("interrupted: what went is gone, and the rest stays") }
+        if let shortfall { lines.append(shortfall) }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What is wrong, one line for people; nil if nothing is.
+    package var complaint: String? {
+        guard isInterrupted else { return shortfall }
+        return "interrupted after \(total.count.of("object")) went"
+    }
+
+    /// Which limits were out of reach; nil if none was, or an interrupted eviction cannot tell.
+    private var shortfall: String? {
+        guard !missed.isEmpty, !isInterrupted else { return nil }
+        let kept = held.values.reduce(0) { $0 + $1.count }
+        return "limit out of reach: \(missed.map(\.text).joined(separator: ", "))"
+            + (kept > 0
+                ? "; \(kept.of("object is", "objects are")) kept that would have to go" : "")
+    }
+}
+
+extension EvictionReport.Reason {
+    fileprivate var text: String {
+        switch self {
+        case .only: "in no manifest of --only"
+        case .age: "too old"
+        case .size: "too many bytes"
+        case .count: "too many objects"
+        case .free: "too little free on the disk"
+        }
+    }
+}
+
+extension EvictionReport.Hold {
+    fileprivate var text: String {
+        switch self {
+        case .manifest: "in a manifest"
+        case .pin: "pinned"
+        case .run: "in use by a run under way"
+        }
+    }
+}
+
+extension EvictionReport.Leftover {
+    /// What one of them is, and what several are.
+    fileprivate var text: (one: String, several: String) {
+        switch self {
+        case .orphans: ("object without a row", "objects without a row")
+        case .runs: ("run that was broken off", "runs that were broken off")
+        case .partials: ("interrupted body", "interrupted bodies")
+        case .quarantined: ("quarantined file", "quarantined files")
+        case .temporaries: ("thing in tmp/ that was nobody's", "things in tmp/ that were nobody's")
+        }
+    }
+}

@@ -1,0 +1,34 @@
+import LarderKit
+
+extension PlanSummary {
+    /// The counts for people, one line.
+    package var text: String {
+        var problems: [String] = []
+        if insecure > 0 { problems.append("plain http \(insecure)") }
+        if skipped > 0 { problems.append("skipped \(skipped)") }
+        if failed > 0 { problems.append("failed \(failed)") }
+        if unsupported > 0 { problems.append("of which unsupported schemes \(unsupported)") }
+        var counts = ["cached \(cached)", "stale \(stale)", "missing \(missing)"]
+        if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
+        if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
+        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+        return entries.of("entry", "entries") + several
+            + (problems.isEmpty ? "" : " (\(problems.joined(separator: ", ")))")
+            + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
+    }
+
+    /// Lines for people: each of the manifests that has entries and no icon, and each place that
+    /// was named in vain.
+    package func complaints(of sources: [ManifestSource]) -> [String] {
+        zip(sources, manifests).flatMap { source, manifest in
+            manifest.refusal(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
+        }
+    }
+
+    /// A line for people for each scheme that is not fetched, with the number of its icons.
+    package var unsupportedText: [String] {
+        unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
+            "    unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
+        }
+    }
+}

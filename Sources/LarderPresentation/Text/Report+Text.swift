@@ -1,0 +1,37 @@
+import LarderKit
+
+extension Report {
+    /// The summary for people, a few lines.
+    package var text: String { text(unsupported: []) }
+
+    /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
+    package func text(unsupported: [String]) -> String {
+        var counts = [
+            "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
+            "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
+            "failed \(count(.failed))",
+        ]
+        if count(.unstored) > 0 {
+            counts.append(
+                "not stored \(count(.unstored)) (no-store; --store-anyway keeps them)")
+        }
+        if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
+        if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
+        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+        var lines = [
+            "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
+        ]
+        for (reason, count) in failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
+            lines.append("  failed, \(reason): \(count)")
+            if reason == EntryError.Code.unsupportedScheme.rawValue { lines += unsupported }
+        }
+        lines.append(
+            "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
+        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        if let failure {
+            lines.append(
+                "stopped: \(failure.description.sanitizedForTerminal); what was stored is kept")
+        }
+        return lines.joined(separator: "\n")
+    }
+}
