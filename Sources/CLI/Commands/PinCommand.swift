@@ -13,6 +13,7 @@ struct PinCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
     func run() async throws {
@@ -24,7 +25,8 @@ struct PinCommand: AsyncParsableCommand {
         try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
             let cache = try Cache.create(at: cache.path, wait: run.wait)
             defer { cache.close() }
-            let count = try cache.pin { try subjects.forEachKey(in: cache, $0) }
+            let rules = try reading.rules
+            let count = try cache.pin { try subjects.forEachKey(in: cache, rules: rules, $0) }
             print("pinned \(count.pinned)" + Self.note(absent: count.absent, of: count.pinned))
         }
     }

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderKit
 import LarderPresentation
 
-struct PlanCommand: AsyncParsableCommand {
+struct PlanCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Show what a prefetch would do, without the network.",
@@ -18,9 +18,13 @@ struct PlanCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var manifest: ManifestOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Asking again") var revalidation: RevalidationOptions
     @OptionGroup(title: "Asking again") var failures: FailureOptions
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup(title: "Limits") var transfer: TransferOptions
+    @OptionGroup(title: "Patience") var retry: RetryOptions
+    @OptionGroup(title: "Addresses") var addresses: AddressOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
 
     @Flag(help: "Print one JSON line for each icon, and the counts as the last.")
     var json = false
@@ -35,11 +39,11 @@ struct PlanCommand: AsyncParsableCommand {
     func run() async throws {
         try await ExitStatus.of(cache) {
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.manifestRules = try manifest.rules
+            configuration.manifestRules = try reading.rules
             configuration.acceptsAnyContent = manifest.anyContent
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
-            try network.apply(to: &configuration)
+            try applyNetwork(to: &configuration)
             let planner = Planner(
                 // Where there is none, the plan itself says that all is missing.
                 cache: try cache.openIfThere(), rules: configuration.manifestRules,

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderKit
 
-struct PrefetchCommand: AsyncParsableCommand {
+struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "prefetch",
         abstract: "Download the icons of manifests into the cache.",
@@ -16,9 +16,13 @@ struct PrefetchCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var manifest: ManifestOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Asking again") var revalidation: RevalidationOptions
     @OptionGroup(title: "Asking again") var failures: FailureOptions
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup(title: "Limits") var transfer: TransferOptions
+    @OptionGroup(title: "Patience") var retry: RetryOptions
+    @OptionGroup(title: "Addresses") var addresses: AddressOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
@@ -138,14 +142,14 @@ struct PrefetchCommand: AsyncParsableCommand {
     private var configuration: PrefetchConfiguration {
         get throws {
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.manifestRules = try manifest.rules
+            configuration.manifestRules = try reading.rules
             configuration.acceptsAnyContent = manifest.anyContent
             configuration.storesUnstorable = storeAnyway
             configuration.namesSuccesses = report != nil
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline
-            try network.apply(to: &configuration)
+            try applyNetwork(to: &configuration)
             return configuration
         }
     }

@@ -9,6 +9,7 @@ struct UnpinCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
     @Flag(help: "Unpin everything.")
@@ -26,10 +27,11 @@ struct UnpinCommand: AsyncParsableCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks) { run in
             guard let cache = try cache.open(wait: run.wait) else { return print("unpinned 0") }
+            let rules = try reading.rules
             let count =
                 try all
                 ? cache.unpin(cache.forEachPin)
-                : cache.unpin { try subjects.forEachKey(in: cache, $0) }
+                : cache.unpin { try subjects.forEachKey(in: cache, rules: rules, $0) }
             print("unpinned \(count)")
         }
     }

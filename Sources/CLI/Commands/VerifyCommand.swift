@@ -3,7 +3,7 @@ import LarderCache
 import LarderKit
 import LarderPresentation
 
-struct VerifyCommand: AsyncParsableCommand {
+struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Re-read every object and check every row; change nothing without --repair.",
@@ -21,7 +21,10 @@ struct VerifyCommand: AsyncParsableCommand {
     @OptionGroup var cache: CacheOptions
     @OptionGroup(title: "Which part") var part: VerifyOptionGroup
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup var network: NetworkOptions
+    @OptionGroup(title: "Limits") var transfer: TransferOptions
+    @OptionGroup(title: "Patience") var retry: RetryOptions
+    @OptionGroup(title: "Addresses") var addresses: AddressOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
     @OptionGroup(title: "Other runs") var locks: LockOptions
 
     @Flag(help: "Move what is not whole to quarantine/, and fetch it again.")
@@ -46,7 +49,7 @@ struct VerifyCommand: AsyncParsableCommand {
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.lockWait = run.wait
             configuration.manifestRules = try reading.rules
-            try network.apply(to: &configuration)
+            try applyNetwork(to: &configuration)
             let verification = CacheVerification(configuration)
             let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
             var options = part.options

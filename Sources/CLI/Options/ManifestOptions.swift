@@ -13,8 +13,6 @@ struct ManifestOptions: ParsableArguments {
             valueName: "manifest"))
     var manifests: [String]
 
-    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-
     @Flag(help: "Accept bodies that are not images.")
     var anyContent = false
 
@@ -59,7 +57,4 @@ struct ManifestOptions: ParsableArguments {
         }
         _ = try manifests.map(Self.url)
     }
-
-    /// How the manifests are read.
-    var rules: ManifestRules { get throws { try reading.rules } }
 }

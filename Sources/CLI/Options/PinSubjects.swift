@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import LarderCache
+import LarderKit
 import LarderTransfer
 
 /// What `pin` and `unpin` are about: icons' URLs, and manifests.
@@ -13,8 +14,6 @@ struct PinSubjects: ParsableArguments {
             """, valueName: "url|key|manifest"))
     var subjects: [String] = []
 
-    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-
     func validate() throws {
         if subjects.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")
@@ -23,7 +22,9 @@ struct PinSubjects: ParsableArguments {
 
     /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
     /// where the cache knows it.
-    func forEachKey(in cache: Cache, _ body: (String) throws -> Void) throws {
+    func forEachKey(
+        in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void
+    ) throws {
         for subject in subjects {
             let key = String.spelled(subject)
             let isFile = subject == "-" || access(subject, F_OK) == 0
@@ -34,14 +35,16 @@ struct PinSubjects: ParsableArguments {
             {
                 try body(key)
             } else {
-                try forEachKey(of: subject, body)
+                try forEachKey(of: subject, rules, body)
             }
         }
     }
 
-    private func forEachKey(of subject: String, _ body: (String) throws -> Void) throws {
+    private func forEachKey(
+        of subject: String, _ rules: ManifestRules, _ body: (String) throws -> Void
+    ) throws {
         guard LocalManifests.isURL(subject) else {
-            let manifest = try LocalManifests([subject], rules: try reading.rules, cache: nil)
+            let manifest = try LocalManifests([subject], rules: rules, cache: nil)
             return try manifest.forEachKey(body)
         }
         guard let url = try? HTTPURL(subject) else {
