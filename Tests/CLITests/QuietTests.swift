@@ -97,7 +97,7 @@ import Testing
                     + "larder verify says more")
             expectOneLine(
                 try larder.run("reindex", "-q"), 2,
-                "1 file is no whole object; larder verify says more")
+                "1 file is not a whole object; larder verify says more")
         }
     }
 

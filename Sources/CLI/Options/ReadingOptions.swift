@@ -111,7 +111,7 @@ struct ReadingOptions: ParsableArguments {
             return try ManifestPath(text)
         } catch {
             throw ValidationError(
-                "\(option) is no path, such as feed.results or icons[*].src: \(error).")
+                "\(option) is not a path, such as feed.results or icons[*].src: \(error).")
         }
     }
 }

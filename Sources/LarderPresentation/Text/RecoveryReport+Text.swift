@@ -18,7 +18,7 @@ extension RecoveryReport {
     }
 
     private var noWholeObjects: String {
-        damaged == 1 ? "1 file is no whole object" : "\(damaged) files are no whole objects"
+        damaged == 1 ? "1 file is not a whole object" : "\(damaged) files are not whole objects"
     }
 
     /// What is wrong, one line for people; nil if nothing is.

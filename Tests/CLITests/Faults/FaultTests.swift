@@ -29,7 +29,7 @@ import Testing
                 return setting == "all"
                     ? FaultTally.ofAll(in: scene)
                     : FaultTally(
-                        ofSome: setting.flatMap(Int.init) ?? max(4, share(of: 8)), in: scene,
+                        ofSome: setting.flatMap(Int.init) ?? max(2, share(of: 8)), in: scene,
                         seed: seed ?? .random(in: 0..<1 << 32))
             }
         }

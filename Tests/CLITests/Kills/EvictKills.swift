@@ -174,6 +174,7 @@ struct EvictKills: KillScene {
         let (_, _, all) = try foretell(order)
         let prefetch = try stage.start(stage.prefetch(stage.manifest) + ["--report", report])
         let isLate = try stage.kill(order.arguments, at: moment, statuses: [0, 2])
+        let isBeside = try stage.isRunUnderWay()
         let finished = try prefetch.wait()
         guard finished.status == 0 else { throw BrokenPromise("prefetch: \(finished)") }
         let cache = try Cache.open(at: stage.cache)
@@ -181,7 +182,7 @@ struct EvictKills: KillScene {
         guard try cache.verify().isClean else { throw BrokenPromise("\(try cache.verify())") }
         let rows = try stage.job.rightRows(of: cache)
         // An eviction that went on after the prefetch had ended owes it nothing.
-        if !isLate, let lost = absent.subtracting(rows).first {
+        if isBeside, let lost = absent.subtracting(rows).first {
             throw BrokenPromise("\(lost) was just stored, and is gone")
         }
         let pinned = Set(order.pins).intersection(all.keys)

@@ -109,6 +109,17 @@ struct KillStage {
 
     // MARK: Examination
 
+    /// Whether a run holds its directory beneath `tmp/`.
+    func isRunUnderWay() throws -> Bool {
+        try FileManager.default.contentsOfDirectory(atPath: path("tmp")).contains { name in
+            guard name.hasPrefix("run-") else { return false }
+            let run = open(path("tmp/\(name)"), O_RDONLY | O_DIRECTORY)
+            guard run >= 0 else { return false }
+            defer { close(run) }
+            return flock(run, LOCK_EX | LOCK_NB) != 0
+        }
+    }
+
     /// A file's path beneath the cache.
     func path(_ name: String) -> String { "\(cache)/\(name)" }
 
