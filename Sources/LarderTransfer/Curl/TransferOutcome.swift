@@ -1,12 +1,5 @@
 import CCurl
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// What libcurl's result of a transfer means, given what we and the handle know.
 struct TransferOutcome {

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// One transfer under way: passes on what libcurl receives, enforces the limits libcurl does not,
 /// and remembers why it was us who ended it.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 extension Collection<UInt8> {
     /// Whether `word` is somewhere in it, byte by byte.
