@@ -63,10 +63,6 @@ static inline CURLcode larder_easy_get_pointer(CURL *handle, CURLINFO info, void
   return curl_easy_getinfo(handle, info, value);
 }
 
-static inline CURLcode larder_easy_get_string(CURL *handle, CURLINFO info, const char **value) {
-  return curl_easy_getinfo(handle, info, value);
-}
-
 // NULL where there is no memory for it.
 static inline CURLSH *larder_share_sessions(void) {
   CURLSH *share = curl_share_init();

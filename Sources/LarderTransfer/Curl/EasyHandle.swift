@@ -13,9 +13,7 @@ final class EasyHandle {
     private let pointer: UnsafeMutableRawPointer
     private let errorText: UnsafeMutablePointer<CChar>
     private let options: EasyOptions
-    private let hasProxies: Bool
-    private let hasNetrc: Bool
-    private let clientCertificate: ClientCertificate?
+    private let configuration: TransferConfiguration
     private let rateLimit: RateLimit?
     /// Kept because libcurl has a pointer to it.
     private let sessions: SessionShare
@@ -42,17 +40,14 @@ final class EasyHandle {
             throw error
         }
         self.pointer = pointer
-        hasProxies = !configuration.proxies.isEmpty
-        hasNetrc = configuration.netrcFile != nil
-        clientCertificate = configuration.clientCertificate
+        self.configuration = configuration
         self.rateLimit = rateLimit
         self.sessions = sessions
         self.sockets = sockets
         self.mayRequest = mayRequest
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
-        try options.check(
-            larder_easy_set_pointer(pointer, CURLOPT_SHARE, sessions.pointer), CURLOPT_SHARE)
+        try options.set(CURLOPT_SHARE, pointer: sessions.pointer)
         try setCallbacks()
     }
 
@@ -68,10 +63,9 @@ final class EasyHandle {
             CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA,
             CURLOPT_PREREQDATA,
         ] {
-            try options.check(larder_easy_set_pointer(pointer, option, context), option)
+            try options.set(option, pointer: context)
         }
-        try options.check(
-            larder_easy_set_pointer(pointer, CURLOPT_ERRORBUFFER, errorText), CURLOPT_ERRORBUFFER)
+        try options.set(CURLOPT_ERRORBUFFER, pointer: errorText)
         try options.check(
             larder_easy_set_data_callback(pointer, CURLOPT_HEADERFUNCTION) {
                 EasyHandle.at($3)?.received(header: .init(start: $0, count: $1 * $2)) ?? 0
@@ -86,10 +80,8 @@ final class EasyHandle {
                 return handle.openSocket(for: address)
             }, CURLOPT_OPENSOCKETFUNCTION)
         // Unretained because the multi handle's owner keeps it until all connections are closed.
-        try options.check(
-            larder_easy_set_pointer(
-                pointer, CURLOPT_CLOSESOCKETDATA, Unmanaged.passUnretained(sockets).toOpaque()),
-            CURLOPT_CLOSESOCKETDATA)
+        try options.set(
+            CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(sockets).toOpaque())
         try options.check(
             larder_easy_set_close_socket_callback(pointer) { context, descriptor in
                 if let context {
@@ -115,20 +107,18 @@ final class EasyHandle {
         let request = transfer.order.request
         if let name = request.firstIllegalHeader {
             throw TransferError(
-                code: .invalidRequest, url: request.url,
-                message: "the header field '\(name)' cannot be sent")
+                code: .invalidRequest, message: "the header field '\(name)' cannot be sent")
         }
         if let refusal = transfer.refusalOfURL {
             throw TransferError(
-                code: .addressRefused, url: request.url,
-                message: AddressPolicy.advised(refusal, request.url))
+                code: .addressRefused, message: AddressPolicy.advised(refusal, request.url))
         }
         try options.set(CURLOPT_URL, request.url.string)
         try options.set(
             CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
         // HTTP/2's other transfers over it come to their end first.
         try options.set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
-        // What follows is unset where a request has none: the handle's last one may have had some.
+        // What follows is unset if a request has none: the handle's last one may have had some.
         try setSecrets(of: request, proxy: transfer.proxy)
         try setHeaders(request.headers)
         isHeldBack = false
@@ -141,26 +131,26 @@ final class EasyHandle {
     ) throws(TransferError) {
         try options.set(CURLOPT_USERNAME, request.url.credentials?.user)
         try options.set(CURLOPT_PASSWORD, request.url.credentials?.password)
-        if hasProxies {
+        if !configuration.proxies.isEmpty {
             try options.set(CURLOPT_PROXY, proxy?.url ?? "")
             try options.set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
             try options.set(CURLOPT_PROXYPASSWORD, proxy?.credentials?.password)
         }
-        if hasNetrc {
+        if configuration.netrcFile != nil {
             let use = request.usesStoredCredentials ? CURL_NETRC_OPTIONAL : CURL_NETRC_IGNORED
             try options.set(CURLOPT_NETRC, Int(use.rawValue))
         }
-        if let clientCertificate {
-            let certificate = request.usesStoredCredentials ? clientCertificate : nil
-            try options.set(CURLOPT_SSLCERT, certificate?.certificate)
-            try options.set(CURLOPT_SSLKEY, certificate?.key)
+        if let certificate = configuration.clientCertificate {
+            let isShown = request.usesStoredCredentials
+            try options.set(CURLOPT_SSLCERT, isShown ? certificate.certificate : nil)
+            try options.set(CURLOPT_SSLKEY, isShown ? certificate.key : nil)
         }
     }
 
     private func setHeaders(_ fields: [(name: String, value: String)]) throws(TransferError) {
         // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
         var lines = fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" }
-        // As a field like others, since libcurl is not to decode.
+        // As a field like others: libcurl must not decode.
         if !fields.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
             lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
         }
@@ -258,15 +248,12 @@ final class EasyHandle {
     var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
     /// Since the transfer was added to the multi handle.
-    var elapsed: Duration { duration(CURLINFO_TOTAL_TIME_T) }
+    var elapsed: Duration { .microseconds(offset(CURLINFO_TOTAL_TIME_T)) }
 
     var metrics: TransferMetrics {
-        let connect = max(duration(CURLINFO_CONNECT_TIME_T), duration(CURLINFO_APPCONNECT_TIME_T))
-        return TransferMetrics(
-            receivedBytes: offset(CURLINFO_SIZE_DOWNLOAD_T),
-            total: elapsed, connect: connect, firstByte: duration(CURLINFO_STARTTRANSFER_TIME_T),
-            reusedConnection: long(CURLINFO_NUM_CONNECTS) == 0,
-            remoteAddress: string(CURLINFO_PRIMARY_IP))
+        TransferMetrics(
+            receivedBytes: offset(CURLINFO_SIZE_DOWNLOAD_T), total: elapsed,
+            reusedConnection: long(CURLINFO_NUM_CONNECTS) == 0)
     }
 
     private func long(_ info: CURLINFO) -> Int {
@@ -277,14 +264,6 @@ final class EasyHandle {
     private func offset(_ info: CURLINFO) -> Int64 {
         var value: curl_off_t = 0
         return larder_easy_get_offset(pointer, info, &value) == CURLE_OK ? Int64(value) : 0
-    }
-
-    private func duration(_ info: CURLINFO) -> Duration { .microseconds(offset(info)) }
-
-    private func string(_ info: CURLINFO) -> String {
-        var value: UnsafePointer<CChar>?
-        guard larder_easy_get_string(pointer, info, &value) == CURLE_OK else { return "" }
-        return value.map { String(cString: $0) } ?? ""
     }
 
     // MARK: From libcurl's pointers to objects
@@ -312,6 +291,3 @@ final class EasyHandle {
         context.map { Unmanaged.fromOpaque($0).takeUnretainedValue() }
     }
 }
-
-@available(*, unavailable, message: "an easy handle belongs to the loop's thread")
-extension EasyHandle: Sendable {}

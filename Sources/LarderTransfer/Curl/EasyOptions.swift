@@ -31,14 +31,14 @@ struct EasyOptions {
         try set(CURLOPT_NOPROXY, "")
         // A request's header fields are for its server, and none of the tunnel's business.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
-        // A proxy's answer to CONNECT is no response's head.
+        // A proxy's answer to CONNECT is not the response's head.
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
         // Without it, taking out a transfer waits for its name look-up, and all others with it.
         // The look-up's thread then cleans up after itself.
         try set(CURLOPT_QUICK_EXIT, 1)
         // Every look-up walks through all that are remembered: a minute's worth (the default) takes
-        // quadratic time where there are thousands of hosts.
+        // quadratic time if there are thousands of hosts.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
@@ -55,7 +55,7 @@ struct EasyOptions {
         }
         try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        // Where the rate is limited, in pieces that come some times a second; libcurl takes no less
+        // If the rate is limited, in pieces that come some times a second; libcurl takes no less
         // than 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
@@ -76,9 +76,7 @@ struct EasyOptions {
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
-        if let file = configuration.netrcFile {
-            try set(CURLOPT_NETRC_FILE, file)
-        }
+        if let file = configuration.netrcFile { try set(CURLOPT_NETRC_FILE, file) }
         // Empty, not unset: OpenSSL would ask the terminal for the passphrase of an encrypted key.
         if configuration.clientCertificate != nil { try set(CURLOPT_KEYPASSWD, "") }
     }
@@ -93,21 +91,22 @@ struct EasyOptions {
     }
 
     /// The list must live as long as the option points to it.
-    func set(_ option: CURLoption, list: StringList?) throws(TransferError) {
-        try check(larder_easy_set_list(pointer, option, list?.pointer), option)
+    func set(_ option: CURLoption, list: StringList) throws(TransferError) {
+        try check(larder_easy_set_list(pointer, option, list.pointer), option)
+    }
+
+    /// What it points to must live as long as the option does.
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer) throws(TransferError) {
+        try check(larder_easy_set_pointer(pointer, option, value), option)
     }
 
     func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
         guard code != CURLE_OK else { return }
         throw TransferError(
             code: .other,
-            message: "libcurl refuses its option \(option.rawValue): \(CurlCode(code))",
-            curlCode: CurlCode(code))
+            message: "libcurl refuses its option \(option.rawValue): \(CurlCode(code))")
     }
 }
-
-@available(*, unavailable, message: "an easy handle belongs to the loop's thread")
-extension EasyOptions: Sendable {}
 
 extension Duration {
     /// For libcurl, which takes 0 for "no limit" and no more than 2^31 - 1.

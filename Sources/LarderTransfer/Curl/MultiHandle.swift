@@ -5,23 +5,15 @@ import Foundation
 ///
 /// Belongs to the loop's thread.
 final class MultiHandle {
-    /// A failure of the multi interface itself; no transfer can go on after it.
-    struct Failure: Error {
-        let code: CURLMcode
-        var message: String { "libcurl: \(String(cString: curl_multi_strerror(code)))" }
-    }
-
     private let pointer: UnsafeMutableRawPointer
     /// Kept because connections that are closed with the handle have a pointer to it.
     private let sockets: OpenSockets
     /// How many connections stay open without a transfer.
     let idleConnections: Int
 
-    init(
-        configuration: TransferConfiguration, sockets: OpenSockets
-    ) throws(Failure) {
+    init(configuration: TransferConfiguration, sockets: OpenSockets) throws(TransferError) {
         guard CurlLibrary.initialization == .ok, let pointer = curl_multi_init() else {
-            throw Failure(code: CURLM_OUT_OF_MEMORY)
+            throw Self.failure(CURLM_OUT_OF_MEMORY)
         }
         self.pointer = pointer
         self.sockets = sockets
@@ -56,15 +48,21 @@ final class MultiHandle {
         return isKnown ? Int(clamping: limit.rlim_cur) : 256
     }
 
-    private func set(_ option: CURLMoption, _ value: Int) throws(Failure) {
+    private func set(_ option: CURLMoption, _ value: Int) throws(TransferError) {
         try check(larder_multi_set_long(pointer, option, value))
     }
 
-    private func check(_ code: CURLMcode) throws(Failure) {
-        guard code == CURLM_OK else { throw Failure(code: code) }
+    private func check(_ code: CURLMcode) throws(TransferError) {
+        guard code == CURLM_OK else { throw Self.failure(code) }
     }
 
-    func add(_ handle: EasyHandle) throws(Failure) {
+    /// A failure of the multi interface itself; no transfer can go on after it.
+    private static func failure(_ code: CURLMcode) -> TransferError {
+        let reason = String(cString: curl_multi_strerror(code))
+        return TransferError(code: .other, message: "libcurl: \(reason)")
+    }
+
+    func add(_ handle: EasyHandle) throws(TransferError) {
         try check(handle.add(to: pointer))
     }
 
@@ -74,7 +72,7 @@ final class MultiHandle {
     }
 
     /// Moves every transfer as far as it goes without waiting.
-    func perform() throws(Failure) {
+    func perform() throws(TransferError) {
         var running: Int32 = 0
         try check(curl_multi_perform(pointer, &running))
     }
@@ -94,7 +92,7 @@ final class MultiHandle {
     /// Waits for a socket, one of libcurl's timeouts or a ``Waker``; no longer than that.
     ///
     /// - Returns: whether there was anything to be read or written.
-    func wait(atMost limit: Duration?) throws(Failure) -> Bool {
+    func wait(atMost limit: Duration?) throws(TransferError) -> Bool {
         // The waker ends it early, so the minute is only a bound on how long one wait may be.
         let limit = min(limit ?? .seconds(60), .seconds(60))
         let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
@@ -118,6 +116,3 @@ final class MultiHandle {
         }
     }
 }
-
-@available(*, unavailable, message: "a multi handle belongs to the loop's thread")
-extension MultiHandle: Sendable {}

@@ -16,6 +16,3 @@ final class SessionShare {
 
     deinit { curl_share_cleanup(pointer) }
 }
-
-@available(*, unavailable, message: "a share belongs to the loop's thread")
-extension SessionShare: Sendable {}

@@ -18,39 +18,38 @@ struct TransferOutcome {
                 : .failure(error(.bodyTruncated, "the encoded body ends early"))
         }
         let code = self.code
-        return .failure(error(code, message(for: code), curlCode))
+        return .failure(error(code, message(for: code)))
     }
 
-    private func error(
-        _ code: TransferError.Code, _ message: String, _ curlCode: CurlCode? = nil
-    ) -> TransferError {
-        TransferError(
-            code: code, url: transfer.order.request.url, message: message, curlCode: curlCode)
+    private func error(_ code: TransferError.Code, _ message: String) -> TransferError {
+        TransferError(code: code, url: transfer.order.request.url, message: message)
     }
 
-    /// What libcurl's result means where more is known than the result alone.
+    /// What libcurl's result means, together with what else is known.
     private var code: TransferError.Code {
         let general = TransferError.Code(curlCode)
-        return switch curlCode {
+        return switch curlCode.code {
         case _ where isRefusedByProxy: .proxyRefused
         case _ where handle.proxyStatus.map { $0 >= 300 } ?? false: .connectFailed
-        case .couldntResolveHost, .couldntResolveProxy: Self.isOutOfFiles ? .outOfFiles : general
-        case .couldntConnect where transfer.isOutOfFiles: .outOfFiles
-        case .couldntConnect where transfer.refusal != nil: .addressRefused
-        case .couldntConnect where handle.systemError == ECONNREFUSED: .connectionRefused
-        case .operationTimedOut: timeoutCode
-        case .sslConnectError where isLostInHandshake: .connectionLost
-        case .outOfMemory where handle.isConnected && !transfer.hasHead: .headersTooLarge
-        case .receiveError where isOutOfRoomForTrailer: .headersTooLarge
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            Self.isOutOfFiles ? .outOfFiles : general
+        case CURLE_COULDNT_CONNECT where transfer.isOutOfFiles: .outOfFiles
+        case CURLE_COULDNT_CONNECT where transfer.refusal != nil: .addressRefused
+        case CURLE_COULDNT_CONNECT where handle.systemError == ECONNREFUSED: .connectionRefused
+        case CURLE_OPERATION_TIMEDOUT: timeoutCode
+        case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
+        // What older versions say of a header line beyond 100 KB.
+        case CURLE_OUT_OF_MEMORY where handle.isConnected && !transfer.hasHead: .headersTooLarge
+        case CURLE_RECV_ERROR where isOutOfRoomForTrailer: .headersTooLarge
         default: general
         }
     }
 
-    /// Whether the proxy answered, and will not do what it is asked; where it merely could not
-    /// reach the server, another attempt may succeed.
+    /// Whether the proxy answered, and will not do what it is asked; if it merely could not reach
+    /// the server, another attempt may succeed.
     private var isRefusedByProxy: Bool {
         if let status = handle.proxyStatus { return (400..<500).contains(status) }
-        guard curlCode == .proxy else { return false }
+        guard curlCode.code == CURLE_PROXY else { return false }
         return switch handle.proxyError {
         case CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_GENERAL_SERVER_FAILURE,
             CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_NETWORK_UNREACHABLE,

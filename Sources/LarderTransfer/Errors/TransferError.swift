@@ -2,12 +2,10 @@
 package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The reason, as programs see it.
     package var code: Code
-    /// What was asked for; `nil` where the loop itself could not start.
+    /// What was asked for; `nil` if the loop itself could not start.
     package var url: HTTPURL?
     /// The reason for people, in one line without control characters and without the URL.
     package var message: String
-    /// libcurl's own result, where it was libcurl that ended the transfer.
-    package var curlCode: CurlCode?
 
     /// The reasons. Their raw values are the failure reasons in reports.
     package enum Code: String, CaseIterable, Sendable {
@@ -50,18 +48,15 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         case outOfFiles = "out-of-files"
         /// The request cannot be sent as it is.
         case invalidRequest = "invalid-request"
-        /// Anything else; see the message and ``TransferError/curlCode``.
+        /// Anything else; see the message.
         case other
     }
 
     /// An error; control characters in `message`, which may quote a server, become `?`.
-    package init(
-        code: Code, url: HTTPURL? = nil, message: String, curlCode: CurlCode? = nil
-    ) {
+    package init(code: Code, url: HTTPURL? = nil, message: String) {
         self.code = code
         self.url = url
         self.message = message.replacingControlCharacters()
-        self.curlCode = curlCode
     }
 
     /// URL, credentials masked, and message.

@@ -19,11 +19,7 @@ final class LoopRunner {
         self.configuration = configuration
         self.inbox = inbox
         self.sockets = sockets
-        do throws(MultiHandle.Failure) {
-            multi = try MultiHandle(configuration: configuration, sockets: sockets)
-        } catch {
-            throw TransferError(code: .other, message: error.message)
-        }
+        multi = try MultiHandle(configuration: configuration, sockets: sockets)
         sessions = try SessionShare()
         rateLimit = configuration.maximumBytesPerSecond.map { RateLimit(bytesPerSecond: $0) }
         backlog = TransferBacklog(
@@ -94,7 +90,7 @@ final class LoopRunner {
                 try begin(order)
             } catch {
                 backlog.ended(order, reachable: true)
-                order.end(.failure(error))
+                order.end(error.code, error.message)
             }
         }
     }
@@ -107,11 +103,7 @@ final class LoopRunner {
             try handle.begin(
                 Transfer(order: order, configuration: configuration),
                 sharesConnection: !backlog.isUnreachable(order.origin))
-            do throws(MultiHandle.Failure) {
-                try multi.add(handle)
-            } catch {
-                throw TransferError(code: .other, url: order.request.url, message: error.message)
-            }
+            try multi.add(handle)
         } catch {
             _ = handle.end()
             idle.append(handle)
@@ -130,6 +122,10 @@ final class LoopRunner {
 
     private func resume(_ id: TransferID) {
         guard let handle = underWay[id], handle.transfer?.isPaused == true else { return }
+        resume(handle)
+    }
+
+    private func resume(_ handle: EasyHandle) {
         let code = handle.resume()
         if code != .ok { finish(handle, code) }
     }
@@ -138,9 +134,7 @@ final class LoopRunner {
         guard let rateLimit else { return }
         while let id = rateLimit.next() {
             // It may have been cancelled meanwhile.
-            guard let handle = underWay[id] else { continue }
-            let code = handle.resume()
-            if code != .ok { finish(handle, code) }
+            if let handle = underWay[id] { resume(handle) }
         }
     }
 
@@ -156,17 +150,15 @@ final class LoopRunner {
 
     private func finish(_ handle: EasyHandle, _ code: CurlCode) {
         guard let transfer = handle.transfer else { return }
-        if handle.isHeldBack, code == .ok { return putBack(handle, transfer.order) }
+        if handle.isHeldBack, code == .ok {
+            release(handle, transfer.order.id)
+            return backlog.putBack(transfer.order)
+        }
         let outcome = TransferOutcome(
             transfer: transfer, handle: handle, curlCode: code, configuration: configuration
         ).result
         leave(handle, transfer.order.id, reachable: handle.isConnected)
         transfer.order.end(outcome)
-    }
-
-    private func putBack(_ handle: EasyHandle, _ order: TransferOrder) {
-        release(handle, order.id)
-        backlog.putBack(order)
     }
 
     @discardableResult
@@ -197,6 +189,3 @@ final class LoopRunner {
         }
     }
 }
-
-@available(*, unavailable, message: "the loop belongs to its thread")
-extension LoopRunner: Sendable {}

@@ -27,10 +27,8 @@ import Testing
             #expect(recorder.heads.first?.protocolVersion == "1.1")
             #expect(recorder.heads.first?.headers[first: "content-length"] == "9")
             #expect(metrics.receivedBytes == 9)
-            #expect(metrics.remoteAddress == "127.0.0.1")
             #expect(!metrics.reusedConnection)
-            #expect(metrics.connect > .zero && metrics.connect <= metrics.firstByte)
-            #expect(metrics.firstByte <= metrics.total)
+            #expect(metrics.total > .zero)
         }
     }
 
