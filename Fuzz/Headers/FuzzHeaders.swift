@@ -27,9 +27,8 @@ private func head(_ bytes: [UInt8]) -> ResponseHead? {
         var start = 0
         while start < bytes.count {
             let end = bytes[start...].firstIndex(of: 0x0A).map { $0 + 1 } ?? bytes.count
-            if case .head(let head) = parser.add(.init(rebasing: bytes[start..<end])) {
-                found = head
-            }
+            let head = try? parser.add(.init(rebasing: bytes[start..<end]))
+            found = head ?? found
             start = end
         }
     }
@@ -66,5 +65,4 @@ private func read(_ head: ResponseHead) {
             fatalError("another: \(target.string)")
         }
     }
-    _ = head.headers.fields
 }

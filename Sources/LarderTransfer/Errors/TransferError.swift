@@ -59,6 +59,12 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
         self.message = message.replacingControlCharacters()
     }
 
+    /// A body is, or is announced to be, longer than its request's limit.
+    package static func bodyTooLong(limit: Int64) -> TransferError {
+        TransferError(
+            code: .tooLarge, message: "the body is longer than the \(limit) bytes allowed")
+    }
+
     /// URL, credentials masked, and message.
     package var description: String {
         url.map { "\($0): \(message)" } ?? message

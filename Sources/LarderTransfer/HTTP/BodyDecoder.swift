@@ -1,19 +1,9 @@
 /// Takes a body's content codings off (RFC 9110, section 8.4) piece by piece, as fast as the
-/// receiver takes what comes out.
+/// receiver takes what comes out. Belongs to the loop's thread.
 ///
 /// Why not libcurl: that unpacks all that has come at once, and keeps what a receiver that paused
 /// has not taken, up to 64 MB for each transfer, which 51 bytes can be.
 final class BodyDecoder {
-    enum Step {
-        /// More of the body; good until the next step.
-        case bytes(UnsafeRawBufferPointer)
-        /// Nothing is left of what came.
-        case needsMore
-        case damaged
-        /// More than the limit came out of a coding, and of the body perhaps nothing.
-        case tooLong
-    }
-
     /// What requests offer to decode.
     static let accepted = "gzip"
 
@@ -23,7 +13,6 @@ final class BodyDecoder {
 
     /// The outermost first.
     private let layers: [ContentLayer]
-    private let limit: Int64
     /// What was handed out and not taken.
     private var refused: UnsafeRawBufferPointer?
     private var last: UnsafeRawBufferPointer?
@@ -45,30 +34,31 @@ final class BodyDecoder {
                 message:
                     "the body is encoded otherwise than was asked for, which was \(Self.accepted)")
         }
-        var layers: [ContentLayer] = []
-        for _ in codings { layers.append(try ContentLayer()) }
-        self.layers = layers
-        self.limit = limit
+        layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
     }
 
     /// Whether the body could end here.
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
-    /// Takes in what has come, which must stay where it is until ``needsMore`` or ``putBack()``.
+    /// Takes in what has come, which must stay where it is until ``next()`` gives nothing, or
+    /// ``putBack(_:)``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         let known = min(seen, bytes.count)
         seen -= known
         layers[0].feed(.init(rebasing: bytes[known...]))
     }
 
-    func next() -> Step {
+    /// More of the body, good until the next call; `nil` if nothing is left of what came.
+    ///
+    /// - Throws: ``TransferError`` if that is damaged, or more than the limit came out of a coding,
+    ///   and of the body perhaps nothing.
+    func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         if let piece = refused {
             refused = nil
-            return .bytes(piece)
+            return piece
         }
-        let step = next(of: layers.count - 1)
-        if case .bytes(let piece) = step { last = piece }
-        return step
+        last = try next(of: layers.count - 1)
+        return last
     }
 
     /// Takes back what ``next()`` has given, since the receiver pauses.
@@ -81,21 +71,11 @@ final class BodyDecoder {
         layers[0].feed(.init(start: nil, count: 0))
     }
 
-    private func next(of index: Int) -> Step {
-        let layer = layers[index]
+    private func next(of index: Int) throws(TransferError) -> UnsafeRawBufferPointer? {
         while true {
-            switch layer.next() {
-            case .bytes(let piece): return layer.count <= limit ? .bytes(piece) : .tooLong
-            case .damaged: return .damaged
-            case .needsMore:
-                guard index > 0 else { return .needsMore }
-                let step = next(of: index - 1)
-                guard case .bytes(let packed) = step else { return step }
-                layer.feed(packed)
-            }
+            if let piece = try layers[index].next() { return piece }
+            guard index > 0, let packed = try next(of: index - 1) else { return nil }
+            layers[index].feed(packed)
         }
     }
 }
-
-@available(*, unavailable, message: "a body is decoded on the loop's thread")
-extension BodyDecoder: Sendable {}

@@ -5,15 +5,8 @@ import CZlib
 /// begins as.
 ///
 /// Unpacks no more at once than its buffer holds, and waits with the rest until that is asked for.
+/// Belongs to the loop's thread.
 final class ContentLayer {
-    enum Step {
-        /// More of the body; good until the next step.
-        case bytes(UnsafeRawBufferPointer)
-        /// Nothing is left of what came.
-        case needsMore
-        case damaged
-    }
-
     private enum State { case start, inside, betweenMembers, end }
 
     // On the heap because zlib remembers the address.
@@ -21,12 +14,15 @@ final class ContentLayer {
     private let buffer: UnsafeMutableRawBufferPointer
     private var state = State.start
     private var mayHoldMore = false
+    private let limit: Int64
     /// Bytes that came out of it so far.
-    private(set) var count: Int64 = 0
+    private var total: Int64 = 0
 
     private static let bufferSize = 16 << 10
 
-    init() throws(TransferError) {
+    /// - Parameter limit: how many bytes may come out of it.
+    init(limit: Int64) throws(TransferError) {
+        self.limit = limit
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         buffer = .allocate(byteCount: Self.bufferSize, alignment: 16)
@@ -41,7 +37,7 @@ final class ContentLayer {
         buffer.deallocate()
     }
 
-    /// Whether it could end here: nothing came, or all that is due.
+    /// Whether it could end here: nothing came, or all that belongs to it.
     var isWhole: Bool { state != .inside }
 
     /// Bytes that were fed and not looked at.
@@ -54,13 +50,16 @@ final class ContentLayer {
         stream.pointee.avail_in = UInt32(bytes.count)
     }
 
-    func next() -> Step {
+    /// More of the body, good until the next call; `nil` if nothing is left of what came.
+    ///
+    /// - Throws: ``TransferError`` if that is damaged, or more than the limit came out of it.
+    func next() throws(TransferError) -> UnsafeRawBufferPointer? {
         while mayHoldMore || unread > 0 {
             switch state {
             case .start: state = .inside
             case .inside: break
             case .betweenMembers:
-                // What follows and is no member is padding.
+                // What follows and is not a member is padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
                 continue
@@ -68,14 +67,16 @@ final class ContentLayer {
                 feed(.init(start: nil, count: 0))
                 continue
             }
-            guard let count = inflateOnce() else { return .damaged }
-            if count > 0 { return .bytes(.init(rebasing: buffer[..<count])) }
+            let count = try inflateOnce()
+            total += Int64(count)
+            guard total <= limit else { throw .bodyTooLong(limit: limit) }
+            if count > 0 { return .init(rebasing: buffer[..<count]) }
         }
-        return .needsMore
+        return nil
     }
 
-    /// - Returns: how many bytes are in the buffer now; `nil` where what came cannot be unpacked.
-    private func inflateOnce() -> Int? {
+    /// - Returns: how many bytes are in the buffer now.
+    private func inflateOnce() throws(TransferError) -> Int {
         stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(buffer.count)
         let code = inflate(stream, Z_NO_FLUSH)
@@ -85,13 +86,10 @@ final class ContentLayer {
         case Z_STREAM_END: state = .betweenMembers
         // Nothing was left to be done.
         case Z_BUF_ERROR where unread == 0: break
-        default: return nil
+        default:
+            throw TransferError(
+                code: .malformedResponse, message: "the body is not encoded as its head says")
         }
-        let given = buffer.count - Int(stream.pointee.avail_out)
-        count += Int64(given)
-        return given
+        return buffer.count - Int(stream.pointee.avail_out)
     }
 }
-
-@available(*, unavailable, message: "a body is decoded on the loop's thread")
-extension ContentLayer: Sendable {}

@@ -11,17 +11,12 @@ package struct HeaderFields: Sendable {
         self.lines = lines
     }
 
-    /// The given fields. Line breaks in them are not supported.
-    package init(_ fields: [(name: String, value: String)] = []) {
-        lines = fields.flatMap { Array("\($0.name): \($0.value)\r\n".utf8) }
-    }
-
     /// The value of the first field of that name, without the blanks around it.
     package subscript(first name: String) -> String? {
         var found: String?
-        forEachLine { line in
-            if let value = Self.value(of: name, in: line) { found = Self.text(value) }
-            return found == nil
+        forEachValue(of: name) { value in
+            found = Self.text(value)
+            return false
         }
         return found
     }
@@ -29,8 +24,8 @@ package struct HeaderFields: Sendable {
     /// The values of all fields of that name, in order.
     package func all(_ name: String) -> [String] {
         var found: [String] = []
-        forEachLine { line in
-            if let value = Self.value(of: name, in: line) { found.append(Self.text(value)) }
+        forEachValue(of: name) { value in
+            found.append(Self.text(value))
             return true
         }
         return found
@@ -39,44 +34,27 @@ package struct HeaderFields: Sendable {
     /// What was done to the body before it was sent, in that order, in lower case; not what means
     /// nothing.
     package var contentCodings: [String] {
-        words(of: "Content-Encoding").filter { word in
-            // "none" is no coding's name, but servers say so, and clients take it.
-            !["identity", "none"].contains { word.utf8.elementsEqual($0.utf8) }
-        }
+        // "none" is not a coding's name, but servers say so, and clients take it.
+        words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
     /// The same to the whole message, but for its parting into chunks.
     var transferCodings: [String] {
-        words(of: "Transfer-Encoding")
-            .filter { word in
-                !["chunked", "identity"].contains { word.utf8.elementsEqual($0.utf8) }
-            }
+        words(of: "Transfer-Encoding", except: ["identity", "chunked"])
     }
 
     /// The members of a field that is a list of words, in lower case.
-    private func words(of name: String) -> [String] {
+    private func words(of name: String, except meaningless: [String]) -> [String] {
         var words: [String] = []
-        forEachLine { line in
-            guard let value = Self.value(of: name, in: line) else { return true }
+        forEachValue(of: name) { value in
             for word in value.split(separator: UInt8(ascii: ",")) {
                 let text = Self.text(word).lowercased()
-                if !text.isEmpty { words.append(text) }
+                let isMeaningless = meaningless.contains { $0.utf8.elementsEqual(text.utf8) }
+                if !text.isEmpty, !isMeaningless { words.append(text) }
             }
             return true
         }
         return words
-    }
-
-    /// All fields, in order.
-    package var fields: [(name: String, value: String)] {
-        var found: [(name: String, value: String)] = []
-        forEachLine { line in
-            if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
-                found.append((Self.text(line[..<colon]), Self.text(line[(colon + 1)...])))
-            }
-            return true
-        }
-        return found
     }
 
     /// Whether a field can be sent as one: else its name is no token or its value has a line break
@@ -84,12 +62,7 @@ package struct HeaderFields: Sendable {
     /// section 5).
     package static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
         func isToken(_ byte: UInt8) -> Bool {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"):
-                true
-            default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-            }
+            byte.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
         }
         return !name.isEmpty && name.utf8.allSatisfy(isToken)
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
@@ -97,13 +70,14 @@ package struct HeaderFields: Sendable {
 
     private typealias Line = Slice<UnsafeBufferPointer<UInt8>>
 
-    /// Calls `body` with each line until it answers `false`.
-    private func forEachLine(_ body: (Line) -> Bool) {
+    /// Calls `body` with what follows the colon in each field of that name, until it answers
+    /// `false`.
+    private func forEachValue(of name: String, _ body: (Line) -> Bool) {
         lines.withUnsafeBufferPointer { bytes in
             var start = 0
             while start < bytes.count {
                 let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-                guard body(bytes[start..<end]) else { return }
+                if let value = Self.value(of: name, in: bytes[start..<end]), !body(value) { return }
                 start = end + 1
             }
         }

@@ -6,11 +6,4 @@ package struct ResponseHead: Sendable {
     package var protocolVersion: String
     /// The header fields.
     package var headers: HeaderFields
-
-    /// A head with these values.
-    package init(status: Int, protocolVersion: String = "1.1", headers: HeaderFields = .init()) {
-        self.status = status
-        self.protocolVersion = protocolVersion
-        self.headers = headers
-    }
 }

@@ -1,17 +1,6 @@
 /// Puts a response's head together from the lines libcurl hands over one by one: a status line,
 /// fields, an empty line; perhaps interim heads (1xx) before it and trailers after the body.
 struct ResponseHeadParser {
-    /// What a line led to.
-    enum Step {
-        case more
-        case head(ResponseHead)
-        case tooLarge
-        case tooMany
-        case malformed
-        /// It has a transfer coding, other than to be in chunks.
-        case transferCoded
-    }
-
     private let maximumBytes: Int
     private let maximumFields: Int
     private var received = 0
@@ -28,28 +17,41 @@ struct ResponseHeadParser {
         lines.reserveCapacity(512)
     }
 
-    mutating func add(_ line: UnsafeRawBufferPointer) -> Step {
+    /// - Returns: the head, if the line completes one.
+    /// - Throws: ``TransferError`` if it cannot be one.
+    mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
         received += line.count
-        guard received <= maximumBytes else { return .tooLarge }
-        guard isComplete || status != nil else { return addStatusLine(line) }
+        guard received <= maximumBytes else {
+            throw TransferError(code: .headersTooLarge, message: "the response's head is too long")
+        }
+        guard isComplete || status != nil else {
+            try addStatusLine(line)
+            return nil
+        }
         if !Self.isEmpty(line) {
             fields += 1
-            guard fields <= maximumFields else { return .tooMany }
+            guard fields <= maximumFields else {
+                throw TransferError(
+                    code: .headersTooLarge,
+                    message: "the response's head has more than \(maximumFields) fields")
+            }
             if !isComplete { addField(line) }
-            return .more
+            return nil
         }
-        guard !isComplete, let status else { return .more }
-        return end(status)
+        guard !isComplete, let status else { return nil }
+        return try end(status)
     }
 
-    private mutating func addStatusLine(_ line: UnsafeRawBufferPointer) -> Step {
+    private mutating func addStatusLine(_ line: UnsafeRawBufferPointer) throws(TransferError) {
         let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
-        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8) else { return .malformed }
-        let digits = parts[1].prefix { $0 >= 0x30 && $0 <= 0x39 }
-        guard digits.count == 3 else { return .malformed }
+        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8),
+            case let digits = parts[1].prefix(while: { 0x30...0x39 ~= $0 }), digits.count == 3
+        else {
+            throw TransferError(
+                code: .malformedResponse, message: "the response has no valid status line")
+        }
         status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
         version = String(decoding: parts[0].dropFirst(5), as: UTF8.self)
-        return .more
     }
 
     private mutating func addField(_ line: UnsafeRawBufferPointer) {
@@ -61,18 +63,22 @@ struct ResponseHeadParser {
         if lines.last != 0x0A { lines.append(0x0A) }
     }
 
-    private mutating func end(_ status: Int) -> Step {
+    private mutating func end(_ status: Int) throws(TransferError) -> ResponseHead? {
         let headers = HeaderFields(lines: lines)
-        // Of an interim head, too: libcurl would go by it.
-        guard headers.transferCodings.isEmpty else { return .transferCoded }
+        // Of an interim head, too: libcurl would decode it, without a bound on what it keeps.
+        guard headers.transferCodings.isEmpty else {
+            throw TransferError(
+                code: .malformedResponse,
+                message: "the response has a transfer coding that nobody asked for")
+        }
         if status < 200 {
             self.status = nil
             lines.removeAll(keepingCapacity: true)
-            return .more
+            return nil
         }
         isComplete = true
         defer { lines = [] }
-        return .head(ResponseHead(status: status, protocolVersion: version, headers: headers))
+        return ResponseHead(status: status, protocolVersion: version, headers: headers)
     }
 
     private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {

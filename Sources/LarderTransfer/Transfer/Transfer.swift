@@ -10,7 +10,6 @@ final class Transfer {
     let proxy: ProxyServer?
     private let policy: AddressPolicy
     private let allowsAnyAddress: Bool
-    private let maximumHeaderFields: Int
     private var parser: ResponseHeadParser
     /// Bytes of the body, as they came over the wire, that the rate limit has let through.
     private var admitted: Int64 = 0
@@ -18,7 +17,7 @@ final class Transfer {
     private var arrived: Int64 = 0
     /// Bytes of the body, decoded, that the receiver took.
     private var taken: Int64 = 0
-    /// Set where the body is encoded.
+    /// Set if the body is encoded.
     private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
@@ -39,7 +38,6 @@ final class Transfer {
         proxy = configuration.proxies.proxy(for: url)
         // A proxy is the user's own choice; the addresses behind it are never seen here.
         allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
-        maximumHeaderFields = configuration.maximumHeaderFields
         parser = ResponseHeadParser(
             maximumBytes: configuration.maximumHeaderBytes,
             maximumFields: configuration.maximumHeaderFields)
@@ -79,19 +77,11 @@ final class Transfer {
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?
     ) -> Bool {
-        switch parser.add(line) {
-        case .more: return true
-        case .head(let head): return receive(head, announcing: length())
-        case .tooLarge: return stop(.headersTooLarge, "the response's head is too long")
-        case .tooMany:
-            return stop(
-                .headersTooLarge,
-                "the response's head has more than \(maximumHeaderFields) fields")
-        case .malformed: return stop(.malformedResponse, "the response has no valid status line")
-        case .transferCoded:
-            // libcurl would decode it, without a bound on what it keeps.
-            return stop(
-                .malformedResponse, "the response has a transfer coding that nobody asked for")
+        do throws(TransferError) {
+            guard let head = try parser.add(line) else { return true }
+            return receive(head, announcing: length())
+        } catch {
+            return stop(error.code, error.message)
         }
     }
 
@@ -133,7 +123,7 @@ final class Transfer {
     }
 
     /// Whether the rate limit lets through what has come over the wire, `received` bytes in all;
-    /// if not, the transfer is to pause, and stands in the limit's line.
+    /// if not, the transfer must pause, and stands in the limit's line.
     func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
         isPaused = false
         guard limit.admits(received - admitted, of: order.id) else { return false }
@@ -141,7 +131,7 @@ final class Transfer {
         return true
     }
 
-    /// Where the verdict is to pause, the same bytes come again.
+    /// If the verdict is to pause, the same bytes come again.
     func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         isPaused = false
         let total = arrived + Int64(bytes.count)
@@ -149,7 +139,7 @@ final class Transfer {
             arrived = total
             return total <= Self.longestDrained ? .proceed : .stop
         }
-        guard total <= longestOnTheWire else { return stopAsTooLong() }
+        guard total <= longestOnTheWire else { return stop(tooLong) }
         let verdict = decoder.map { decode(bytes, with: $0) } ?? deliver(bytes)
         if verdict == .proceed { arrived = total }
         return verdict
@@ -159,25 +149,22 @@ final class Transfer {
         _ bytes: UnsafeRawBufferPointer, with decoder: BodyDecoder
     ) -> ReceiveVerdict {
         decoder.feed(bytes)
-        while true {
-            switch decoder.next() {
-            case .bytes(let piece):
+        do throws(TransferError) {
+            while let piece = try decoder.next() {
                 let verdict = deliver(piece)
                 if verdict == .pause { decoder.putBack(bytes) }
                 guard verdict == .proceed else { return verdict }
-            case .needsMore: return .proceed
-            case .tooLong: return stopAsTooLong()
-            case .damaged:
-                _ = stop(.malformedResponse, "the body is not encoded as its head says")
-                return .stop
             }
+            return .proceed
+        } catch {
+            return stop(error)
         }
     }
 
     /// Hands decoded bytes to the receiver.
     private func deliver(_ bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         let total = taken + Int64(bytes.count)
-        guard total <= order.request.maximumBodyBytes else { return stopAsTooLong() }
+        guard total <= order.request.maximumBodyBytes else { return stop(tooLong) }
         let verdict = order.receiver.transfer(order.id, didReceive: bytes)
         switch verdict {
         case .proceed: taken = total
@@ -190,10 +177,10 @@ final class Transfer {
     /// Whether what came of the body decodes to its end.
     var isWhole: Bool { decoder?.isWhole ?? true }
 
-    private func stopAsTooLong() -> ReceiveVerdict {
-        _ = stop(
-            .tooLarge,
-            "the body is longer than the \(order.request.maximumBodyBytes) bytes allowed")
+    private var tooLong: TransferError { .bodyTooLong(limit: order.request.maximumBodyBytes) }
+
+    private func stop(_ error: TransferError) -> ReceiveVerdict {
+        reason = (error.code, error.message)
         return .stop
     }
 
@@ -202,6 +189,3 @@ final class Transfer {
         return false
     }
 }
-
-@available(*, unavailable, message: "a transfer under way belongs to the loop's thread")
-extension Transfer: Sendable {}

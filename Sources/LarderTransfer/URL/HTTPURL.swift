@@ -115,10 +115,10 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         try Self.setASCIIHost(handle)
         let credentials = try Self.takeCredentials(from: handle)
 
-        guard let host = Self.get(handle, CURLUPART_HOST)?.asciiLowercased(), !host.isEmpty else {
+        guard let host = Self.get(handle, CURLUPART_HOST)?.lowercased(), !host.isEmpty else {
             throw .malformed("no host")
         }
-        // Two dots in a row are no name, and to some resolvers an address.
+        // Two dots in a row are not a name, and to some resolvers an address.
         guard !host.utf8.holds("..") else {
             throw .malformed("the host has an empty label")
         }
@@ -137,14 +137,14 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         self.credentials = credentials
     }
 
-    /// The scheme in lower case, where the text begins with one (RFC 3986, section 3.1).
+    /// The scheme in lower case, if the text begins with one (RFC 3986, section 3.1).
     private static func explicitScheme(of text: String) -> String? {
         guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
         let scheme = text[..<colon]
         guard let first = scheme.utf8.first, first.isASCIILetterOrDigit, first > 0x39,
             scheme.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "+-.".utf8.contains($0) })
         else { return nil }
-        return String(scheme).asciiLowercased()
+        return scheme.lowercased()
     }
 
     private static func setASCIIHost(_ handle: OpaquePointer) throws(ParseError) {
@@ -154,7 +154,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             let ascii = UTF8Locale.run({ get(handle, CURLUPART_HOST, UInt32(CURLU_PUNYCODE)) }),
             // A full-width slash, for one, has become a slash.
             ascii.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-._".utf8.contains($0) })
-        else { throw .malformed("the host is no international domain name") }
+        else { throw .malformed("the host is not an international domain name") }
         try set(handle, CURLUPART_HOST, ascii)
         // Parsed anew, since full-width digits and dots may have turned out to be an IPv4 address.
         guard let url = get(handle, CURLUPART_URL) else { throw .malformed("not a complete URL") }
@@ -162,15 +162,16 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func set(
-        _ handle: OpaquePointer, _ part: CURLUPart, _ value: String, flags: UInt32 = 0
+        _ handle: OpaquePointer, _ part: CURLUPart, _ value: String
     ) throws(ParseError) {
         // A NUL would cut the C string short, and what follows would go unchecked.
         guard !value.utf8.contains(0) else { throw .malformed("contains a NUL") }
-        let code = curl_url_set(handle, part, value, flags)
+        let code = curl_url_set(handle, part, value, 0)
         guard code == CURLUE_OK else { throw .malformed(String(cString: curl_url_strerror(code))) }
     }
 
-    private static func get(
+    /// A part as libcurl has it; `nil` if there is none.
+    static func get(
         _ handle: OpaquePointer, _ part: CURLUPart, _ flags: UInt32 = 0
     ) -> String? {
         var value: UnsafeMutablePointer<CChar>?
@@ -195,7 +196,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A part without its percent-encoding, which may hide neither control characters nor bytes
-    /// that are no text.
+    /// that are not text.
     private static func decoded(
         _ handle: OpaquePointer, _ part: CURLUPart, without absence: CURLUcode
     ) throws(ParseError) -> String? {
@@ -204,7 +205,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         guard code != absence else { return nil }
         defer { curl_free(value) }
         guard code == CURLUE_OK, let value, let text = String(validatingCString: value) else {
-            throw .malformed("the credentials are no text")
+            throw .malformed("the credentials are not text")
         }
         return text
     }
@@ -227,16 +228,10 @@ extension String {
         guard utf8.contains(where: { $0 >= 0x80 || $0 == 0x20 }) else { return self }
         return percentEncoding { $0 < 0x80 && $0 != 0x20 }
     }
-
-    fileprivate func asciiLowercased() -> String {
-        guard utf8.contains(where: { $0 >= 0x41 && $0 <= 0x5A }) else { return self }
-        return String(
-            decoding: utf8.map { $0 >= 0x41 && $0 <= 0x5A ? $0 | 0x20 : $0 }, as: UTF8.self)
-    }
 }
 
 extension UInt8 {
-    fileprivate var isASCIILetterOrDigit: Bool {
+    var isASCIILetterOrDigit: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
         default: false

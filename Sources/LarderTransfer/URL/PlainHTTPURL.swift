@@ -13,7 +13,7 @@ struct PlainHTTPURL {
         let found = text.utf8.withContiguousStorageIfAvailable { Self.parts(of: $0) }
         guard let parts = found ?? nil else { return nil }
         scheme = parts.scheme
-        port = parts.port ?? (parts.scheme == .http ? 80 : 443)
+        port = parts.port ?? parts.scheme.defaultPort
         let bytes = text.utf8
         let start = bytes.index(bytes.startIndex, offsetBy: parts.host.lowerBound)
         host = String(text[start..<bytes.index(start, offsetBy: parts.host.count)])
@@ -22,15 +22,10 @@ struct PlainHTTPURL {
     private typealias Parts = (scheme: HTTPURL.Scheme, host: Range<Int>, port: Int?)
 
     private static func parts(of text: UnsafeBufferPointer<UInt8>) -> Parts? {
-        let scheme: HTTPURL.Scheme
-        if text.starts(with: "http://".utf8) {
-            scheme = .http
-        } else if text.starts(with: "https://".utf8) {
-            scheme = .https
-        } else {
-            return nil
-        }
-        let start = scheme == .http ? 7 : 8
+        let isHTTP = text.starts(with: "http://".utf8)
+        guard isHTTP || text.starts(with: "https://".utf8) else { return nil }
+        let scheme: HTTPURL.Scheme = isHTTP ? .http : .https
+        let start = isHTTP ? 7 : 8
         var end = start
         while end < text.count, isInHost(text[end]) { end += 1 }
         guard isHost(UnsafeBufferPointer(rebasing: text[start..<end])) else { return nil }

@@ -54,8 +54,8 @@ import Testing
         var parser = ResponseHeadParser(maximumBytes: 64 << 10, maximumFields: 256)
         var head: ResponseHead?
         for line in try bytes("headers", name).split(separator: 0x0A) {
-            let step = (line + [0x0A]).withUnsafeBytes { parser.add($0) }
-            if case .head(let found) = step { head = found }
+            // A seed may be refused, too; what follows needs the head before that.
+            head = (try? (line + [0x0A]).withUnsafeBytes { try parser.add($0) }) ?? head
         }
         let found = try #require(head)
         let fields = Validators(found.headers.all)

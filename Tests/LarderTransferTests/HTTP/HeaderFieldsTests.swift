@@ -22,14 +22,6 @@ import Testing
     @Test func keepsOrderAndEveryValue() {
         #expect(fields.all("SET-COOKIE") == ["a=1", "b=2"])
         #expect(fields.all("Missing").isEmpty)
-        #expect(fields.fields.map(\.name) == ["Set-Cookie", "ETag", "set-cookie", "X-Empty"])
-    }
-
-    @Test func isMadeFromPairs() {
-        let fields = HeaderFields([("A", "1"), ("b", "2"), ("A", "3")])
-        #expect(fields.all("a") == ["1", "3"])
-        #expect(fields[first: "B"] == "2")
-        #expect(HeaderFields().fields.isEmpty)
     }
 
     @Test func bytesThatAreNoUTF8AreReplaced() {
