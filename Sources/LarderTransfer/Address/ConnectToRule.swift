@@ -6,7 +6,7 @@ public struct ConnectToRule: Hashable, Sendable {
     /// curl's spelling.
     let text: String
 
-    /// `nil` where the text is none.
+    /// `nil` if the text is not a rule.
     public init?(_ text: String) {
         var rest = text[...]
         var parts: [Substring] = []

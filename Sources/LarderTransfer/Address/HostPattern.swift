@@ -5,7 +5,7 @@ public struct HostPattern: Hashable, Sendable {
     /// The only port that is meant; `nil`: every port.
     let port: Int?
 
-    /// `nil` where the text is no host, or has more to it than a host and a port.
+    /// `nil` if the text is not a host, or has more to it than a host and a port.
     public init?(_ text: String) {
         let colons = text.count { $0 == ":" }
         let isBareIPv6 = colons > 1 && !text.hasPrefix("[")
@@ -20,7 +20,7 @@ public struct HostPattern: Hashable, Sendable {
         port = portText == nil ? nil : url.port
     }
 
-    /// Whether it names the URL's host, and its port where it has one.
+    /// Whether it names the URL's host, and its port if it has one.
     public func matches(_ url: HTTPURL) -> Bool {
         (port == nil || port == url.port) && host == url.hostWithoutDot
     }

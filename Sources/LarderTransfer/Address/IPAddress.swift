@@ -5,7 +5,7 @@ enum IPAddress: Hashable {
     case v4(UInt32)
     case v6(UInt128)
 
-    /// The address in a socket's address; `nil` where it is of another family, or cut short.
+    /// The address in a socket's address; `nil` if it is of another family, or cut short.
     init?(_ address: UnsafePointer<sockaddr>, length: Int) {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {

@@ -5,7 +5,7 @@ public struct ResolveRule: Hashable, Sendable {
     /// curl's spelling.
     let text: String
 
-    /// `nil` where the text is none.
+    /// `nil` if the text is not a rule.
     public init?(_ text: String) {
         let parts = text.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let port = UInt16(parts[1]), port > 0,

@@ -4,7 +4,7 @@ import Synchronization
 /// The thread on which a ``LoopRunner`` runs, from beginning to end.
 final class LoopThread: Sendable {
     #if canImport(Darwin)
-        // Unsafe where it is a pointer, and safe because any thread may name another by it until
+        // Unsafe if it is a pointer, and safe because any thread may name another by it until
         // that is joined or detached, which happens once, at the end.
         private nonisolated(unsafe) let thread: pthread_t
     #else

@@ -5,7 +5,7 @@ import HeapModule
 /// origin with enough under way does not hold up the others.
 ///
 /// Only who has a connection takes a place. The first transfer to an origin begins without one, to
-/// connect while others transfer; where no place is free for its request then, it waits for its
+/// connect while others transfer; if no place is free for its request then, it waits for its
 /// turn here again, and its connection with libcurl's others that nobody uses. One that connects
 /// keeps a place free of lower priorities.
 ///
@@ -141,14 +141,11 @@ struct TransferBacklog {
 
     /// A transfer has its connection.
     ///
-    /// - Returns: whether there is a place for its request; if not, it is to be ``putBack(_:)``.
+    /// - Returns: whether there is a place for its request; if not, call ``putBack(_:)``.
     mutating func connected(_ order: TransferOrder) -> Bool {
-        let isWithoutPlace = connecting[order.id] != nil
-        let hasPlace = !isWithoutPlace || hasPlace(ofPriority: order.request.priority)
-        if isWithoutPlace, hasPlace {
-            leaveConnecting(order)
-            underWay += 1
-        }
+        let hasPlace =
+            connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
+        if hasPlace, leaveConnecting(order) { underWay += 1 }
         noteConnection(to: order.origin)
         return hasPlace
     }

@@ -5,7 +5,7 @@ import Foundation
 ///     let loop = try TransferLoop(configuration: TransferConfiguration())
 ///     loop.start(TransferRequest(url: url), receiver: receiver)
 ///
-/// Connections are kept and shared, HTTP/2 is used where a server offers it over TLS, certificates
+/// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates
 /// are verified, and nothing of the environment (proxies, `.netrc`) has a say of its own. A
 /// redirect is handed back as the response it is: the request that follows it then passes the same
 /// checks.

@@ -8,7 +8,7 @@ public struct ProxySelection: Sendable {
 
     /// Why a selection cannot be made.
     public struct SelectionError: Error, Sendable {
-        /// The variable of the environment that names no proxy; `nil` where it is the option.
+        /// The variable of the environment that does not name a proxy; `nil` if it is the option.
         public let variable: String?
         /// What is wrong with it.
         public let reason: ProxyServer.ParseError
@@ -37,35 +37,32 @@ public struct ProxySelection: Sendable {
     public init(
         proxy: String?, noProxy: String?, environment: [String: String]
     ) throws(SelectionError) {
-        func variable(_ names: String...) -> (name: String, value: String)? {
+        func variable(_ names: [String]) -> (name: String, value: String)? {
             names.lazy.compactMap { name in environment[name].map { (name, $0) } }
                 .first { !$0.1.isEmpty }
         }
-        func server(_ found: (name: String, value: String)?) throws(SelectionError) -> ProxyServer?
-        {
-            guard let found else { return nil }
+        func server(_ text: String, from variable: String?) throws(SelectionError) -> ProxyServer {
             do throws(ProxyServer.ParseError) {
-                return try ProxyServer(found.value)
+                return try ProxyServer(text)
             } catch {
-                throw SelectionError(variable: found.name, reason: error)
+                throw SelectionError(variable: variable, reason: error)
             }
         }
-        exceptions = NoProxyList(noProxy ?? variable("no_proxy", "NO_PROXY")?.value ?? "")
+        func server(_ names: String...) throws(SelectionError) -> ProxyServer? {
+            guard let found = variable(names + ["all_proxy", "ALL_PROXY"]) else { return nil }
+            return try server(found.value, from: found.name)
+        }
+        exceptions = NoProxyList(noProxy ?? variable(["no_proxy", "NO_PROXY"])?.value ?? "")
         if let proxy {
-            do throws(ProxyServer.ParseError) {
-                http = proxy.isEmpty ? nil : try ProxyServer(proxy)
-                https = http
-            } catch {
-                throw SelectionError(variable: nil, reason: error)
-            }
+            http = proxy.isEmpty ? nil : try server(proxy, from: nil)
+            https = http
         } else {
-            let all = variable("all_proxy", "ALL_PROXY")
-            http = try server(variable("http_proxy") ?? all)
-            https = try server(variable("https_proxy", "HTTPS_PROXY") ?? all)
+            http = try server("http_proxy")
+            https = try server("https_proxy", "HTTPS_PROXY")
         }
     }
 
-    /// The proxy for a URL; `nil` where it is fetched directly.
+    /// The proxy for a URL; `nil` if it is fetched directly.
     public func proxy(for url: HTTPURL) -> ProxyServer? {
         guard let proxy = url.scheme == .http ? http : https else { return nil }
         return exceptions.contains(url) ? nil : proxy

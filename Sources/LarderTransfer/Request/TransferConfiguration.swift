@@ -21,7 +21,7 @@ public struct TransferConfiguration: Sendable {
     public var stallTimeout: Duration = .seconds(30)
     /// The slowest speed that is not a stall, in bytes a second. Default: 100.
     public var stallSpeed = 100
-    /// For a whole transfer, from its turn on; without effect where ``maximumBytesPerSecond`` is
+    /// For a whole transfer, from its turn on; without effect if ``maximumBytesPerSecond`` is
     /// set, since who waits for a share takes as long as it takes. Default: 300 s.
     public var totalTimeout: Duration = .seconds(300)
     /// The `User-Agent` header field. Default: `larder`.
@@ -29,10 +29,10 @@ public struct TransferConfiguration: Sendable {
     /// A PEM file of the certificate authorities to trust, for servers and https proxies. Default:
     /// `nil`, the system's.
     public var certificateAuthorities: String?
-    /// What is shown to servers that ask for a certificate, where the request allows it
+    /// What is shown to servers that ask for a certificate, if the request allows it
     /// (``TransferRequest/usesStoredCredentials``). Default: `nil`, nothing.
     public var clientCertificate: ClientCertificate?
-    /// A file in the format of `.netrc` with names and passwords by host, used where the URL has
+    /// A file in the format of `.netrc` with names and passwords by host, used if the URL has
     /// none. Default: `nil`, none.
     public var netrcFile: String?
     /// Which URLs are fetched through a proxy. Default: none; the environment has no say.

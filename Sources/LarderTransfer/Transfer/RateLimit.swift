@@ -1,7 +1,7 @@
 /// A token bucket for the body bytes of all transfers, as they come over the wire, and the line of
 /// those that found it empty.
 ///
-/// A piece is let through whole where there is a token left, so that the bucket may owe some; over
+/// A piece is let through whole if there is a token left, so that the bucket may owe some; over
 /// any time the bytes let through exceed the rate by no more than a quarter of a second's and a
 /// piece. Whoever finds others waiting waits behind them.
 ///
@@ -48,7 +48,7 @@ final class RateLimit {
         return turn
     }
 
-    /// How long until there are tokens for the next in line; `nil` where nobody waits.
+    /// How long until there are tokens for the next in line; `nil` if nobody waits.
     func delay(now: ContinuousClock.Instant = .now) -> Duration? {
         guard !waiting.isEmpty else { return nil }
         let earned = (now - refilled) / .seconds(1) * bytesPerSecond
@@ -60,6 +60,3 @@ final class RateLimit {
         refilled = now
     }
 }
-
-@available(*, unavailable, message: "the rate limit belongs to the loop's thread")
-extension RateLimit: Sendable {}

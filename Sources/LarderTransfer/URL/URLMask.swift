@@ -45,7 +45,7 @@ private enum SecretParameter {
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
         "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
     ]
-    /// What is one where it is a whole word of the name: Azure's `sig`, Google's `key`,
+    /// What is one if it is a whole word of the name: Azure's `sig`, Google's `key`,
     /// CloudFront's `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
     private static let words = Set(
         [
