@@ -19,7 +19,7 @@ struct HostCursor {
     var inFlight = 0
     /// When its last request was taken out, by the schedule's own count.
     var lastUse = 0
-    /// What the schedule says of it is out of date where that has another.
+    /// What the schedule says of it is out of date if that has another.
     var version = 0
     /// Fetches that were taken out.
     private(set) var taken = 0
@@ -82,7 +82,7 @@ struct HostCursor {
         }
     }
 
-    /// Takes note of how the origin took a request, and gives it up where it has been in trouble,
+    /// Takes note of how the origin took a request, and gives it up if it has been in trouble,
     /// or asks to be left alone, for longer than `patience`: a run must come to its end.
     mutating func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now

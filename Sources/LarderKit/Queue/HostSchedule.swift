@@ -177,9 +177,8 @@ struct HostSchedule {
         let head = try cursors[number]?.head(from: plan, cache)
         cursors[number]?.removeHead()
         remaining = max(0, remaining - 1)
-        guard case .returned(let fetch)? = head, let source = source(of: fetch, at: number)
+        guard case .returned(let fetch)? = head, let source = countAway(fetch, at: number, -1)
         else { return }
-        cursors[source]?.sentAway -= 1
         try announce(source)
         forget(source)
     }
@@ -200,7 +199,7 @@ struct HostSchedule {
         mostCursors = max(readAhead, 2 * cursors.count)
     }
 
-    /// Takes note of how an origin took a request; the origin is given up where it has been without
+    /// Takes note of how an origin took a request; the origin is given up if it has been without
     /// an answer, or asks to be left alone, for longer than `patience`.
     mutating func note(_ sign: HostSign, of cursor: Int, patience: Duration) throws {
         let wasGivenUp = failure(of: cursor) != nil
@@ -211,7 +210,7 @@ struct HostSchedule {
         delayed = Heap(waiting.filter { numbers[$0.value.target.url.origin] != cursor })
         cursors[cursor]?.waiting = 0
         for entry in waiting where numbers[entry.value.target.url.origin] == cursor {
-            if let source = source(of: entry.value, at: cursor) { cursors[source]?.sentAway -= 1 }
+            countAway(entry.value, at: cursor, -1)
             try put(back: entry.value)
         }
     }
@@ -227,18 +226,8 @@ struct HostSchedule {
         let number = number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.put(back: fetch)
-        if let source = source(of: fetch, at: number) { cursors[source]?.sentAway += 1 }
+        countAway(fetch, at: number, 1)
         try announce(number)
-    }
-
-    /// The origin that a redirect has led a fetch away from: what it sends to a slow one waits in
-    /// memory, and stops its own next ones. Nil for one that is at home.
-    private mutating func source(of fetch: Fetch, at number: Int) -> Int? {
-        guard !fetch.target.isAtOwnOrigin else { return nil }
-        let source = self.number(of: fetch.target.ownOrigin)
-        guard source != number else { return nil }
-        enter(source)
-        return source
     }
 
     /// The same, once its time has come.
@@ -247,8 +236,22 @@ struct HostSchedule {
         let number = number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.waiting += 1
-        if let source = source(of: fetch, at: number) { cursors[source]?.sentAway += 1 }
+        countAway(fetch, at: number, 1)
         delayed.insert(Waiting(instant: instant, serial: serial, value: fetch))
+    }
+
+    /// Counts a fetch that waits (1), or no longer does (-1), at an origin that a redirect led to:
+    /// what an origin sends to a slow one waits in memory, and stops its own next ones.
+    ///
+    /// - Returns: the origin that it was led away from; nil for one that is at home.
+    @discardableResult
+    private mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
+        guard !fetch.target.isAtOwnOrigin else { return nil }
+        let source = self.number(of: fetch.target.ownOrigin)
+        guard source != number else { return nil }
+        enter(source)
+        cursors[source]?.sentAway += change
+        return source
     }
 
     private mutating func number(of origin: String) -> Int {
@@ -280,7 +283,7 @@ struct HostSchedule {
             let fetch = delayed.removeMin().value
             let number = number(of: fetch.target.url.origin)
             cursors[number]?.waiting -= 1
-            if let source = source(of: fetch, at: number) { cursors[source]?.sentAway -= 1 }
+            countAway(fetch, at: number, -1)
             try put(back: fetch)
         }
         while let next = held.min, next.instant <= now {

@@ -13,16 +13,12 @@ enum HostSign: Sendable {
 
     /// - Parameters:
     ///   - head: the response's head, as far as one came.
-    ///   - error: why the transfer failed, where it did.
+    ///   - error: why the transfer failed, if it did.
     init(head: ResponseHead?, error: TransferError?) {
         if let head {
-            guard RetryPolicy.retriedStatuses.contains(head.status),
-                let delay = RetryAfter.delay(of: head)
-            else {
-                self = .answered
-                return
-            }
-            self = .held(delay, since: .now, status: head.status)
+            let mayPass = RetryPolicy.retriedStatuses.contains(head.status)
+            let delay = mayPass ? RetryAfter.delay(of: head) : nil
+            self = delay.map { .held($0, since: .now, status: head.status) } ?? .answered
             return
         }
         self =

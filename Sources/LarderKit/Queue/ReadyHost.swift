@@ -1,7 +1,7 @@
 /// An origin that can start a fetch, in the order in which origins are to be served.
 struct ReadyHost: Comparable {
     let cursor: Int
-    /// Out of date where the cursor has a newer one.
+    /// Out of date if the cursor has a newer one.
     let version: Int
     let isSilent: Bool
     let isBehind: Bool

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// The first lane is a serial queue that others use, too, piece by piece in turn with theirs: to
 /// wake a thread of its own for each piece costs more than to check an icon. Others join when
-/// pieces pile up, as they do where files are slow to be made.
+/// pieces pile up, as they do if files are slow to create.
 final class StagingLanes: Sendable {
     /// So many pieces wait for each lane before another one joins.
     private static let backlogPerLane = 3
