@@ -56,13 +56,12 @@ private func read(_ head: ResponseHead) {
     _ = Resumption.validator(of: head, fields)
     _ = head.headers.contentCodings
     guard head.headers.transferCodings.isEmpty else { fatalError("a transfer coding") }
-    if let location = head.headers[first: "Location"], let url = try? HTTPURL("http://a/b"),
-        case .success(let target) = Redirect.target(
-            of: location, from: url, after: 0, allowsDowngrade: true)
-    {
-        _ = target.description
-        guard (try? HTTPURL(target.string)) == target else {
-            fatalError("another: \(target.string)")
+    if let location = head.headers[first: "Location"], let url = try? HTTPURL("http://a/b") {
+        var target = RequestTarget(url)
+        try? target.follow(location, freshUntil: now, allowsDowngrade: true)
+        _ = target.url.description
+        guard (try? HTTPURL(target.url.string)) == target.url else {
+            fatalError("another: \(target.url.string)")
         }
     }
 }

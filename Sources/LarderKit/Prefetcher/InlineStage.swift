@@ -59,7 +59,7 @@ final class InlineStage: Depositor, Sendable {
             case .success: reporter.report([result])
             case .failure(let error):
                 if let failure = FetchFailure(ofDeposit: error) {
-                    reporter.report([Self.result(failure, outcome.token)])
+                    reporter.report([FetchResult(id: outcome.token, result: .failure(failure))])
                 } else {
                     state.withLock { $0.failure = $0.failure ?? error }
                 }
@@ -69,16 +69,10 @@ final class InlineStage: Depositor, Sendable {
 
     private func deposit(_ fetch: Int64, _ key: String, _ bytes: Data) throws {
         let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
-        let digest = try body.finish()
-        let attributes = try check.attributes(
-            of: body, digest: digest, expectations: try plan.expectations(of: fetch))
-        let staged = try store.stage(body, digest: digest, attributes: attributes)
-        let success = FetchResult.Success(
-            digest: digest, size: body.count, attributes: attributes, isRevalidation: false,
-            isStored: true)
+        let (content, success) = try check.stage(
+            body, of: fetch, hasExpectation: true, mayStore: true)
         state.withLock {
-            $0.results[fetch] = FetchResult(
-                id: fetch, result: .success(success), waiting: nil, attempts: 0, seconds: 0)
+            $0.results[fetch] = FetchResult(id: fetch, result: .success(success))
         }
         // The bytes are the manifest's, and do not age.
         var validators = Validators()
@@ -86,8 +80,8 @@ final class InlineStage: Depositor, Sendable {
         let accepted = DispatchSemaphore(value: 0)
         store.add(
             Deposit(
-                token: fetch, key: key, url: ResourceKey.name(of: digest), validators: validators,
-                receivedAt: Date(), content: .staged(staged)),
+                token: fetch, key: key, url: ResourceKey.name(of: success.digest),
+                validators: validators, receivedAt: Date(), content: content),
             for: self
         ) { accepted.signal() }
         accepted.wait()
@@ -95,10 +89,8 @@ final class InlineStage: Depositor, Sendable {
 
     /// After the batches before it, beside none of which the reporter may be called.
     private func report(_ failure: FetchFailure, of fetch: Int64) {
-        store.afterCommits { [reporter] in reporter.report([Self.result(failure, fetch)]) }
-    }
-
-    private static func result(_ failure: FetchFailure, _ fetch: Int64) -> FetchResult {
-        FetchResult(id: fetch, result: .failure(failure), waiting: nil, attempts: 0, seconds: 0)
+        store.afterCommits { [reporter] in
+            reporter.report([FetchResult(id: fetch, result: .failure(failure))])
+        }
     }
 }

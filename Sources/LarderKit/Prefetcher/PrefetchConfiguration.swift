@@ -1,7 +1,7 @@
 import LarderCache
 import LarderTransfer
 
-/// How a run is to go about its work.
+/// How a run goes about its work.
 public struct PrefetchConfiguration: Sendable {
     /// The cache directory; made if it is not there.
     public var cache: String
@@ -9,7 +9,7 @@ public struct PrefetchConfiguration: Sendable {
     public var manifestRules = ManifestRules()
     /// Transfers under way at once. Default: 16.
     public var maximumConcurrent = 16
-    /// Requests in flight to one scheme, host and port. Default: 6. Where several of them wait, at
+    /// Requests in flight to one scheme, host and port. Default: 6. If several of them wait, at
     /// most one less than ``maximumConcurrent``, so that none holds every place.
     public var maximumPerHost = 6
     /// Requests a second to one scheme, host and port. Default: nil, no limit.
@@ -18,7 +18,7 @@ public struct PrefetchConfiguration: Sendable {
     public var retry = RetryPolicy()
     /// Larger bodies are refused. Default: 16 MiB.
     public var maximumObjectBytes: Int64 = 16 << 20
-    /// Whether bodies that are no images are stored, too. Default: false.
+    /// Whether bodies that are not images are stored, too. Default: false.
     public var acceptsAnyContent = false
     /// Whether responses that their origin forbids to store (`no-store`) are stored, too, as always
     /// stale. Default: false; they are checked and reported only.
@@ -31,7 +31,7 @@ public struct PrefetchConfiguration: Sendable {
     /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true
     /// Called at the end for every icon, in the order of the manifests, with the bytes that it came
-    /// to: what a lock consists of. Not at all where not every icon came to its bytes, or `policy`
+    /// to: what a lock consists of. Not at all if not every icon came to its bytes, or `policy`
     /// leaves some alone; ``Report/isLocked`` tells. Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Header fields to be sent. Default: none but those that larder itself needs.

@@ -54,7 +54,7 @@ public final class Prefetcher: Sendable {
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
     /// Opens the cache and runs over it. Leaves word of an index that turns out to be damaged, so
-    /// that whoever opens it next rebuilds it: this run itself where it is still planning.
+    /// that whoever opens it next rebuilds it: this run itself if it is still planning.
     ///
     /// - Parameter isLastTry: whether the index was rebuilt by this run already.
     private func open(
@@ -130,7 +130,8 @@ public final class Prefetcher: Sendable {
         try plan.endSettling()
 
         // What the manifests themselves hold goes straight to the store.
-        let check = BodyCheck(acceptsAnyContent: configuration.acceptsAnyContent)
+        let check = BodyCheck(
+            plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
         let inline = InlineStage(
             plan: plan, store: store, reporter: reporter, check: check,
             isCancelled: { self.isCancelled })
@@ -141,7 +142,7 @@ public final class Prefetcher: Sendable {
         let loop = try TransferLoop(configuration: transferConfiguration(limits))
         defer { loop.shutdown() }
         let stage = FetchStage(
-            loop: loop, store: store, plan: plan, policy: configuration.fetchPolicy, check: check)
+            loop: loop, store: store, policy: configuration.fetchPolicy, check: check)
         let queue = try FetchQueue(plan: plan, cache: cache, stage: stage, limits: limits) {
             reporter.report($0)
         }

@@ -1,20 +1,42 @@
 import LarderCache
 
-/// Whether a body is what somebody wants: the bytes that an entry demands, and an image.
+/// Whether a body is what somebody wants, the bytes that an entry demands and an image, and its way
+/// into the store if it is.
 struct BodyCheck: Sendable {
+    let plan: Plan
+    let store: Store
     let acceptsAnyContent: Bool
 
-    /// - Parameter expectations: what each entry demands; a body is refused if all of them refuse
-    ///   it.
-    /// - Returns: what the image says of itself.
-    /// - Throws: `FetchFailure`, `ImageFault`, `CacheError` if the body cannot be read.
-    func attributes(
-        of body: StagedBody, digest: Digest, expectations: [Expectation]
-    ) throws -> ObjectAttributes {
-        let refusals = expectations.map { $0.refusal(digest: digest, size: body.count) }
+    /// Digests, checks and stages a whole body.
+    ///
+    /// - Parameters:
+    ///   - hasExpectation: whether an entry of that fetch demands particular bytes.
+    ///   - mayStore: if not, the body is only checked.
+    /// - Throws: `FetchFailure`, `ImageFault`, `CacheError` if the body cannot be read or staged.
+    func stage(
+        _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool
+    ) throws -> (Deposit.Content, FetchResult.Success) {
+        let digest = try body.finish()
+        if hasExpectation { try check(digest, body.count, of: fetch) }
+        let attributes = try attributes(of: body)
+        let success = FetchResult.Success(
+            digest: digest, size: body.count, attributes: attributes, isRevalidation: false,
+            isStored: mayStore)
+        guard mayStore else { return (.unstored, success) }
+        return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
+    }
+
+    /// Refuses bytes that all entries of a fetch refuse.
+    private func check(_ digest: Digest, _ size: Int64, of fetch: Int64) throws {
+        let refusals = try plan.expectations(of: fetch)
+            .map { $0.refusal(digest: digest, size: size) }
         if let refusal = refusals.first ?? nil, !refusals.contains(where: { $0 == nil }) {
             throw refusal
         }
+    }
+
+    /// What the image says of itself.
+    private func attributes(of body: StagedBody) throws -> ObjectAttributes {
         do {
             let image = try body.withBytes { try ImageInspector.inspect($0) }
             return ObjectAttributes(

@@ -8,7 +8,7 @@ import LarderTransfer
 struct Fetch: Sendable {
     let planned: PlannedFetch
     /// Where the next request goes.
-    private(set) var target: RequestTarget
+    var target: RequestTarget
     /// Requests that were started over, this one included; redirects do not count.
     private(set) var attempt = 1
     /// Why the last attempt failed.
@@ -18,7 +18,7 @@ struct Fetch: Sendable {
     private var isUnconditional = false
     /// What the cache has, if its origin is to be asked whether it changed.
     private var known: Resource? { isUnconditional ? nil : planned.known }
-    /// The same where the next request goes to the URL that its validators came from: another's 304
+    /// The same if the next request goes to the URL that its validators came from: another's 304
     /// would not vouch for it.
     var askedAbout: Resource? { known?.responseURL == target.url.string ? known : nil }
     let start: ContinuousClock.Instant
@@ -27,23 +27,6 @@ struct Fetch: Sendable {
         self.planned = planned
         target = RequestTarget(url)
         start = .now
-    }
-
-    /// The same fetch, to be asked for at the place that a redirect named.
-    ///
-    /// - Parameters:
-    ///   - freshUntil: until when that redirect may be used without asking again.
-    ///   - allowsDowngrade: whether https may lead to http.
-    func redirected(
-        to location: String, freshUntil: Date, allowsDowngrade: Bool
-    ) -> Result<Fetch, FetchFailure> {
-        target.redirected(
-            to: location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade
-        ).map { target in
-            var next = self
-            next.target = target
-            return next
-        }
     }
 
     /// The same fetch from its beginning.

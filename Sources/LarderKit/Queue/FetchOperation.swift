@@ -15,7 +15,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
     enum Outcome: Sendable {
         /// Staged, and handed to the store.
         case deposited
-        /// Another request is to be made.
+        /// Another request follows.
         case redirect(String, freshUntil: Date)
         case failed(FetchFailure)
         /// Nothing was asked: the origin wants to be left alone for now, or the run ends.
@@ -51,7 +51,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
 
     /// - Parameters:
     ///   - cursor: the place of the fetch's origin in the schedule.
-    ///   - isLastOfHost: whether nothing else of that origin is to be asked for.
+    ///   - isLastOfHost: whether nothing else of that origin is asked for.
     ///   - depositor: is told what became of what was handed to the store.
     ///   - onTransferEnd: called once, when the connection is free again, before the bytes are
     ///     checked.
@@ -84,9 +84,10 @@ final class FetchOperation: Operation, @unchecked Sendable {
             onTransferEnd(.none)
             return end(.failed(Self.cancellation))
         }
-        let partial = stage.takePartial(of: fetch)
+        let partial = stage.store.takePartial(of: fetch.target.url.string)
         state.withLock { $0.partial = partial }
-        var request = stage.request(for: fetch, continuing: partial)
+        var request = stage.policy.request(
+            to: fetch.target, about: fetch.askedAbout, continuing: partial)
         request.isLastOfHost = isLastOfHost
         request.priority = fetch.planned.priority
         let id = stage.loop.start(request, receiver: self)
@@ -139,7 +140,9 @@ extension FetchOperation: TransferReceiver {
         let partial = state.withLock { $0.partial }
         var outcome: Outcome?
         var body: StagedBody?
-        switch stage.verdict(on: head, for: fetch, continuing: partial) {
+        let verdict = stage.policy.verdict(
+            on: head, to: fetch.target, about: fetch.askedAbout, continuing: partial)
+        switch verdict {
         case .body:
             do throws(CacheError) {
                 body = try stage.newBody(

@@ -59,7 +59,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
-    /// Bodies that were handed to the store and are not committed. Below 0 for a moment where the
+    /// Bodies that were handed to the store and are not committed. Below 0 for a moment if the
     /// store was quicker than the operation's own word, which still counts as running then.
     private var depositsUnderWay = 0
     private var alarm: ContinuousClock.Instant?
@@ -109,11 +109,11 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
         // A commit may send fetches back (their object was evicted meanwhile), or leave failures to
         // be reported. And what was deposited since the flush, by fetches that were sent back,
-        // waits for the next one: the end is where nothing is under way anywhere, however often it
+        // waits for the next one: the end is when nothing is under way anywhere, however often it
         // was idle before.
         repeat {
             idle.wait()
-            stage.flush()
+            stage.store.flush()
         } while !feeder.sync { isDone }
         if let failure = feeder.sync(execute: { failure }) { throw failure }
     }
@@ -259,8 +259,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt {
                 switch event {
                 case .transferEnded(let sign, let cursor):
-                    let patience = limits.retry.maximumTime
-                    try schedule.note(sign, of: cursor, patience: patience)
+                    try schedule.note(sign, of: cursor, patience: limits.retry.maximumTime)
                     try schedule.ended(cursor)
                 case .ended(let fetch, let outcome, let cursor):
                     running -= 1
@@ -277,19 +276,21 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         switch outcome {
         case .deposited: depositsUnderWay += 1
         case .redirect(let location, let freshUntil):
-            switch fetch.redirected(
-                to: location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)
-            {
-            case .success(let next): try schedule.put(back: next)
-            case .failure(let failure): fail(fetch, failure)
+            var next = fetch
+            do throws(FetchFailure) {
+                try next.target.follow(
+                    location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)
+            } catch {
+                return fail(fetch, error)
             }
+            try schedule.put(back: next)
         case .held: try schedule.put(back: fetch)
         case .failed(let failure): retry(fetch, after: failure, cursor: cursor)
         case .broken(let error): breakOff(error)
         }
     }
 
-    /// - Parameter cursor: of the origin that the failure came from, where it came from one.
+    /// - Parameter cursor: of the origin that the failure came from, if it came from one.
     private func retry(_ fetch: Fetch, after failure: FetchFailure, cursor: Int? = nil) {
         // A fetch that an interruption ended is unfinished, not failed.
         if isStopping, failure.isTransient || failure.code == FetchFailure.Reason.cancelled.rawValue
@@ -312,17 +313,17 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// - Parameter attempts: how many were begun, where the last one was not.
+    /// - Parameter attempts: how many were begun, if the last one was not.
     private func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
         let result = FetchResult(
-            id: fetch.planned.id, result: .failure(failure), waiting: nil,
-            attempts: attempts ?? fetch.attempt, seconds: fetch.elapsed)
+            id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,
+            seconds: fetch.elapsed)
         failuresUnderWay += 1
         // What was never asked for has not failed by itself.
         if limits.remembersFailures, failure.isRemembered, attempts != 0 {
             stage.remember(failure, of: fetch, result, for: self)
         } else {
-            stage.afterCommits { [self] in hand(over: [result]) }
+            stage.store.afterCommits { [self] in hand(over: [result]) }
         }
     }
 

@@ -26,8 +26,8 @@ struct FetchResult: Sendable {
 
     let id: Int64
     let result: Result<Success, FetchFailure>
-    /// How many wait for it, where none of them demands particular bytes: nil otherwise.
-    let waiting: Waiting?
-    let attempts: Int
-    let seconds: Double
+    /// How many wait for it; nil if one of them demands particular bytes.
+    var waiting: Waiting?
+    var attempts = 0
+    var seconds = 0.0
 }

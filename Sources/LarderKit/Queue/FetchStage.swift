@@ -4,14 +4,13 @@ import LarderTransfer
 import Synchronization
 
 /// What every operation of a run shares: how a request is made, which responses are wanted, and
-/// what is done with a body that has arrived: digested, checked, staged.
+/// what is done with a body that has arrived.
 final class FetchStage: Sendable {
     let loop: TransferLoop
     /// Where bodies are checked and staged, beside the transfer loop.
     let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
-    private let store: Store
-    private let plan: Plan
-    private let policy: FetchPolicy
+    let store: Store
+    let policy: FetchPolicy
     private let check: BodyCheck
     /// What was handed to the store and is not yet reported, by the fetch's id.
     private let deposited = Mutex<[Int64: Deposited]>([:])
@@ -25,32 +24,11 @@ final class FetchStage: Sendable {
         init(_ fetch: Fetch, _ result: FetchResult) { (self.fetch, self.result) = (fetch, result) }
     }
 
-    init(
-        loop: TransferLoop, store: Store, plan: Plan, policy: FetchPolicy, check: BodyCheck
-    ) {
+    init(loop: TransferLoop, store: Store, policy: FetchPolicy, check: BodyCheck) {
         self.loop = loop
         self.store = store
-        self.plan = plan
         self.policy = policy
         self.check = check
-    }
-
-    /// - Parameter partial: the beginning of the body, if there is one to go on with.
-    func request(for fetch: Fetch, continuing partial: PartialBody?) -> TransferRequest {
-        policy.request(to: fetch.target, about: fetch.askedAbout, continuing: partial)
-    }
-
-    /// What a response's head decides.
-    func verdict(
-        on head: ResponseHead, for fetch: Fetch, continuing partial: PartialBody?
-    ) -> ResponseVerdict {
-        policy.verdict(
-            on: head, to: fetch.target, about: fetch.askedAbout, continuing: partial)
-    }
-
-    /// The beginning of a fetch's body that an interrupted transfer left.
-    func takePartial(of fetch: Fetch) -> PartialBody? {
-        store.takePartial(of: fetch.target.url.string)
     }
 
     /// Where a response's body goes, after a partial one's bytes if it is the rest of that.
@@ -64,7 +42,7 @@ final class FetchStage: Sendable {
         return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
     }
 
-    /// Keeps what came of an interrupted body where its rest can be asked for.
+    /// Keeps what came of an interrupted body if its rest can be asked for.
     ///
     /// - Parameter resumed: what the response said whose body this one goes on with.
     func keep(
@@ -97,7 +75,7 @@ final class FetchStage: Sendable {
             : FetchFailure(.range, message)
     }
 
-    /// Takes a whole body: digest, check, stage, and hand over to the store.
+    /// Checks and stages a whole body, and hands it over to the store.
     ///
     /// - Parameters:
     ///   - resumed: what the response said whose body this one goes on with.
@@ -169,12 +147,6 @@ final class FetchStage: Sendable {
         deposited.withLock { $0.removeValue(forKey: id) }.map { ($0.fetch, $0.result) }
     }
 
-    /// Commits and reports what was deposited; returns when it is done.
-    func flush() { store.flush() }
-
-    /// Runs `body` in turn with the reports of committed batches.
-    func afterCommits(_ body: @escaping @Sendable () -> Void) { store.afterCommits(body) }
-
     /// Body bytes received so far, those of unfinished transfers included.
     var receivedBytes: Int64 { received.load(ordering: .relaxed) }
 
@@ -194,16 +166,8 @@ final class FetchStage: Sendable {
                 isRevalidation: true, isStored: true)
             return (content, success)
         }
-        let digest = try body.finish()
-        let expectations =
-            fetch.planned.hasExpectation ? try plan.expectations(of: fetch.planned.id) : []
-        let attributes = try check.attributes(
-            of: body, digest: digest, expectations: expectations)
-        let mayStore = policy.mayStore(validators)
-        let success = FetchResult.Success(
-            digest: digest, size: body.count, attributes: attributes, isRevalidation: false,
-            isStored: mayStore)
-        guard mayStore else { return (.unstored, success) }
-        return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
+        return try check.stage(
+            body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
+            mayStore: policy.mayStore(validators))
     }
 }

@@ -9,12 +9,12 @@ package struct FetchFailure: Error, Sendable, Equatable {
     package let message: String
     /// Whether another attempt may succeed.
     package let isTransient: Bool
-    /// The status, where it was one that the failure consists of.
+    /// The status, if the failure consists of one.
     let status: Int?
-    /// How long the server asked to be left alone.
+    /// How long the server asks to be left alone.
     var retryAfter: Duration?
 
-    /// Whether another attempt is to ask for the bytes whatever the cache has: it lost what it had,
+    /// Whether another attempt must ask for the bytes whatever the cache has: it lost what it had,
     /// or the origin vouched for something else.
     var asksUnconditionally: Bool {
         [Reason.evicted, .validator].contains { $0.rawValue == code }
@@ -46,7 +46,7 @@ package struct FetchFailure: Error, Sendable, Equatable {
         case cancelled
     }
 
-    /// The same, where there would be another attempt if there were time for it.
+    /// The same for a fetch that has no time left for another attempt.
     var outOfTime: FetchFailure {
         FetchFailure(
             code: code, message: message + "; --retry-max-time allows no other attempt",
@@ -82,15 +82,11 @@ package struct FetchFailure: Error, Sendable, Equatable {
             isTransient: RetryPolicy.isRetried(error.code))
     }
 
-    /// - Parameter mayBeCut: whether nothing told where the body was to end.
+    /// - Parameter mayBeCut: whether nothing told where the body ends.
     init(_ fault: ImageFault, mayBeCut: Bool) {
         self.init(
             code: fault.code.rawValue, message: fault.message,
             isTransient: mayBeCut && fault.code == .truncated)
-    }
-
-    init(_ error: CacheError) {
-        self.init(.storage, error.description)
     }
 
     /// Why one deposit was not recorded; nil if nothing can be recorded any more.

@@ -68,11 +68,11 @@ struct FetchPolicy: Sendable {
                         .range, "the server did not send the rest of the body that was asked for"))
             }
             guard Resumption.totalBytes(head) ?? 0 <= maximumBodyBytes else {
-                let message = "the body is longer than the \(maximumBodyBytes) bytes allowed"
-                return .failed(FetchFailure(TransferError(code: .tooLarge, message: message)))
+                return .failed(FetchFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }
             return .body
-        case let status where Redirect.statuses.contains(status):
+        // Those that redirect a GET (RFC 9110, section 15.4).
+        case 301, 302, 303, 307, 308:
             guard let location = head.headers[first: "Location"] else {
                 return .failed(FetchFailure(.badRedirect, "redirected without a Location"))
             }

@@ -1,3 +1,4 @@
+import LarderCache
 import LarderTransfer
 
 /// A header field that a person wants sent, and to whom.
@@ -6,13 +7,13 @@ import LarderTransfer
 /// since it may be a credential. `example.com: Name: value` goes to that host alone, wherever a
 /// request for it comes from; it may have a port, `example.com:8080: Name: value`.
 public struct HeaderRule: Sendable, Equatable {
-    /// Why a text is no rule. It says nothing of the text, which may hold a secret.
+    /// Why a text is not a rule. It says nothing of the text, which may hold a secret.
     public enum ParseError: Error, Sendable, CaseIterable {
         /// No colon, or nothing before it.
         case noName
-        /// What should be the host is none.
+        /// What should be the host is not one.
         case badHost
-        /// What should be the name is no token, or the value has control characters in it.
+        /// What should be the name is not a token, or the value has control characters in it.
         case notSendable
         /// The value begins like a field of its own: what is before it may be meant for a host.
         case ambiguous
@@ -39,8 +40,8 @@ public struct HeaderRule: Sendable, Equatable {
             host = nil
         }
         guard let colon = field.firstIndex(of: ":") else { throw .noName }
-        name = String(Self.trimmed(field[..<colon]))
-        value = String(Self.trimmed(field[field.index(after: colon)...]))
+        name = String(Substring(field[..<colon].utf8.trimmingBlanks))
+        value = String(Substring(field[field.index(after: colon)...].utf8.trimmingBlanks))
         guard !name.isEmpty else { throw .noName }
         guard HeaderFields.isSendable(name: name, value: value) else { throw .notSendable }
         // `intranet: Authorization: …`: the secret would go to everybody.
@@ -79,12 +80,6 @@ public struct HeaderRule: Sendable, Equatable {
 
     private static func isHost(_ text: Substring) -> Bool {
         text.contains(".") || text.hasPrefix("[") || text.lowercased() == "localhost"
-    }
-
-    private static func trimmed(_ text: Substring) -> Substring {
-        var text = text.drop { $0 == " " || $0 == "\t" }
-        while let last = text.last, last == " " || last == "\t" { text.removeLast() }
-        return text
     }
 }
 

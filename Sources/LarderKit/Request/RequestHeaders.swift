@@ -49,7 +49,7 @@ public struct RequestHeaders: Sendable {
     }
 
     /// What tells variants of a response apart: the fields that are sent, but for secrets, of which
-    /// not even a digest is to be kept, since a short one could be guessed. What stands in their
+    /// not even a digest may be kept, since a short one could be guessed. What stands in their
     /// place is like nothing else, so that whatever they select is asked about each time.
     ///
     /// - Parameter hasCredentials: whether the URL has some.

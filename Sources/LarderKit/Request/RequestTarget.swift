@@ -3,6 +3,9 @@ import LarderTransfer
 
 /// Where a request goes: at first the URL that was named, then where redirects lead.
 struct RequestTarget: Sendable {
+    /// More redirects than these are a loop.
+    private static let mostRedirects = 10
+
     /// Where the next request goes.
     private(set) var url: HTTPURL
     /// How many redirects have led there.
@@ -21,22 +24,40 @@ struct RequestTarget: Sendable {
     /// may go with it.
     var isAtOwnOrigin: Bool { url.origin == ownOrigin }
 
-    /// Where a redirect leads from here.
+    /// Goes where a redirect leads, if it may.
     ///
     /// - Parameters:
+    ///   - location: as the response to a request for ``url`` has it.
     ///   - freshUntil: until when that redirect may be used without asking again.
     ///   - allowsDowngrade: whether https may lead to http.
-    func redirected(
-        to location: String, freshUntil: Date, allowsDowngrade: Bool
-    ) -> Result<RequestTarget, FetchFailure> {
-        Redirect.target(
-            of: location, from: url, after: redirects, allowsDowngrade: allowsDowngrade
-        ).map { url in
-            var next = self
-            next.url = url
-            next.redirects += 1
-            next.redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
-            return next
+    mutating func follow(
+        _ location: String, freshUntil: Date, allowsDowngrade: Bool
+    ) throws(FetchFailure) {
+        guard redirects < Self.mostRedirects else {
+            throw FetchFailure(.redirects, "more than \(Self.mostRedirects) redirects")
         }
+        let next: HTTPURL
+        do throws(HTTPURL.ParseError) {
+            next = try HTTPURL(location, relativeTo: url)
+        } catch {
+            let reason =
+                switch error {
+                case .unsupportedScheme(let scheme): "to the scheme \(scheme)"
+                case .relativeWithoutBase: "to nowhere"
+                case .malformed(let why): "to what is not a URL (\(why))"
+                }
+            throw FetchFailure(.badRedirect, "redirected \(reason)")
+        }
+        if url.scheme == .https, next.scheme == .http, !allowsDowngrade {
+            throw FetchFailure(
+                .badRedirect,
+                """
+                redirected from https to http: \(next.description.maskingQuery); \
+                --allow-downgrade permits it
+                """)
+        }
+        url = next
+        redirects += 1
+        redirectsFreshUntil = min(freshUntil, redirectsFreshUntil ?? freshUntil)
     }
 }

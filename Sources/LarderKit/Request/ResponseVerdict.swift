@@ -6,7 +6,7 @@ enum ResponseVerdict: Sendable {
     case body
     /// What the cache has is still what the origin has.
     case notModified
-    /// Another request is to be made.
+    /// Another request follows.
     case redirect(String, freshUntil: Date)
     case failed(FetchFailure)
 }

@@ -8,7 +8,7 @@ import LarderTransfer
 /// validator; and only with a 206 that is the very rest of that version.
 enum Resumption {
     /// The header fields that ask for the rest. The validator makes the server send the whole
-    /// instead where the resource has changed.
+    /// instead if the resource has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
@@ -50,7 +50,7 @@ enum Resumption {
         return modified
     }
 
-    /// The length of the whole body, where a response says it.
+    /// The length of the whole body, if a response says it.
     static func totalBytes(_ head: ResponseHead) -> Int64? {
         if head.status == 206 { return ByteRange(head.headers)?.total }
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }

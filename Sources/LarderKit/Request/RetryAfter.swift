@@ -10,7 +10,7 @@ enum RetryAfter {
     /// The time from `now` on; nil if the response names none, or none that can be read.
     static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
         guard let field = head.headers[first: "Retry-After"] else { return nil }
-        if !field.isEmpty, field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+        if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {
             return .seconds(min(Int64(field) ?? longest, longest))
         }
         guard let date = HTTPDate.parse(field) else { return nil }

@@ -35,8 +35,7 @@ public struct RetryPolicy: Sendable {
             .timeout, .bodyTruncated, .connectionLost:
             true
         case .certificate, .tls, .proxyRefused, .addressRefused, .tooLarge, .headersTooLarge,
-            .malformedResponse,
-            .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
+            .malformedResponse, .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
             false
         }
     }

@@ -150,12 +150,10 @@ import Testing
                     quick += 1
                     try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
                     try schedule.ended(next.cursor)
-                    let fetch = Fetch(planned, url: try planned.target)
-                    try schedule.put(
-                        back: try fetch.redirected(
-                            to: "http://slow.example/\(quick)", freshUntil: .now,
-                            allowsDowngrade: false
-                        ).get())
+                    var fetch = Fetch(planned, url: try planned.target)
+                    try fetch.target.follow(
+                        "http://slow.example/\(quick)", freshUntil: .now, allowsDowngrade: false)
+                    try schedule.put(back: fetch)
                 }
                 most = max(most, quick - ended)
                 if let cursor = slow.popLast() {

@@ -134,11 +134,11 @@ public struct RemoteManifest: Sendable {
                     return .failure(error)
                 }
             case .redirect(let location, let freshUntil):
-                let next = target.redirected(
-                    to: location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
-                switch next {
-                case .success(let next): target = next
-                case .failure(let failure): return .failure(failure)
+                do throws(FetchFailure) {
+                    try target.follow(
+                        location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
+                } catch {
+                    return .failure(error)
                 }
             case .failed(let failure): return .failure(failure)
             }
