@@ -17,3 +17,13 @@ struct Expectation: Sendable {
         return nil
     }
 }
+
+extension Expectation {
+    /// The columns that ``init(_:startingAt:)`` reads, of `entries e`.
+    static let columns = "e.digest, e.size"
+
+    init(_ row: PreparedStatement, startingAt column: CInt) {
+        digest = row.digest(column)
+        size = row.optionalInteger(column + 1)
+    }
+}

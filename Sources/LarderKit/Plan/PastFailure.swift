@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 
 /// How a resource failed when it was last asked for.
 public struct PastFailure: Sendable, Equatable {
@@ -22,13 +23,8 @@ public struct PastFailure: Sendable, Equatable {
     /// Whether a text could be the name of a reason.
     private static func isCode(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 64
-            && text.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "-"):
-                    true
-                default: false
-                }
+            && text.utf8.allSatisfy {
+                0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-")
             }
     }
 

@@ -18,64 +18,50 @@ extension Plan {
     }
 
     private func forEachFollower(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
-        var last = fetch
-        while true {
-            let page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db,
-                    Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
-                ).rows(fetch, last) { try entry($0) }
-            }
-            guard let end = page.last?.id else { return }
-            last = end
-            try body(page)
+        let select =
+            Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
+        try forEachPage(body) { db, last in
+            try PreparedStatement(db, select).rows(fetch, last?.id ?? fetch) { try entry($0) }
         }
     }
 
     /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
     /// of the manifests, a page of rows at a time; before ``endSettling()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(
-            hasIndex ? Self.selectEntryWithObject : Self.selectEntry, where: "p.fetch IS NULL", body
-        )
+        let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
+        try forEachEntry(select, where: "p.fetch IS NULL", body)
     }
 
     /// Of those, the ones that were skipped or have failed.
     func forEachProblem(_ body: ([PlannedEntry]) throws -> Void) throws {
         guard summary.failed + summary.skipped > 0 else { return }
-        try forEachEntry(
-            Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
+        try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
     }
 
     /// Every entry whose URL was to be fetched and has not been reported.
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
-        try forEachEntry(
-            Self.selectEntry, where: "p.fetch IS NOT NULL", body)
+        try forEachEntry(Self.selectEntry, where: "p.fetch IS NOT NULL", body)
     }
 
     /// The order in which the URLs are fetched, entries of a URL together.
     func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
         try make(.turn)
         try make(.fetch)
-        var last: (turn: Int64, fetch: Int64) = (.min, 0)
-        while true {
-            let page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db,
-                    Self.selectLeader
-                        + " WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT 512"
-                ).rows(last.turn, last.fetch) { row in
-                    (
-                        turn: row.integer(Column.others),
-                        icons: row.integer(Column.others + 1), entry: try entry(row)
-                    )
-                }
-            }
-            guard let end = page.last, let fetch = end.entry.fetch else { return }
-            last = (end.turn, fetch)
+        let select =
+            Self.selectLeader
+            + " WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT 512"
+        typealias Leader = (turn: Int64, icons: Int64, entry: PlannedEntry)
+        try forEachPage { (page: [Leader]) in
             for (_, icons, leader) in page {
                 try body([leader])
-                if icons > 1, let fetch = leader.fetch { try forEachFollower(of: fetch, body) }
+                if icons > 1 { try forEachFollower(of: leader.id, body) }
+            }
+        } reading: { db, last in
+            try PreparedStatement(db, select).rows(last?.turn ?? .min, last?.entry.id ?? 0) { row in
+                (
+                    turn: row.integer(Column.others), icons: row.integer(Column.others + 1),
+                    entry: try entry(row)
+                )
             }
         }
     }
@@ -84,25 +70,32 @@ extension Plan {
         _ select: String, where condition: String, _ body: ([PlannedEntry]) throws -> Void
     ) throws {
         try make(.fetch)
-        var last: Int64 = 0
-        while true {
-            // A page is read whole before it is handed out: the database is free meanwhile.
-            let page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db, select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
-                ).rows(last) { row in
-                    var entry = try entry(row)
-                    if row.columnCount > Column.others, !row.isNull(Column.others) {
-                        entry.object = try StoredObject(row, startingAt: Column.others)
-                    }
-                    return entry
+        let select = select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
+        try forEachPage(body) { db, last in
+            try PreparedStatement(db, select).rows(last?.id ?? 0) { row in
+                var entry = try entry(row)
+                if row.columnCount > Column.others, !row.isNull(Column.others) {
+                    entry.object = try StoredObject(row, startingAt: Column.others)
                 }
+                return entry
             }
-            guard let end = page.last?.id else { return }
-            last = end
+        }
+    }
+
+    /// Hands out what `next` reads after the last row of the page before, until that is nothing. A
+    /// page is read whole before it is handed out: the database is free meanwhile.
+    private func forEachPage<Row>(
+        _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
+    ) throws {
+        var last: Row?
+        while true {
+            let page = try database.unsafeRead { try next($0, last) }
+            guard !page.isEmpty else { return }
+            last = page.last
             try body(page)
         }
     }
+
     private static let allEntries = """
         entries e LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id) AND f.key IS NOT NULL
             LEFT JOIN pending p ON p.fetch = f.id
@@ -123,8 +116,8 @@ extension Plan {
         static let position: CInt = 2
         static let name: CInt = 3
         static let fetch: CInt = 4
-        static let digest: CInt = 5
-        static let size: CInt = 6
+        /// The first of its columns.
+        static let expectation: CInt = 5
         static let code: CInt = 7
         static let message: CInt = 8
         static let isDuplicate: CInt = 9
@@ -145,8 +138,8 @@ extension Plan {
         _ columns: String = "", from tables: String, _ more: String = ""
     ) -> String {
         """
-        SELECT e.id, e.manifest, e.position, e.name, f.id, e.digest, e.size, e.code, e.message,
-            e.leader IS NOT NULL, f.key, f.url, f.priority,
+        SELECT e.id, e.manifest, e.position, e.name, f.id, \(Expectation.columns), e.code,
+            e.message, e.leader IS NOT NULL, f.key, f.url, f.priority,
             iif(f.id, coalesce(p.status, s.status, \(PlanStatus.cached.rawValue)), NULL),
             x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL, e.icon\(columns)
         FROM \(tables) LEFT JOIN settled s ON s.fetch = f.id
@@ -173,8 +166,7 @@ extension Plan {
             isDuplicate: row.bool(Column.isDuplicate), priority: Int(row.integer(Column.priority)),
             error: problem(row, status, lastFailure), lastFailure: lastFailure,
             id: row.integer(Column.id), fetch: row.optionalInteger(Column.fetch),
-            expectation: Expectation(
-                digest: row.digest(Column.digest), size: row.optionalInteger(Column.size)))
+            expectation: Expectation(row, startingAt: Column.expectation))
     }
 
     /// The URL of a resource as outputs have it.

@@ -25,8 +25,8 @@ final class Plan: Sendable {
     ///
     /// - Parameters:
     ///   - cache: nil reads as an empty one.
-    ///   - path: where the temporary database is to be; nil leaves the place to SQLite.
-    /// - Throws: `ManifestError` if one is no manifest, ``CacheError``.
+    ///   - path: where to make the temporary database; nil leaves the place to SQLite.
+    /// - Throws: `ManifestError` if one is not a manifest, ``CacheError``.
     init(
         of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
         acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, at path: String?,
@@ -91,8 +91,13 @@ final class Plan: Sendable {
                     SELECT first.fetch FROM pending first WHERE first.origin = p.origin
                     ORDER BY first.turn, first.fetch LIMIT 1)
                 """
-            ).rows { (Int($0.integer(0)), Int($0.integer(1))) }
+            ).rows { (Int($0.integer(OriginColumn.origin)), Int($0.integer(OriginColumn.urls))) }
         }
+    }
+
+    private enum OriginColumn {
+        static let origin: CInt = 0
+        static let urls: CInt = 1
     }
 
     /// The next URLs of an origin that are to be fetched: by priority, then in the order of the
@@ -111,19 +116,35 @@ final class Plan: Sendable {
                 FROM pending p JOIN entries f ON f.id = p.fetch
                 WHERE p.origin = ? AND (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
                 """
-            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { row in
-                let key = row.text(1) ?? ""
-                return PlannedFetch(
-                    id: row.integer(0), key: key, url: row.text(2) ?? key,
-                    credentials: try row.data(6).map(seal.open), priority: Int(row.integer(3)),
-                    hasExpectation: row.bool(4),
-                    status: PlanStatus(rawValue: Int(row.integer(5))) ?? .missing,
-                    entries: Int(row.integer(7)), icons: Int(row.integer(8)))
-            }
+            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { try fetch($0) }
         }
     }
 
-    /// What the manifests themselves have for fetches that are due, in their order, one at a time.
+    private enum FetchColumn {
+        static let id: CInt = 0
+        static let key: CInt = 1
+        static let url: CInt = 2
+        static let priority: CInt = 3
+        static let isStrict: CInt = 4
+        static let status: CInt = 5
+        static let credentials: CInt = 6
+        static let entries: CInt = 7
+        static let icons: CInt = 8
+    }
+
+    private func fetch(_ row: PreparedStatement) throws -> PlannedFetch {
+        let key = row.text(FetchColumn.key) ?? ""
+        return PlannedFetch(
+            id: row.integer(FetchColumn.id), key: key, url: row.text(FetchColumn.url) ?? key,
+            credentials: try row.data(FetchColumn.credentials).map(seal.open),
+            priority: Int(row.integer(FetchColumn.priority)),
+            hasExpectation: row.bool(FetchColumn.isStrict),
+            status: PlanStatus(rawValue: Int(row.integer(FetchColumn.status))) ?? .missing,
+            entries: Int(row.integer(FetchColumn.entries)),
+            icons: Int(row.integer(FetchColumn.icons)))
+    }
+
+    /// What the manifests themselves have for pending fetches, in their order, one at a time.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try make(.fetch)
@@ -137,12 +158,23 @@ final class Plan: Sendable {
                     FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
                     WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
                     """
-                ).rows(last) { ($0.integer(0), $0.text(1) ?? "", $0.data(2) ?? Data()) }
+                ).rows(last) { row in
+                    (
+                        row.integer(InlineColumn.fetch), row.text(InlineColumn.key) ?? "",
+                        row.data(InlineColumn.bytes) ?? Data()
+                    )
+                }
             }
             guard let (fetch, key, bytes) = page.first else { return }
             last = fetch
             try body(fetch, key, bytes)
         }
+    }
+
+    private enum InlineColumn {
+        static let fetch: CInt = 0
+        static let key: CInt = 1
+        static let bytes: CInt = 2
     }
 
     /// What the entries of a fetch demand, each demand once, none if an entry demands nothing.
@@ -151,10 +183,10 @@ final class Plan: Sendable {
             try PreparedStatement(
                 db,
                 """
-                SELECT digest, size FROM entries WHERE id = ?1 OR leader = ?1
+                SELECT \(Expectation.columns) FROM entries e WHERE id = ?1 OR leader = ?1
                 GROUP BY digest, size ORDER BY min(id)
                 """
-            ).rows(fetch) { Expectation(digest: $0.digest(0), size: $0.optionalInteger(1)) }
+            ).rows(fetch) { Expectation($0, startingAt: 0) }
         }
     }
 
@@ -175,13 +207,21 @@ final class Plan: Sendable {
             defer { rows.reset() }
             var page: [IndexedObject] = []
             while try rows.step() {
-                page.append(IndexedObject(row: rows.integer(0), digest: try rows.requireDigest(1)))
+                page.append(
+                    IndexedObject(
+                        row: rows.integer(UseColumn.object),
+                        digest: try rows.requireDigest(UseColumn.digest)))
                 guard page.count == ObjectUse.stepLimit else { continue }
                 try body(page)
                 page.removeAll(keepingCapacity: true)
             }
             if !page.isEmpty { try body(page) }
         }
+    }
+
+    private enum UseColumn {
+        static let object: CInt = 0
+        static let digest: CInt = 1
     }
 
     /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a

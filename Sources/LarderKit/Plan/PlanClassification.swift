@@ -53,8 +53,7 @@ struct PlanClassification {
         insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
         insertFailure = try PreparedStatement(
             db, "INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
-        recall =
-            self.cache == nil ? nil : try ResourceRecall(db, at: now, policy: policy)
+        recall = self.cache == nil ? nil : try ResourceRecall(db, at: now, policy: policy)
         let hasFailures =
             try self.cache != nil
             && PreparedStatement(db, "SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
@@ -71,8 +70,9 @@ struct PlanClassification {
         let rows = try PreparedStatement(
             db,
             """
-            SELECT id, key, url, credentials IS NOT NULL, origin, priority, digest, size, icon = 1
-            FROM main.entries WHERE key IS NOT NULL ORDER BY key, id
+            SELECT id, key, url, credentials IS NOT NULL, origin, priority,
+                \(Expectation.columns), icon = 1
+            FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
             """)
         defer {
             rows.reset()
@@ -122,8 +122,8 @@ struct PlanClassification {
         static let hasCredentials: CInt = 3
         static let origin: CInt = 4
         static let priority: CInt = 5
-        static let digest: CInt = 6
-        static let size: CInt = 7
+        /// The first of its columns.
+        static let expectation: CInt = 6
         static let isFirst: CInt = 8
     }
 
@@ -166,8 +166,7 @@ struct PlanClassification {
 
     /// Takes down which bytes an entry demands.
     private func demand(_ current: inout PlannedResource?, _ row: PreparedStatement) {
-        let expectation = Expectation(
-            digest: row.digest(Column.digest), size: row.optionalInteger(Column.size))
+        let expectation = Expectation(row, startingAt: Column.expectation)
         guard expectation.digest != nil || expectation.size != nil else { return }
         current?.isStrict = true
         guard let known = current?.known,
@@ -180,8 +179,8 @@ struct PlanClassification {
 
     private func look(for page: [PlannedResource]) -> PresenceLookup {
         PresenceLookup(of: page, in: cache) { known in
-            // What was accepted as any content is no icon for a run that wants icons. And deleting
-            // objects by hand costs downloads, never correctness: what is gone is missing.
+            // What was accepted as any content is not an icon for a run that wants icons. And to
+            // delete objects by hand costs downloads, never correctness: what is gone is missing.
             known.isAsDemanded && (acceptsAnyContent || known.isImage)
         }
     }
@@ -210,16 +209,14 @@ struct PlanClassification {
             if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
             try settleOffline(resource, &summary)
-        } else if policy.retriesOnlyFailed ? resource.lastFailure == nil : isGivenUp(resource) {
-            let status: PlanStatus = policy.retriesOnlyFailed ? .skipped : .failed
-            try insertSettled.run(resource.id, status.rawValue)
-            if status == .failed {
-                summary.remembered += 1
-                summary.failed += resource.icons
-            } else {
-                summary.leftAlone += 1
-                summary.skipped += resource.icons
-            }
+        } else if policy.retriesOnlyFailed, resource.lastFailure == nil {
+            try insertSettled.run(resource.id, PlanStatus.skipped.rawValue)
+            summary.leftAlone += 1
+            summary.skipped += resource.icons
+        } else if !policy.retriesOnlyFailed, resource.isGivenUp(at: now, policy: policy) {
+            try insertSettled.run(resource.id, PlanStatus.failed.rawValue)
+            summary.remembered += 1
+            summary.failed += resource.icons
         } else {
             try want(resource, known == nil ? .missing : .stale, &summary)
         }
@@ -251,9 +248,5 @@ struct PlanClassification {
         try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
         summary.unavailable += 1
         summary.failed += resource.icons
-    }
-
-    private func isGivenUp(_ resource: PlannedResource) -> Bool {
-        resource.isGivenUp(at: now, policy: policy)
     }
 }

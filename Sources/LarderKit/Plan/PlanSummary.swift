@@ -3,7 +3,7 @@ public struct PlanSummary: Sendable, Equatable {
     /// Elements in all manifests.
     public var entries = 0
     /// Icons of all entries; an entry without one counts as one, so that there are as many as
-    /// entries where none has several.
+    /// entries if none has several.
     public var icons = 0
     /// Distinct URLs among the entries that have one.
     public var urls = 0

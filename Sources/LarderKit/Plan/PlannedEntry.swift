@@ -38,19 +38,15 @@ public struct PlannedEntry: Sendable {
 
 /// Why an entry is not planned for.
 public struct EntryProblem: Sendable, Equatable {
-    /// Whether the entry merely has no icon, which is no failure.
+    /// Whether the entry merely has no icon, which is not a failure.
     public let isSkip: Bool
     /// The reason's name, such as `unsupported-scheme`.
     public let code: String
     /// The reason in words; safe to print.
     public let message: String
+}
 
-    init(isSkip: Bool, code: String, message: String) {
-        self.isSkip = isSkip
-        self.code = code
-        self.message = message
-    }
-
+extension EntryProblem {
     /// A permanent failure that is remembered.
     init(remembered failure: PastFailure) {
         let reason = failure.status.map { "the server answered with status \($0)" } ?? failure.code

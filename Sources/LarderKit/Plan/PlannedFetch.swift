@@ -17,7 +17,7 @@ final class PlannedFetch: Sendable {
     /// Whether an entry demands particular bytes.
     let hasExpectation: Bool
     let status: PlanStatus
-    /// What the cache has, where that is stale and its origin is to be asked whether it changed.
+    /// What the cache has, if that is stale: its origin is asked whether it changed.
     let known: Resource?
     /// How many entries' first icons wait for it, and how many icons.
     let entries: Int

@@ -10,12 +10,15 @@ struct ResourceRecall {
     /// So many rows that nobody wants are passed over before the next key is looked up.
     private static let mostPassed = 2
 
+    /// The column of the key, behind those of ``PlannedResource/Known``.
+    private static let keyColumn: CInt = 10
+
     private let rows: PreparedStatement
     private var isAtRow = false
 
     /// - Parameter now: when what is recalled is to be fresh.
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
-        // Directives are read where somebody asks for them.
+        // Directives are read if somebody asks for them.
         let directives = policy.revalidation == .always ? "r.cache_control" : "NULL"
         rows = try PreparedStatement(
             db,
@@ -57,9 +60,9 @@ struct ResourceRecall {
     /// Lets go of the index.
     func close() { rows.reset() }
 
-    /// Below 0 where the row's key comes before `key`, above where it comes after.
+    /// Below 0 if the row's key comes before `key`, above if it comes after.
     private func order(of key: [UInt8]) -> Int {
-        rows.withBytes(10) { bytes in
+        rows.withBytes(Self.keyColumn) { bytes in
             let order = bytes.baseAddress.map { memcmp($0, key, min(bytes.count, key.count)) } ?? 0
             return order == 0 ? bytes.count - key.count : Int(order)
         }
