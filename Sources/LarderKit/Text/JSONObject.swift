@@ -12,25 +12,13 @@ package struct JSONObject {
 
     package mutating func set(_ key: String, _ value: String?) {
         begin(key)
-        if let value { Self.quote(value, into: &members) } else { members += "null" }
+        if let value { quote(value) } else { members += "null" }
     }
 
-    /// A text that is to be read back as it is, with escapes for what could steer a terminal.
+    /// A text that will be read back, with escapes for what could steer a terminal.
     package mutating func set(_ key: String, exactly value: String) {
         begin(key)
-        let isPlain = value.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F }
-        if isPlain || !value.unicodeScalars.contains(where: \.steersTerminal) {
-            return Self.quote(value, into: &members)
-        }
-        members += "\""
-        for scalar in value.unicodeScalars {
-            if scalar.steersTerminal || scalar == "\"" || scalar == "\\" {
-                for unit in String(scalar).utf16 { Self.escape(unit, into: &members) }
-            } else {
-                members.unicodeScalars.append(scalar)
-            }
-        }
-        members += "\""
+        quote(value, escapingForTerminal: true)
     }
 
     package mutating func set(_ key: String, _ value: (some BinaryInteger)?) {
@@ -38,10 +26,10 @@ package struct JSONObject {
         members += value.map { String($0) } ?? "null"
     }
 
-    /// Three decimals: milliseconds, where the value is in seconds.
+    /// Three decimals: milliseconds, if the value is in seconds.
     package mutating func set(_ key: String, _ value: Double?) {
         begin(key)
-        // JSON has no infinity, and a number that cannot be rounded is none that anybody meant.
+        // JSON has no infinity.
         let rounded = value.map { ($0 * 1000).rounded() / 1000 }
         guard let rounded, rounded.isFinite else { return members += "null" }
         members += String(rounded)
@@ -67,36 +55,37 @@ package struct JSONObject {
         members += "["
         for (position, value) in values.enumerated() {
             if position > 0 { members += "," }
-            Self.quote(value, into: &members)
+            quote(value)
         }
         members += "]"
     }
 
     private mutating func begin(_ key: String) {
         if !members.isEmpty { members += "," }
-        Self.quote(key, into: &members)
+        quote(key)
         members += ":"
     }
 
-    private static func escape(_ unit: UInt16, into text: inout String) {
-        let hex = String(unit, radix: 16)
-        text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+    private mutating func quote(_ value: String, escapingForTerminal: Bool = false) {
+        let isPlain = value.utf8.allSatisfy {
+            $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C && ($0 < 0x7F || !escapingForTerminal)
+        }
+        members += "\""
+        if isPlain { members += value } else { escape(value, forTerminal: escapingForTerminal) }
+        members += "\""
     }
 
-    private static func quote(_ value: String, into text: inout String) {
-        text += "\""
-        if value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
-            text += value
-        } else {
-            for scalar in value.unicodeScalars {
-                switch scalar {
-                case "\"": text += "\\\""
-                case "\\": text += "\\\\"
-                case ..<" ": Self.escape(UInt16(scalar.value), into: &text)
-                default: text.unicodeScalars.append(scalar)
+    private mutating func escape(_ value: String, forTerminal: Bool) {
+        for scalar in value.unicodeScalars {
+            switch scalar {
+            case "\"", "\\": members += "\\\(scalar)"
+            case _ where scalar < " " || forTerminal && scalar.steersTerminal:
+                for unit in String(scalar).utf16 {
+                    let hex = String(unit, radix: 16)
+                    members += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
                 }
+            default: members.unicodeScalars.append(scalar)
             }
         }
-        text += "\""
     }
 }

@@ -23,7 +23,7 @@ import Testing
         let entry = LockedEntry(
             name: "\u{9B}\"\\ é\u{E0041}", icon: "http://a.example/", key: "\u{7F}", priority: 0,
             digest: try #require(digest), size: 3)
-        #expect(entry.json.contains(#""name":"\u009b\u0022\u005c é\udb40\udc41""#), "\(entry.json)")
+        #expect(entry.json.contains(#""name":"\u009b\"\\ é\udb40\udc41""#), "\(entry.json)")
         #expect(entry.json.contains(#""key":"\u007f""#))
     }
 }
