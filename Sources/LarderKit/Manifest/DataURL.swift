@@ -3,7 +3,7 @@ import LarderCache
 
 /// The bytes that a `data:` URL holds (RFC 2397).
 enum DataURL {
-    /// Nil if the text is none.
+    /// Nil if the text is not one.
     static func bytes(_ text: String) -> [UInt8]? {
         guard text.begins(with: "data:"), let comma = text.utf8.firstIndex(of: UInt8(ascii: ","))
         else { return nil }

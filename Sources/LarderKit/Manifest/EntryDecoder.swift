@@ -14,7 +14,7 @@ struct EntryDecoder {
     let urls: IconURLs
     let selection: IconSelection
 
-    /// The element's name, where it can be read, and what each of its icons is; never none.
+    /// The element's name, if it can be read, and what each of its icons is: at least one result.
     func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
         let element: ManifestValue
         switch entry.content {
@@ -32,7 +32,7 @@ struct EntryDecoder {
                 "expected a dictionary, found \(element.kind)"
                 + (element.kind.isSame(as: "a string")
                     ? " (--icon-key @ takes it for an icon)" : "")
-            return (nil, [.failed(EntryError(code: .notADictionary, message: reason))])
+            return (nil, [.failed(EntryError(.notADictionary, reason))])
         }
         let name = (name(of: element) ?? entry.key)?.shortenedName
         do throws(EntryError) {
@@ -89,7 +89,7 @@ struct EntryDecoder {
         path?.first(in: element) ?? .null
     }
 
-    /// A name is only shown: a number will do, and what is no text does no harm.
+    /// A name is only shown: a number will do, and anything else does no harm.
     private func name(of element: ManifestValue) -> String? {
         for path in shape.names {
             switch path.first(in: element) {
@@ -112,7 +112,7 @@ struct EntryDecoder {
             count += matches.count
             guard count <= ManifestLimits.maximumIcons else {
                 throw EntryError(
-                    code: .tooLarge, message: "has more than \(ManifestLimits.maximumIcons) icons")
+                    .tooLarge, "has more than \(ManifestLimits.maximumIcons) icons")
             }
             for match in matches where !match.value.isBlank { found.append((match, place)) }
         }
@@ -140,9 +140,9 @@ struct EntryDecoder {
         }
         if let integer = value.exactInteger { return integer }
         throw EntryError(
-            code: .badPriority,
-            message: "priority is \(value.shown); expected"
-                + " an integer, veryLow, low, normal, high or veryHigh")
+            .badPriority,
+            "priority is \(value.shown); expected an integer or "
+                + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
     }
 
     /// The digest of Subresource Integrity's `integrity` or of `sha256` in hexadecimal digits; nil
@@ -154,12 +154,10 @@ struct EntryDecoder {
         guard sha256 != .null else { return fromList }
         guard case .string(let hex) = sha256, let digest = Digest(hex: hex) else {
             throw EntryError(
-                code: .badIntegrity,
-                message: "sha256 is \(sha256.shown); expected 64 hexadecimal digits")
+                .badIntegrity, "sha256 is \(sha256.shown); expected 64 hexadecimal digits")
         }
         guard fromList == nil || fromList == digest else {
-            throw EntryError(
-                code: .badIntegrity, message: "integrity and sha256 name different digests")
+            throw EntryError(.badIntegrity, "integrity and sha256 name different digests")
         }
         return digest
     }
@@ -170,8 +168,7 @@ struct EntryDecoder {
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }
         guard case .string(let list) = value else {
-            throw EntryError(
-                code: .badIntegrity, message: "integrity is \(value.kind), not a string")
+            throw EntryError(.badIntegrity, "integrity is \(value.kind), not a string")
         }
         if shape.integrity != nil, let digest = Digest(hex: list) { return digest }
         var found: Digest?
@@ -181,23 +178,16 @@ struct EntryDecoder {
             guard let bytes = Data(base64Encoded: Data(base64)), let digest = Digest(bytes: bytes)
             else {
                 throw EntryError(
-                    code: .badIntegrity,
-                    message:
-                        """
-                        integrity is \(String(Substring(item)).quoted()); expected 32 bytes in \
-                        base64
-                        """
-                )
+                    .badIntegrity,
+                    "integrity is \(String(Substring(item)).quoted()); expected 32 bytes in base64")
             }
             guard found == nil || found == digest else {
-                throw EntryError(
-                    code: .badIntegrity, message: "integrity names more than one SHA-256 digest")
+                throw EntryError(.badIntegrity, "integrity names more than one SHA-256 digest")
             }
             found = digest
         }
         guard found != nil || items.isEmpty else {
-            throw EntryError(
-                code: .badIntegrity, message: "integrity \(list.quoted()) names no SHA-256 digest")
+            throw EntryError(.badIntegrity, "integrity \(list.quoted()) names no SHA-256 digest")
         }
         return found
     }
@@ -207,29 +197,27 @@ struct EntryDecoder {
         // The tutorials' manifests have the app's size there, as in "10.8M".
         if case .string(let text) = value, Double(text) == nil { return nil }
         guard let size = value.exactInteger, size >= 0 else {
-            throw EntryError(
-                code: .badSize, message: "size is \(value.shown); expected a byte count")
+            throw EntryError(.badSize, "size is \(value.shown); expected a byte count")
         }
         return Int64(size)
     }
 
-    /// Nil for an empty string, which could identify nothing. Where it is a URL with credentials,
-    /// the key is the URL without them.
+    /// A URL's credentials are not part of the key.
     private func key(_ value: ManifestValue) throws(EntryError) -> String? {
         switch value {
         case .null: return nil
         case .string(let key):
             guard key.utf8.count <= ManifestLimits.maximumURLSize else {
-                let reason = "key is of more than \(ManifestLimits.maximumURLSize) bytes"
-                throw EntryError(code: .tooLarge, message: reason)
+                throw EntryError(
+                    .tooLarge, "key has more than \(ManifestLimits.maximumURLSize) bytes")
             }
             // SQLite and C end a text there.
             guard !key.utf8.contains(0) else {
-                throw EntryError(code: .badKey, message: "key has a null character")
+                throw EntryError(.badKey, "key has a null character")
             }
             return key.removingUserinfo
         default:
-            throw EntryError(code: .badKey, message: "key is \(value.kind), not a string")
+            throw EntryError(.badKey, "key is \(value.kind), not a string")
         }
     }
 }

@@ -33,25 +33,23 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The reason in words, without file, line and position; safe to print.
     public let message: String
 
-    /// The scheme, where it is one that is not fetched; text from outside.
+    /// The scheme, if it is one that is not fetched; text from outside.
     var scheme: String?
 
     /// The message.
     public var description: String { message }
 
-    init(code: Code, message: String, scheme: String? = nil) {
+    init(_ code: Code, _ message: String, scheme: String? = nil) {
         self.code = code
         self.message = message
         self.scheme = scheme
     }
 
     static func tooLarge(_ limits: ManifestLimits) -> EntryError {
-        EntryError(
-            code: .tooLarge, message: "takes more than \(limits.maximumEntrySize) bytes")
+        EntryError(.tooLarge, "takes more than \(limits.maximumEntrySize) bytes")
     }
 
     static func tooDeep(_ limits: ManifestLimits) -> EntryError {
-        EntryError(
-            code: .tooDeep, message: "nests deeper than \(limits.maximumDepth) levels")
+        EntryError(.tooDeep, "nests deeper than \(limits.maximumDepth) levels")
     }
 }

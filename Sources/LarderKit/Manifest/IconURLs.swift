@@ -1,4 +1,4 @@
-import Foundation
+import LarderCache
 import LarderTransfer
 
 /// Makes URLs of what a manifest has for its icons.
@@ -42,25 +42,23 @@ struct IconURLs {
         _ match: PathMatch, at place: ManifestShape.IconPlace, of entry: [ManifestValue.Member]
     ) throws(EntryError) -> Target {
         guard case .string(let value) = match.value else {
-            throw EntryError(
-                code: .iconNotAString, message: "icon is \(match.value.kind), not a string")
+            throw EntryError(.iconNotAString, "icon is \(match.value.kind), not a string")
         }
         if value.begins(with: "data:") {
             guard let bytes = DataURL.bytes(value) else {
                 throw EntryError(
-                    code: .unparsableURL,
-                    message: "icon \(value.quoted(limit: 40)) cannot be decoded as a data: URL"
-                )
+                    .unparsableURL,
+                    "icon \(value.quoted(limit: 40)) cannot be decoded as a data: URL")
             }
             guard bytes.count <= InlineEntry.maximumSize else {
                 throw EntryError(
-                    code: .tooLarge,
-                    message: "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
+                    .tooLarge,
+                    "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
             }
             return .inline(bytes)
         }
         var text = place.template.map { Self.fill($0, value, match, entry) } ?? value
-        if text.hasBrace { text = sized(text) }
+        if text.utf8.holds("{") { text = sized(text) }
         let isOfGateway = text.begins(with: "ipfs:")
         if isOfGateway { text = try gatewayURL(text) }
         do {
@@ -70,8 +68,7 @@ struct IconURLs {
             throw Self.error(error, text)
         }
         throw EntryError(
-            code: .tooLarge,
-            message: "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
+            .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
     }
 
     /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or
@@ -113,8 +110,7 @@ struct IconURLs {
     private func gatewayURL(_ text: String) throws(EntryError) -> String {
         guard let ipfsGateway else {
             throw EntryError(
-                code: .unsupportedScheme,
-                message: "icon has the scheme 'ipfs': only --ipfs-gateway can fetch it",
+                .unsupportedScheme, "icon has the scheme 'ipfs': only --ipfs-gateway can fetch it",
                 scheme: "ipfs")
         }
         var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
@@ -160,54 +156,30 @@ struct IconURLs {
         switch error {
         case .unsupportedScheme(let scheme):
             EntryError(
-                code: .unsupportedScheme,
-                message: "icon has the scheme \(scheme.quoted(limit: 20)):"
-                    + " only http and https are fetched", scheme: scheme)
+                .unsupportedScheme,
+                "icon has the scheme \(scheme.quoted(limit: 20)): only http and https are fetched",
+                scheme: scheme)
         case .relativeWithoutBase:
             EntryError(
-                code: .relativeURL,
-                message:
-                    """
-                    icon \(text.maskingSecrets.quoted()) has no scheme, and there is no base URL; \
-                    --base-url gives one
-                    """)
+                .relativeURL,
+                "icon \(text.maskingSecrets.quoted()) has no scheme, and there is no base URL;"
+                    + " --base-url gives one")
         case .malformed(let problem):
             EntryError(
-                code: .unparsableURL,
-                message:
-                    """
-                    icon \(text.maskingSecrets.quoted()) is not a URL: \
-                    \(problem.sanitizedForTerminal)
-                    """
-            )
+                .unparsableURL,
+                "icon \(text.maskingSecrets.quoted()) is not a URL:"
+                    + " \(problem.sanitizedForTerminal)")
         }
     }
 }
 
 extension String {
-    /// Whether it begins with a scheme, in either case, without making another string: every icon
-    /// is asked.
+    /// Whether it begins with a scheme, in either case.
     func begins(with scheme: StaticString) -> Bool {
-        var text = self
-        return text.withUTF8 { bytes in
-            bytes.count >= scheme.utf8CodeUnitCount
-                && (0..<scheme.utf8CodeUnitCount).allSatisfy {
-                    bytes[$0] | 0x20 == scheme.utf8Start[$0] | 0x20
-                }
-        }
+        utf8.prefix(scheme.utf8CodeUnitCount).isWord(scheme)
     }
 
-    /// Whether it may leave a place for a size.
-    fileprivate var hasBrace: Bool {
-        var text = self
-        return text.withUTF8 { bytes in
-            bytes.baseAddress.flatMap { memchr($0, 0x7B, bytes.count) } != nil
-        }
-    }
-}
-
-extension String {
-    /// The text as a path, where it may hold what ends one or what is no part of a URL.
+    /// The text as a path: it may hold what ends one, or what no URL has.
     fileprivate var percentEncodingPath: String {
         percentEncoding { byte in
             switch byte {

@@ -53,7 +53,6 @@ struct URLListManifest {
 extension EntryError {
     fileprivate static var severalURLs: EntryError {
         EntryError(
-            code: .unparsableURL,
-            message: "more than a URL is on the line; several are parted by tabs")
+            .unparsableURL, "the line has more than one URL; separate several with tabs")
     }
 }

@@ -46,9 +46,9 @@ struct JSONLinesManifest {
 
 extension EntryError {
     static let unfinishedLine = EntryError(
-        code: .unparsableLine, message: "the line ends before its object does")
+        .unparsableLine, "the line ends before its object does")
 
     static func unparsableLine(column: Int, _ reason: String) -> EntryError {
-        EntryError(code: .unparsableLine, message: "column \(column): \(reason)")
+        EntryError(.unparsableLine, "column \(column): \(reason)")
     }
 }
