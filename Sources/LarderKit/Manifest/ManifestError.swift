@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
+import Foundation
 
 /// Why a file cannot be read as a manifest.
 public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -16,7 +10,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         case unreadable
         /// The file is empty, or blank.
         case empty
-        /// The content is something else, or has no entries where they belong.
+        /// The content is not a manifest, or has no entries where they belong.
         case notAManifest = "not-a-manifest"
         /// The format's own rules are broken, or the file ends early.
         case malformed
@@ -54,7 +48,7 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
     public let place: Place?
     /// The failure in words, without source and place; safe to print.
     public let reason: String
-    /// The system's `errno`, where a call of the system failed.
+    /// The system's `errno`, if a call of the system failed.
     public let errorNumber: Int32?
 
     /// Takes the parts of a message.

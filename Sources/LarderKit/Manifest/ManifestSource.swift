@@ -1,12 +1,5 @@
+import Foundation
 import LarderCache
-
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
 
 /// Where a manifest's bytes come from.
 public enum ManifestSource: Sendable {
@@ -42,15 +35,15 @@ public enum ManifestSource: Sendable {
         }
     }
 
-    /// The same, where one at a URL is not asked for: a cache has it from the last prefetch, or it
-    /// is missing. Reading it changes nothing.
+    /// The same, but a manifest at a URL is not downloaded: a cache has it from the last prefetch,
+    /// or it is missing. Reading it changes nothing.
     ///
     /// - Parameter cache: nil reads as an empty one.
     public func cached(in cache: Cache?) -> ManifestSource {
         kept(on: ManifestShelf(cache: cache))
     }
 
-    /// The same, where one at a URL is kept on a shelf, and its download can be cancelled.
+    /// The same, but a manifest at a URL is kept on a shelf, and its download can be cancelled.
     func kept(
         on shelf: ManifestShelf, unless isCancelled: @escaping @Sendable () -> Bool = { false }
     ) -> ManifestSource {
@@ -69,7 +62,7 @@ public enum ManifestSource: Sendable {
             guard !path.utf8.contains(0) else {
                 throw ManifestError.system(EINVAL, "cannot open", source: name)
             }
-            let descriptor = systemOpen(path)
+            let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC)
             guard descriptor >= 0 else {
                 throw ManifestError.system(errno, "cannot open", source: name)
             }
@@ -86,9 +79,4 @@ public enum ManifestSource: Sendable {
             return input
         }
     }
-}
-
-/// `open` under a name that the method above does not hide.
-private func systemOpen(_ path: String) -> Int32 {
-    open(path, O_RDONLY | O_CLOEXEC)
 }

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+import Foundation
 
 /// Reads forward through bytes that nobody vouches for.
 ///
@@ -87,12 +81,7 @@ struct ByteReader {
 
     /// Moves on to the next `byte`, which stays unread; to the end if there is none.
     mutating func skip(to byte: UInt8) {
-        guard let base = bytes.baseAddress, remaining > 0 else { return }
-        if let found = memchr(base + offset, Int32(byte), remaining) {
-            offset = UnsafeRawPointer(found) - base
-        } else {
-            offset = bytes.count
-        }
+        offset = bytes.bindMemory(to: UInt8.self).place(of: byte, from: offset) ?? bytes.count
     }
 
     /// Moves on past all bytes that match.

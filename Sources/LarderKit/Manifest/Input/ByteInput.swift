@@ -1,19 +1,12 @@
+import Foundation
 import LarderTransfer
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
-/// The bytes of a manifest in order, and at any place where the source allows it.
+/// The bytes of a manifest in order, and at any place if the source allows it.
 final class ByteInput {
     let name: String
-    /// Where it came from, for relative URLs; nil if that is no place on the network.
+    /// Where it came from, for relative URLs; nil if that is not on the network.
     let baseURL: HTTPURL?
-    /// To be called when all of it was read as a manifest, and whether it has credentials in URLs.
+    /// Must be called when all of it was read as a manifest, with whether its URLs have credentials.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     /// How much may be unpacked of what is packed; nil is as the limits have it.
     var maximumUnpackedBytes: Int64?
@@ -83,14 +76,16 @@ final class ByteInput {
         case .packed(let inflater): count = try inflater.read(into: buffer)
         case .decoded(let decoder): count = try decoder.read(into: buffer)
         case .descriptor(let descriptor, _):
-            count = try retrying { systemRead(descriptor, buffer) }
+            count = try retrying {
+                Foundation.read(descriptor, buffer.baseAddress, buffer.count)
+            }
         }
         position += count
         if case .packed(let inflater) = source { try confirm(position, from: inflater.packedCount) }
         return count
     }
 
-    /// That so much may be unpacked from so much.
+    /// Checks that so much may be unpacked from so much.
     private func confirm(_ unpacked: Int, from packed: Int) throws {
         let most = maximumUnpackedBytes ?? limits.maximumUnpackedSize
         guard unpacked <= most else {
@@ -134,9 +129,4 @@ final class ByteInput {
             throw ManifestError.system(number, "cannot read", source: name)
         }
     }
-}
-
-/// `read` under a name that the methods above do not hide.
-private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-    read(descriptor, buffer.baseAddress, buffer.count)
 }

@@ -1,11 +1,3 @@
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Glibc
-#endif
-
 /// The part of the input that is in memory: bytes not yet consumed, contiguous, refilled on
 /// demand. Memory is the initial capacity, or twice what a caller leaves unconsumed while filling.
 final class ByteWindow {
@@ -48,12 +40,12 @@ final class ByteWindow {
         guard !isAtEnd else { return false }
         if count > capacity / 2 {
             let larger = UnsafeMutablePointer<UInt8>.allocate(capacity: capacity * 2)
-            memcpy(larger, storage + start, count)
+            larger.update(from: storage + start, count: count)
             storage.deallocate()
             storage = larger
             capacity *= 2
         } else {
-            memmove(storage, storage + start, count)
+            storage.update(from: storage + start, count: count)
         }
         let had = count
         (start, end) = (0, had)
@@ -71,14 +63,15 @@ final class ByteWindow {
 
     /// Drops the first `count` bytes and counts their lines.
     func consume(_ count: Int) {
-        var from = start
+        let consumed = UnsafeBufferPointer(rebasing: unread.prefix(count))
+        var next = 0
+        while let found = consumed.place(of: 0x0A, from: next) {
+            line += 1
+            next = found + 1
+            lineOffset = offset + next
+        }
         start += count
         offset += count
-        while from < start, let found = memchr(storage + from, 0x0A, start - from) {
-            line += 1
-            from = storage.distance(to: found.assumingMemoryBound(to: UInt8.self)) + 1
-            lineOffset = offset - (start - from)
-        }
     }
 
     /// The next byte, not consumed; nil at the end.
@@ -102,11 +95,8 @@ final class ByteWindow {
     func lineLength(limit: Int) throws -> Int? {
         var searched = 0
         while true {
-            if let found = memchr(storage + start + searched, 0x0A, count - searched) {
-                let length =
-                    (storage + start).distance(
-                        to: found.assumingMemoryBound(to: UInt8.self)) + 1
-                return length <= limit ? length : nil
+            if let found = unread.place(of: 0x0A, from: searched) {
+                return found < limit ? found + 1 : nil
             }
             searched = count
             guard searched <= limit else { return nil }
@@ -116,25 +106,10 @@ final class ByteWindow {
 
     /// Consumes the rest of the current line with its line feed.
     func skipLine() throws {
-        let current = line
-        while line == current {
-            let found = memchr(storage + start, 0x0A, count)
-            let length = found.map {
-                (storage + start).distance(to: $0.assumingMemoryBound(to: UInt8.self)) + 1
-            }
-            consume(length ?? count)
-            if length == nil { guard try fill() else { return } }
-        }
-    }
-
-    /// Moves up to `buffer.count` bytes out of the window; 0 at the end. Lines are not counted.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-        if start == end { guard try fill() else { return 0 } }
-        let moved = min(count, buffer.count)
-        buffer.copyMemory(from: UnsafeRawBufferPointer(start: storage + start, count: moved))
-        start += moved
-        offset += moved
-        return moved
+        repeat {
+            if let found = unread.place(of: 0x0A) { return consume(found + 1) }
+            consume(count)
+        } while try fill()
     }
 
     /// The place of a byte in memory, counted from the next one.

@@ -2,10 +2,6 @@ import Foundation
 import LarderTransfer
 import Synchronization
 
-#if canImport(Musl)
-    import Musl
-#endif
-
 /// Writes a response's body into a file without a name.
 final class ManifestReceiver: TransferReceiver {
     enum Outcome {
@@ -35,7 +31,7 @@ final class ManifestReceiver: TransferReceiver {
         file = try UnnamedFile(for: name)
     }
 
-    /// Waits for the transfer's end. To be called once.
+    /// Waits for the transfer's end. Must be called once.
     ///
     /// - Parameter isCancelled: asked a few times a second: true ends the transfer.
     func wait(for id: TransferID, on loop: TransferLoop, unless isCancelled: () -> Bool) -> Outcome

@@ -46,8 +46,7 @@ struct ManifestShelf: Sendable {
             throw ManifestError(
                 .missing, source: "\(url)",
                 "is not in the cache, or not whole: a prefetch that may ask its server gets it,"
-                    + " larder verify --repair mends it"
-            )
+                    + " larder verify --repair mends it")
         }
         if notesUse { cache?.noteUse(of: kept.resource.object) }
         return kept.input
@@ -63,13 +62,12 @@ struct ManifestShelf: Sendable {
         let digest = try body.finish()
         let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
         let failure = record(response.deposit(.staged(staged)), in: store)
-        // Where something else is in its place, or it was evicted at once, the bytes are at hand
-        // all the same.
+        // If something else is in its place, or it was evicted at once, the bytes are at hand all
+        // the same.
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Notes that the server vouches for what is there. That this cannot be written is no reason to
-    /// do without it.
+    /// Notes that the server vouches for what is there. Whether that can be written does not matter.
     func note(_ content: Deposit.Content, of kept: Kept, by response: ManifestResponse) {
         guard let store else { return }
         store.add(response.deposit(content, on: kept.resource), for: nil) {}
@@ -80,17 +78,12 @@ struct ManifestShelf: Sendable {
         _ file: Int32, of response: ManifestResponse,
         _ append: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
+        let input = ByteInput(descriptor: file, isOwned: false, name: "\(response.url)")
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 256 << 10, alignment: 16)
         defer { buffer.deallocate() }
-        var offset: off_t = 0
-        while true {
-            let count = pread(file, buffer.baseAddress, buffer.count, offset)
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else {
-                throw ManifestError.system(errno, "cannot read", source: "\(response.url)")
-            }
-            if count == 0 { return }
-            offset += off_t(count)
+        var offset = 0
+        while case let count = try input.read(into: buffer, at: offset), count > 0 {
+            offset += count
             try append(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }

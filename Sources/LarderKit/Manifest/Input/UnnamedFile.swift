@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(Musl)
-    import Musl
-#endif
-
 /// A temporary file without a name: nobody's but this process's, and gone with its descriptor,
 /// which is the maker's to close.
 struct UnnamedFile {
