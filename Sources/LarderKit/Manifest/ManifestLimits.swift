@@ -1,7 +1,7 @@
 /// What a manifest may cost to read, so that memory stays bounded whatever it holds.
 public struct ManifestLimits: Equatable, Sendable {
     /// How deep arrays and dictionaries may nest within an entry, the entry itself being 1.
-    /// Default: 64. A deeper entry fails. XML beyond libxml2's own limit of 256 is no manifest.
+    /// Default: 64. A deeper entry fails. XML beyond libxml2's own limit of 256 is refused.
     public var maximumDepth: Int
     /// How many bytes one entry may take: in JSON from brace to brace, in property lists its texts
     /// and 8 for each value. Default: 1 MiB. A larger entry fails.
@@ -10,11 +10,9 @@ public struct ManifestLimits: Equatable, Sendable {
     /// more fails.
     public static let maximumIcons = 1_000
     /// How many bytes an icon's URL, or a `key`, may have: more than most servers take. Default: 8
-    /// KiB. An icon whose URL is longer fails. Those of `data:` are no addresses, and have a limit
-    /// of their own.
+    /// KiB. An icon whose URL is longer fails. `data:` URLs have a limit of their own.
     public static let maximumURLSize = 8 << 10
-    /// How many bytes of an entry's name are kept, of one that no screen could show. Default: 1
-    /// KiB.
+    /// How many bytes of an entry's name are kept. Default: 1 KiB.
     public static let maximumNameSize = 1 << 10
     /// How many entries a manifest may have; one with several icons counts once for each. Default:
     /// 2,000,000.
@@ -42,5 +40,16 @@ public struct ManifestLimits: Equatable, Sendable {
         self.maximumDepth = maximumDepth
         self.maximumEntrySize = maximumEntrySize
         self.maximumPipedSize = maximumPipedSize
+    }
+
+    /// Adds bytes to what an entry takes.
+    func charge(_ bytes: Int, to size: inout Int) throws(EntryError) {
+        size += bytes
+        guard size <= maximumEntrySize else { throw .tooLarge(self) }
+    }
+
+    /// Checks that an array or a dictionary of an entry may be this deep.
+    func enter(_ depth: Int) throws(EntryError) {
+        guard depth <= maximumDepth else { throw .tooDeep(self) }
     }
 }

@@ -88,18 +88,19 @@ public struct ManifestReader: Sendable {
     ) throws -> ManifestFormat {
         switch try ManifestContent(of: window) {
         case .binaryPlist:
-            try BinaryPlistManifest(window, limits: limits, recognition: recognition).read(emit)
+            try BinaryPlistManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
             return .binaryPlist
         case .xml:
-            try XMLPlistManifest(window, limits: limits, recognition: recognition).read(emit)
+            try XMLPlistManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
             return .xmlPlist
         case .json:
-            return try JSONManifest(window, limits: limits, recognition: recognition).read(emit)
+            return try JSONManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
         case .urlList:
-            let shape = recognition.settleURLs()
-            try URLListManifest(window, limits: limits).read { line, content in
-                try emit(RawEntry(line: line, content: content, shape: shape))
-            }
+            try URLListManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
             return .urlList
         }
     }

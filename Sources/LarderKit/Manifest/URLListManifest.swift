@@ -1,32 +1,32 @@
 import LarderTransfer
 
-/// A plain list of URLs, one a line, as wget and aria2 take it: blank lines and those that begin
-/// with `#` are passed over, so are aria2's options (indented, with an equals sign) and the mirrors
+/// A plain list of URLs, one a line, as wget and aria2 take it. Blank lines and those that begin
+/// with `#` are ignored, and so are aria2's options (indented, with an equals sign) and the mirrors
 /// that it allows behind a tab.
 struct URLListManifest {
-    private let window: ByteWindow
-    private let limits: ManifestLimits
+    let window: ByteWindow
+    let limits: ManifestLimits
+    let recognition: ShapeRecognition
 
-    init(_ window: ByteWindow, limits: ManifestLimits) {
-        self.window = window
-        self.limits = limits
-    }
-
-    /// Hands over every URL with its line.
-    func read(
-        _ body: (_ line: Int, Result<ManifestValue, EntryError>) throws -> Void
-    ) throws {
+    func read(_ emit: (RawEntry) throws -> Void) throws {
+        let shape = recognition.settleURLs()
         while try window.peek() != nil {
             let line = window.line
             guard let length = try window.lineLength(limit: limits.maximumEntrySize) else {
                 try window.skipLine()
-                try body(line, .failure(.tooLarge(limits)))
+                try emit(RawEntry(line: line, content: .failure(.tooLarge(limits)), shape: shape))
                 continue
             }
             let url = Self.url(UnsafeBufferPointer(rebasing: window.unread.prefix(length)))
             window.consume(length)
             guard let url else { continue }
-            try body(line, Self.isSeveral(url) ? .failure(.severalURLs) : .success(.string(url)))
+            let error = EntryError(
+                .unparsableURL, "the line has more than one URL; separate several with tabs")
+            try emit(
+                RawEntry(
+                    line: line,
+                    content: Self.isSeveral(url) ? .failure(error) : .success(.string(url)),
+                    shape: shape))
         }
     }
 
@@ -44,15 +44,8 @@ struct URLListManifest {
         return bytes.contains(0x0D) || bytes.holds(" http://") || bytes.holds(" https://")
     }
 
-    /// `out=name.png`, where a URL would have a colon before any equals sign.
+    /// `out=name.png`: a URL would have a colon before any equals sign.
     private static func isOption(_ text: some Collection<UInt8>) -> Bool {
         text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
-    }
-}
-
-extension EntryError {
-    fileprivate static var severalURLs: EntryError {
-        EntryError(
-            .unparsableURL, "the line has more than one URL; separate several with tabs")
     }
 }

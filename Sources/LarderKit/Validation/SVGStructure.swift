@@ -16,19 +16,17 @@ enum SVGStructure {
     /// Goes through the document to its end.
     ///
     /// A root without a namespace is accepted, as native decoders do. The size is `width` and
-    /// `height` where both are in px or without a unit, else that of the `viewBox`.
+    /// `height` if both are in px or without a unit, else that of the `viewBox`.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
-        guard let units = utf16(bytes) else { return try inspect(bytes, of: bytes) }
+        guard let isBigEndian = isBigEndianUTF16(bytes) else {
+            return try inspect(bytes, of: bytes)
+        }
         guard bytes.count <= utf16Limit else {
             throw .damaged(.svg, "is in UTF-16 and has more than \(utf16Limit) bytes")
         }
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.count / 2)
-        _ = transcode(
-            units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: false
-        ) { text.append($0) }
-        return try text.withUnsafeBytes { text in
-            Result { () throws(ImageFault) in try inspect(text, of: bytes) }
+        var text = String(utf16: bytes, isBigEndian: isBigEndian)
+        return try text.withUTF8 { text in
+            Result { () throws(ImageFault) in try inspect(UnsafeRawBufferPointer(text), of: bytes) }
         }.get()
     }
 
@@ -55,19 +53,14 @@ enum SVGStructure {
         return ImageInfo(mediaType: .svg, width: size?.width, height: size?.height)
     }
 
-    /// A document in UTF-16 is looked at in a copy in UTF-8, which is not to take much memory.
+    /// A document in UTF-16 is looked at in a copy in UTF-8, which must not take much memory.
     private static let utf16Limit = 2 << 20
 
-    /// The 16-bit units of a document in UTF-16, without the mark of byte order.
-    private static func utf16(
-        _ bytes: UnsafeRawBufferPointer
-    ) -> LazyMapSequence<StrideTo<Int>, UInt16>? {
-        let isMarked = bytes.starts(with: [0xFE, 0xFF]) || bytes.starts(with: [0xFF, 0xFE])
-        guard bytes.count >= 2, isMarked || bytes[0] == 0 || bytes[1] == 0 else { return nil }
-        let (high, low) = bytes[0] == 0xFE || bytes[0] == 0 ? (0, 1) : (1, 0)
-        return stride(from: isMarked ? 2 : 0, to: bytes.count - 1, by: 2).lazy.map { start in
-            UInt16(bytes[start + high]) << 8 | UInt16(bytes[start + low])
-        }
+    /// The byte order of a document in UTF-16; nil if it is in another encoding.
+    private static func isBigEndianUTF16(_ bytes: UnsafeRawBufferPointer) -> Bool? {
+        if bytes.count < 2 { return nil }
+        if bytes[0] == 0 || bytes.starts(with: [0xFE, 0xFF]) { return true }
+        return bytes[1] == 0 || bytes.starts(with: [0xFF, 0xFE]) ? false : nil
     }
 
     /// Markup is ASCII in the other encodings, too, so that the shape of the document shows.

@@ -8,7 +8,7 @@ import Testing
     private func value(_ bytes: [UInt8]) throws -> ManifestValue {
         let window = ByteWindow(ByteInput(bytes: bytes, name: "test"))
         let plist = try BinaryPlist(BinaryPlistBytes(window, limits: .init()))
-        return try BinaryPlistElementReader(plist: plist, limits: .init()).value(plist.root).0.get()
+        return try BinaryPlistCursor(plist, limits: .init(), name: "test").take().get()
     }
 
     private func value(of object: [UInt8]) throws -> ManifestValue {
@@ -113,9 +113,13 @@ import Testing
                 return UInt16(kind.lowerBound + generator.next(below: kind.count))
             }
             let bytes = units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
-            let text = bytes.withUnsafeBytes { String(bigEndianUTF16: $0) }
-            #expect(
-                Array(text.utf8) == Array(String(decoding: units, as: UTF16.self).utf8), "\(units)")
+            let expected = Array(String(decoding: units, as: UTF16.self).utf8)
+            let text = bytes.withUnsafeBytes { String(utf16: $0, isBigEndian: true) }
+            #expect(Array(text.utf8) == expected, "\(units)")
+            let swapped = units.map(\.littleEndian).withUnsafeBytes {
+                String(utf16: $0, isBigEndian: false)
+            }
+            #expect(Array(swapped.utf8) == expected, "\(units)")
         }
     }
 }

@@ -122,7 +122,7 @@ import Testing
                 var found: [String] = []
                 let window = ByteWindow(input, capacity: capacity)
                 _ = try JSONManifest(
-                    window, limits: .init(), recognition: ShapeRecognition(ManifestRules())
+                    window: window, limits: .init(), recognition: ShapeRecognition(ManifestRules())
                 ).read {
                     found.append("\($0.line ?? 0) \($0.content)")
                 }

@@ -36,7 +36,7 @@ import Testing
     @Test func otherNamesAreRefusedWhereNothingIsReadOfThem() throws {
         let text = "<dict><key>x</key><array><n0/></array><key>apps</key><array/></dict>"
         let error = try manifestError(xmlPlist(text))
-        #expect(error?.reason == "<n0> is no element of property lists")
+        #expect(error?.reason == "<n0> is not an element of property lists")
     }
 
     @Test func whatATagHasBesideItsNameIsPassedOver() throws {
@@ -109,7 +109,7 @@ import Testing
             let input = ByteInput(bytes: Array(text.utf8), name: "test")
             var names: [ManifestValue] = []
             try XMLPlistManifest(
-                ByteWindow(input, capacity: capacity), limits: .init(),
+                window: ByteWindow(input, capacity: capacity), limits: .init(),
                 recognition: ShapeRecognition(ManifestRules())
             ).read { names.append(try $0.content.get()) }
             let entry = ManifestValue.dictionary([

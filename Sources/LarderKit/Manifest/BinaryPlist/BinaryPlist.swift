@@ -9,6 +9,8 @@
 struct BinaryPlist {
     /// The root object.
     let root: Int
+    /// The file's size in bytes.
+    var size: Int { bytes.count }
     private let bytes: BinaryPlistBytes
     private let objectCount: Int
     private let offsetSize: Int
@@ -22,9 +24,9 @@ struct BinaryPlist {
         let reason: String
     }
 
-    /// How many objects may still be looked up. A file names each of its arrays and dictionaries
-    /// once, so that there are no more values than references; where they are shared, there may be
-    /// any number.
+    /// How many objects may still be looked up. Usually a file names each of its arrays and
+    /// dictionaries once, so that there are no more values than references; if they are shared,
+    /// there may be any number.
     private final class Budget {
         var left: Int
 
@@ -34,9 +36,16 @@ struct BinaryPlist {
     enum Object {
         /// With the bytes that it takes.
         case scalar(ManifestValue, size: Int)
-        case string(at: Int, size: Int, isUTF16: Bool)
+        case string(Text)
         case array(References)
         case dictionary(keys: References, values: References)
+    }
+
+    /// Where a text is, and its size in bytes.
+    struct Text {
+        fileprivate let offset: Int
+        let size: Int
+        fileprivate let isUTF16: Bool
     }
 
     /// A run of references to objects.
@@ -103,9 +112,8 @@ struct BinaryPlist {
         case (0x2, 2...3):
             let size = try checked(reference, at: offset + 1, count: 1 << low)
             let bits = try bytes.unsigned(at: offset + 1, width: size)
-            let isDouble = size == 8
             let double =
-                isDouble
+                size == 8
                 ? Double(bitPattern: bits)
                 : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
             return .scalar(.double(double), size: size)
@@ -117,10 +125,10 @@ struct BinaryPlist {
             return .scalar(.opaque("data"), size: run.count)
         case (0x5, _):
             let run = try run(reference, at: offset, low: low, unit: 1)
-            return .string(at: run.offset, size: run.count, isUTF16: false)
+            return .string(Text(offset: run.offset, size: run.count, isUTF16: false))
         case (0x6, _):
             let run = try run(reference, at: offset, low: low, unit: 2)
-            return .string(at: run.offset, size: run.count * 2, isUTF16: true)
+            return .string(Text(offset: run.offset, size: run.count * 2, isUTF16: true))
         case (0x8, _):
             return .scalar(
                 .opaque("a UID"), size: try checked(reference, at: offset + 1, count: low + 1))
@@ -148,10 +156,9 @@ struct BinaryPlist {
         return Int(reference)
     }
 
-    /// The text of a string object.
-    func text(at offset: Int, size: Int, isUTF16: Bool) throws -> String {
-        let run = try bytes.run(at: offset, count: size)
-        if isUTF16 { return String(bigEndianUTF16: run) }
+    func string(_ text: Text) throws -> String {
+        let run = try bytes.run(at: text.offset, count: text.size)
+        if text.isUTF16 { return String(utf16: run, isBigEndian: true) }
         guard run.allSatisfy({ $0 < 0x80 }) else {
             throw Damage(reason: "a string has bytes that are not ASCII")
         }

@@ -23,7 +23,7 @@ final class BinaryPlistBytes {
         } else {
             (input, count) = try Self.file(of: window, limit: limits.maximumPipedSize)
         }
-        // Only now: nothing is let go of where the initializer throws.
+        // Only now: if the initializer throws, nothing is deallocated.
         scratch = .allocate(byteCount: 0, alignment: 1)
         blocks = .allocate(byteCount: Self.blockSize * Self.placeCount, alignment: 16)
         held = .allocate(capacity: Self.placeCount)

@@ -8,23 +8,27 @@ final class BinaryPlistCursor: ManifestCursor {
     /// elements; a dictionary may have one key any number of times.
     private var elementsSeen = 0
     private static let elementWeight = 1024
-    private let elements: BinaryPlistElementReader
+    private let plist: BinaryPlist
+    private let limits: ManifestLimits
+    /// How many bytes the whole may unfold to.
     private let limit: Int
     private let name: String
     /// The object that comes next.
     private var reference: Int
 
-    init(_ elements: BinaryPlistElementReader, limit: Int, name: String) {
-        self.elements = elements
-        self.limit = limit
+    init(_ plist: BinaryPlist, limits: ManifestLimits, name: String) {
+        self.plist = plist
+        self.limits = limits
         self.name = name
-        reference = elements.plist.root
+        // A sparse file may claim a size that would overflow.
+        limit = 100 * min(plist.size, 1 << 40) + 16 << 20
+        reference = plist.root
     }
 
     var line: Int? { nil }
 
     func kind() throws -> ValueKind {
-        switch try elements.plist.object(reference) {
+        switch try plist.object(reference) {
         case .array: .array
         case .dictionary: .dictionary
         case .scalar, .string: .scalar
@@ -32,31 +36,29 @@ final class BinaryPlistCursor: ManifestCursor {
     }
 
     func take() throws -> Result<ManifestValue, EntryError> {
-        let (value, size) = try elements.value(reference)
-        try charge(size)
-        return value
+        try unfold { size in try value(reference, depth: 1, size: &size) }
     }
 
     func skip() throws { try charge(8) }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
-        guard case .dictionary(let keys, let values) = try elements.plist.object(reference) else {
-            return
-        }
+        guard case .dictionary(let keys, let values) = try plist.object(reference) else { return }
         for index in 0..<keys.count {
-            let (key, size) = try elements.key(elements.plist.reference(index, of: keys))
-            reference = try elements.plist.reference(index, of: values)
             elementsSeen += 1
-            try charge(8 + size)
+            try charge(8)
+            let key = try unfold { size in
+                try self.key(plist.reference(index, of: keys), size: &size)
+            }
+            reference = try plist.reference(index, of: values)
             try body(key)
         }
     }
 
     func forEachElement(_ body: () throws -> Void) throws {
-        guard case .array(let references) = try elements.plist.object(reference) else { return }
+        guard case .array(let references) = try plist.object(reference) else { return }
         position = position ?? 1
         for index in 0..<references.count {
-            reference = try elements.plist.reference(index, of: references)
+            reference = try plist.reference(index, of: references)
             elementsSeen += 1
             try charge(0)
             try body()
@@ -67,6 +69,21 @@ final class BinaryPlistCursor: ManifestCursor {
         ManifestError(code, source: name, reason)
     }
 
+    /// Reads a value within the limits of an entry, and charges what it unfolds to.
+    private func unfold<Value>(
+        _ read: (inout Int) throws -> Value
+    ) throws -> Result<Value, EntryError> {
+        var size = 0
+        let result: Result<Value, EntryError>
+        do {
+            result = .success(try read(&size))
+        } catch let error as EntryError {
+            result = .failure(error)
+        }
+        try charge(size)
+        return result
+    }
+
     private func charge(_ size: Int) throws {
         progress += size
         guard progress + elementsSeen * Self.elementWeight <= limit else {
@@ -74,5 +91,50 @@ final class BinaryPlistCursor: ManifestCursor {
                 .tooLarge, source: name, at: position.map { .entry($0) },
                 "shared objects unfold to more than \(limit) bytes")
         }
+    }
+
+    private func value(_ reference: Int, depth: Int, size: inout Int) throws -> ManifestValue {
+        switch try plist.object(reference) {
+        case .scalar(let value, let bytes):
+            try limits.charge(bytes, to: &size)
+            return value
+        case .string(let text):
+            return .string(try string(text, size: &size))
+        case .array(let references):
+            try enter(depth, references, &size)
+            return .array(
+                try (0..<references.count).map {
+                    try value(plist.reference($0, of: references), depth: depth + 1, size: &size)
+                })
+        case .dictionary(let keys, let values):
+            try enter(depth, keys, &size)
+            return .dictionary(
+                try (0..<keys.count).map { index in
+                    let key = try key(plist.reference(index, of: keys), size: &size)
+                    let value = try value(
+                        plist.reference(index, of: values), depth: depth + 1, size: &size)
+                    return .init(key: key, value: value)
+                })
+        }
+    }
+
+    private func key(_ reference: Int, size: inout Int) throws -> String {
+        guard case .string(let text) = try plist.object(reference) else {
+            throw BinaryPlist.Damage(reason: "a dictionary has a key that is not a string")
+        }
+        return try string(text, size: &size)
+    }
+
+    private func string(_ text: BinaryPlist.Text, size: inout Int) throws -> String {
+        try limits.charge(text.size, to: &size)
+        return try plist.string(text)
+    }
+
+    private func enter(
+        _ depth: Int, _ references: BinaryPlist.References, _ size: inout Int
+    ) throws {
+        try limits.enter(depth)
+        // Before anything is built: the count alone may exceed the limit.
+        try limits.charge(8 * references.count, to: &size)
     }
 }

@@ -3,26 +3,16 @@
 /// Objects may be shared, so that a small file can name more values than any memory holds: an
 /// entry is bounded by what it unfolds to, and so is the sum of all.
 struct BinaryPlistManifest {
-    private let name: String
-    private let limits: ManifestLimits
-    private let recognition: ShapeRecognition
-    private let bytes: BinaryPlistBytes
-
-    init(_ window: ByteWindow, limits: ManifestLimits, recognition: ShapeRecognition) throws {
-        name = window.input.name
-        self.limits = limits
-        self.recognition = recognition
-        bytes = try BinaryPlistBytes(window, limits: limits)
-    }
+    let window: ByteWindow
+    let limits: ManifestLimits
+    let recognition: ShapeRecognition
 
     func read(_ emit: @escaping (RawEntry) throws -> Void) throws {
+        let name = window.input.name
+        let bytes = try BinaryPlistBytes(window, limits: limits)
         var cursor: BinaryPlistCursor?
         do {
-            let plist = try BinaryPlist(bytes)
-            // A sparse file may claim a size that would overflow.
-            let limit = 100 * min(bytes.count, 1 << 40) + 16 << 20
-            let root = BinaryPlistCursor(
-                BinaryPlistElementReader(plist: plist, limits: limits), limit: limit, name: name)
+            let root = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
             cursor = root
             guard try root.kind() != .scalar else {
                 throw ManifestError(

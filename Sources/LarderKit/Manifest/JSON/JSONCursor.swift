@@ -1,15 +1,18 @@
 /// A JSON document, value by value.
+///
+/// A value is parsed where it lies in the window; if the window ends within it, the window is
+/// filled and the value parsed anew, so that the parser itself never has to stop and resume.
 final class JSONCursor: ManifestCursor {
     /// The line of the last byte taken that is not blank.
     private(set) var lastLine: Int
     /// What was wrong with a value that was only passed over.
     private(set) var failure: EntryError?
     private let window: ByteWindow
-    private let elements: JSONElementReader
+    private let limits: ManifestLimits
 
     init(_ window: ByteWindow, limits: ManifestLimits) {
         self.window = window
-        elements = JSONElementReader(window: window, limits: limits)
+        self.limits = limits
         lastLine = window.line
     }
 
@@ -25,47 +28,48 @@ final class JSONCursor: ManifestCursor {
         }
     }
 
+    /// Takes one value. One that is too large or too deep is skipped, and all that is checked of it
+    /// is that its brackets balance.
     func take() throws -> Result<ManifestValue, EntryError> {
-        let value = try elements.value()
+        let value = try parse { parser throws(JSONParser.Failure) in try parser.value() }
         lastLine = window.line
         return value
     }
 
     func skip() throws {
-        // Checked like any other: a document that is broken anywhere is none.
+        // Checked like any other: a document that is broken anywhere is not one.
         if case .failure(let error) = try take() { failure = error }
     }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
-        try consume()
-        if try next() == UInt8(ascii: "}") { return try consume() }
-        while true {
-            let key = try elements.key()
-            if case .failure(let error) = key { failure = error }
+        try forEachItem(until: UInt8(ascii: "}"), "',' or '}'") {
+            let key = try parse { parser throws(JSONParser.Failure) in try parser.key() }
             lastLine = window.line
+            if case .failure(let error) = key { failure = error }
             guard try next() == UInt8(ascii: ":") else { throw unexpected("':'") }
-            try consume()
+            consume()
             _ = try next()
             try body(key)
-            lastLine = window.line
-            switch try next() {
-            case UInt8(ascii: ","): try consume()
-            case UInt8(ascii: "}"): return try consume()
-            default: throw unexpected("',' or '}'")
-            }
         }
     }
 
     func forEachElement(_ body: () throws -> Void) throws {
-        window.consume(1)
-        if try next() == UInt8(ascii: "]") { return window.consume(1) }
-        while true {
+        try forEachItem(until: UInt8(ascii: "]"), "',' or ']'") {
             _ = try next()
             try body()
+        }
+    }
+
+    private func forEachItem(until end: UInt8, _ wanted: String, _ body: () throws -> Void) throws {
+        consume()
+        if try next() == end { return consume() }
+        while true {
+            try body()
+            lastLine = window.line
             switch try next() {
-            case UInt8(ascii: ","): window.consume(1)
-            case UInt8(ascii: "]"): return window.consume(1)
-            default: throw unexpected("',' or ']'")
+            case UInt8(ascii: ","): consume()
+            case end: return consume()
+            default: throw unexpected(wanted)
             }
         }
     }
@@ -74,22 +78,91 @@ final class JSONCursor: ManifestCursor {
         window.error(code, reason)
     }
 
-    /// What stands where something else is due.
+    /// An error that says what was found instead.
     func unexpected(_ wanted: String) -> ManifestError {
         let found = JSONText.character(window.unread, at: 0)
         return window.error(.malformed, "expected \(wanted), found \(found)")
     }
 
-    private func consume() throws {
+    private func consume() {
         window.consume(1)
         lastLine = window.line
     }
 
     /// The next byte behind white space, not consumed.
     private func next() throws -> UInt8 {
-        guard let byte = try window.peekBehindBlanks() else {
-            throw JSONElementReader.truncated(window)
-        }
+        guard let byte = try window.peekBehindBlanks() else { throw truncated }
         return byte
+    }
+
+    private func parse<Value>(
+        _ read: (inout JSONParser) throws(JSONParser.Failure) -> Value
+    ) throws -> Result<Value, EntryError> {
+        _ = try window.peekBehindBlanks()
+        while true {
+            let isWithinLimit = window.count <= limits.maximumEntrySize
+            let bytes = window.unread.prefix(limits.maximumEntrySize)
+            var parser = JSONParser(
+                UnsafeBufferPointer(rebasing: bytes), isWhole: window.isAtEnd && isWithinLimit,
+                maximumDepth: limits.maximumDepth)
+            do throws(JSONParser.Failure) {
+                let value = try read(&parser)
+                window.consume(parser.position)
+                return .success(value)
+            } catch {
+                switch error {
+                case .syntax(let offset, let reason):
+                    throw window.error(.malformed, at: offset, reason)
+                case .tooDeep:
+                    try skipUnread()
+                    return .failure(.tooDeep(limits))
+                case .unfinished where !isWithinLimit:
+                    try skipUnread()
+                    return .failure(.tooLarge(limits))
+                case .unfinished:
+                    guard try window.fill() else { throw truncated }
+                }
+            }
+        }
+    }
+
+    /// Consumes one value of any size and depth without recursion.
+    private func skipUnread() throws {
+        var depth = 0
+        var isInString = false
+        var isEscaped = false
+        repeat {
+            for (index, byte) in window.unread.enumerated() {
+                if isInString {
+                    if isEscaped {
+                        isEscaped = false
+                    } else if byte == UInt8(ascii: "\\") {
+                        isEscaped = true
+                    } else if byte == UInt8(ascii: "\"") {
+                        isInString = false
+                        if depth == 0 { return window.consume(index + 1) }
+                    }
+                    continue
+                }
+                switch byte {
+                case UInt8(ascii: "\""): isInString = true
+                case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
+                case UInt8(ascii: "]"), UInt8(ascii: "}"):
+                    // A bracket of the surroundings ends a number or a word.
+                    if depth == 0 { return window.consume(index) }
+                    depth -= 1
+                    if depth == 0 { return window.consume(index + 1) }
+                case UInt8(ascii: ",") where depth == 0: return window.consume(index)
+                default: break
+                }
+            }
+            window.consume(window.count)
+        } while try window.fill()
+        throw truncated
+    }
+
+    private var truncated: ManifestError {
+        window.error(
+            .malformed, at: window.count, "the file ends before its arrays and objects do")
     }
 }

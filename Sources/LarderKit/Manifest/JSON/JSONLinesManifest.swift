@@ -1,12 +1,7 @@
 /// JSON Lines: each line that is not blank is an entry, and a broken one spoils no other.
 struct JSONLinesManifest {
-    private let window: ByteWindow
-    private let limits: ManifestLimits
-
-    init(_ window: ByteWindow, limits: ManifestLimits) {
-        self.window = window
-        self.limits = limits
-    }
+    let window: ByteWindow
+    let limits: ManifestLimits
 
     /// Reads from the beginning of a line to the end of the file.
     func read(

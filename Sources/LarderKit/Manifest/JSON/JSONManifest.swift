@@ -4,21 +4,14 @@
 /// takes no memory. Which of the two it is shows when the first object ends: without a place of
 /// entries, and on the line that it began on, it was the first of JSON Lines.
 struct JSONManifest {
-    private let window: ByteWindow
-    private let limits: ManifestLimits
-    private let recognition: ShapeRecognition
-    private let cursor: JSONCursor
-
-    init(_ window: ByteWindow, limits: ManifestLimits, recognition: ShapeRecognition) {
-        self.window = window
-        self.limits = limits
-        self.recognition = recognition
-        cursor = JSONCursor(window, limits: limits)
-    }
+    let window: ByteWindow
+    let limits: ManifestLimits
+    let recognition: ShapeRecognition
 
     func read(_ emit: @escaping (RawEntry) throws -> Void) throws -> ManifestFormat {
         let isObject = try window.peekBehindBlanks() == UInt8(ascii: "{")
         let (line, offset) = (window.line, window.offset)
+        let cursor = JSONCursor(window, limits: limits)
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let isDocument = { !isObject || walk.hasEntries || recognition.isExplicit }
         do {
@@ -29,7 +22,7 @@ struct JSONManifest {
                 throw cursor.unexpected("the end of the line")
             }
         } catch let error as ManifestError where error.code == .malformed && !isDocument() {
-            let failure = try firstLineFailure(error, line)
+            let failure = try firstLineFailure(error, line, cursor)
             try emit(RawEntry(line: line, content: .failure(failure), shape: 0))
             try readLines(emit, line)
             return .jsonLines
@@ -63,21 +56,22 @@ struct JSONManifest {
     }
 
     private func readLines(_ emit: (RawEntry) throws -> Void, _ line: Int) throws {
-        try JSONLinesManifest(window, limits: limits).read { line, content in
+        try JSONLinesManifest(window: window, limits: limits).read { line, content in
             let shape = recognition.lenientShape(of: content, among: recognition.lineShapes)
             try emit(RawEntry(line: line, content: content, shape: shape))
         }
         guard !recognition.isStrange else {
             throw ManifestError(
-                .notAManifest, source: window.input.name, at: .line(line),
-                recognition.refusal)
+                .notAManifest, source: window.input.name, at: .line(line), recognition.refusal)
         }
     }
 
-    /// What is wrong with the first of JSON Lines, consumed to its end; throws `error` where the
-    /// file is none. That it is shows by the next line, which begins with a brace where no JSON
-    /// document has one.
-    private func firstLineFailure(_ error: ManifestError, _ first: Int) throws -> EntryError {
+    /// What is wrong with the first of JSON Lines, consumed to its end; throws `error` if the file
+    /// is not JSON Lines. That it is shows in the next line, which begins with a brace where no
+    /// JSON document has one.
+    private func firstLineFailure(
+        _ error: ManifestError, _ first: Int, _ cursor: JSONCursor
+    ) throws -> EntryError {
         guard case .line(let line, let column?) = error.place else { throw error }
         if line == first {
             try window.skipLine()

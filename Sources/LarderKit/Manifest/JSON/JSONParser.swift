@@ -32,7 +32,7 @@ struct JSONParser {
         try value(depth: 1)
     }
 
-    /// Reads a string where a key is due.
+    /// Reads a member's key.
     mutating func key() throws(Failure) -> String {
         guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
         return try string()

@@ -1,7 +1,7 @@
 /// The text within JSON's quotation marks.
 enum JSONText {
     /// The first place from `start` on that holds a quotation mark, a backslash or a control
-    /// character; `end` if there is none. Clears `isASCII` where it passes other bytes.
+    /// character; `end` if there is none. Clears `isASCII` if it passes other bytes.
     static func endOfPlainText(
         _ base: UnsafePointer<UInt8>, from start: Int, to end: Int, isASCII: inout Bool
     ) -> Int {

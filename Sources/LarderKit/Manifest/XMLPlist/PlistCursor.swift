@@ -1,8 +1,9 @@
+import LarderCache
+
 /// An XML property list, value by value.
 struct PlistCursor: ManifestCursor {
-    let elements: PlistElementReader
-
-    private var reader: XMLReader { elements.reader }
+    let reader: XMLReader
+    let limits: ManifestLimits
 
     var line: Int? { reader.line }
 
@@ -16,21 +17,149 @@ struct PlistCursor: ManifestCursor {
         }
     }
 
-    func take() throws -> Result<ManifestValue, EntryError> { try elements.value() }
+    func take() throws -> Result<ManifestValue, EntryError> {
+        let depth = reader.depth
+        var size = 0
+        do {
+            return .success(try value(depth: 1, size: &size))
+        } catch let error as EntryError {
+            try skip(to: depth)
+            return .failure(error)
+        }
+    }
 
-    func skip() throws { try elements.skip() }
+    func skip() throws {
+        if !reader.isEmpty { try skip(to: reader.depth) }
+    }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
-        guard !reader.isEmpty else { return }
-        while try elements.nextChild() { try body(.success(try elements.key())) }
+        try forEachElement {
+            var size = 0
+            let key: String
+            do {
+                key = try self.key(size: &size)
+            } catch let error as EntryError {
+                throw reader.error(.tooLarge, "a key \(error.message)")
+            }
+            try body(.success(key))
+        }
     }
 
     func forEachElement(_ body: () throws -> Void) throws {
         guard !reader.isEmpty else { return }
-        while try elements.nextChild() { try body() }
+        while try nextChild() { try body() }
     }
 
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         reader.error(code, reason)
+    }
+
+    /// Moves to the next element within the one that the reader stands in; false at its end.
+    func nextChild() throws -> Bool {
+        switch try reader.advance() {
+        case .start: return true
+        case .end: return false
+        case .text: throw reader.error(.malformed, "expected an element, found text")
+        case .finished: throw reader.error(.malformed, "the file ends early")
+        }
+    }
+
+    private func skip(to depth: Int) throws {
+        while true {
+            let node = try reader.advance()
+            if node == .finished || node == .end && reader.depth == depth { return }
+        }
+    }
+
+    private func value(depth: Int, size: inout Int) throws -> ManifestValue {
+        // The tags count too, so that an entry of a million empty elements is too large.
+        try limits.charge(8, to: &size)
+        switch reader.element {
+        case .string: return .string(try text(&size))
+        case .dict: return .dictionary(try members(depth: depth, size: &size))
+        case .array: return .array(try elements(depth: depth, size: &size))
+        case .integer: return try integer(try text(&size))
+        case .real: return try real(try text(&size))
+        case .true: return try empty(.bool(true), &size)
+        case .false: return try empty(.bool(false), &size)
+        case .data:
+            _ = try text(&size)
+            return .opaque("data")
+        case .date:
+            _ = try text(&size)
+            return .opaque("a date")
+        case .key: throw reader.error(.malformed, "<key> outside of a dictionary's pairs")
+        case .plist, .unknown:
+            throw reader.error(
+                .malformed, "\(reader.shownElement) is not an element of property lists")
+        }
+    }
+
+    private func members(depth: Int, size: inout Int) throws -> [ManifestValue.Member] {
+        try limits.enter(depth)
+        var members: [ManifestValue.Member] = []
+        try forEachElement {
+            let key = try key(size: &size)
+            members.append(.init(key: key, value: try value(depth: depth + 1, size: &size)))
+        }
+        return members
+    }
+
+    private func elements(depth: Int, size: inout Int) throws -> [ManifestValue] {
+        try limits.enter(depth)
+        var elements: [ManifestValue] = []
+        try forEachElement { elements.append(try value(depth: depth + 1, size: &size)) }
+        return elements
+    }
+
+    private func key(size: inout Int) throws -> String {
+        guard reader.element == .key else {
+            throw reader.error(.malformed, "expected a <key>, found \(reader.shownElement)")
+        }
+        let key = try text(&size)
+        guard try nextChild() else {
+            throw reader.error(.malformed, "the key \(key.quoted()) has no value")
+        }
+        return key
+    }
+
+    /// Reads the text of the element that the reader stands on, to the element's end.
+    private func text(_ size: inout Int) throws -> String {
+        guard !reader.isEmpty else { return "" }
+        var text = ""
+        while case let node = try reader.advance(keepingBlanks: true), node != .end {
+            guard node == .text else {
+                throw reader.error(.malformed, "expected text, found \(reader.shownElement)")
+            }
+            let part = reader.text
+            try limits.charge(part.utf8.count, to: &size)
+            if text.isEmpty { text = part } else { text += part }
+        }
+        return text
+    }
+
+    private func empty(_ value: ManifestValue, _ size: inout Int) throws -> ManifestValue {
+        guard try text(&size).allSatisfy(\.isWhitespace) else {
+            throw reader.error(.malformed, "unexpected text")
+        }
+        return value
+    }
+
+    /// Decimal or, as Core Foundation has it, hexadecimal digits with a sign.
+    private func integer(_ text: String) throws -> ManifestValue {
+        let digits = text.filter { !$0.isWhitespace }
+        if let integer = Int(digits) { return .integer(integer) }
+        if digits.utf8.prefix(2).isWord("0x"), let integer = Int(digits.dropFirst(2), radix: 16) {
+            return .integer(integer)
+        }
+        if let large = UInt64(digits) { return .double(Double(large)) }
+        throw reader.error(.malformed, "\(text.quoted()) is not an integer")
+    }
+
+    private func real(_ text: String) throws -> ManifestValue {
+        guard let real = Double(text.filter { !$0.isWhitespace }) else {
+            throw reader.error(.malformed, "\(text.quoted()) is not a number")
+        }
+        return .double(real)
     }
 }

@@ -1,5 +1,4 @@
 import DequeModule
-import Foundation
 
 /// What libxml2 gets to see of an XML property list: tags without attributes, and text, in UTF-8.
 ///
@@ -10,7 +9,7 @@ final class XMLFilter {
     private let window: ByteWindow
     private var hasTag = false
     private var isInCDATA = false
-    /// Whether text is of no value here: between the elements of an array or a dictionary, and
+    /// Whether text means nothing here: between the elements of an array or a dictionary, and
     /// around all.
     private var isBetweenElements = true
     /// Lines that were left out and not made known.
@@ -22,13 +21,13 @@ final class XMLFilter {
     /// … and how many were before each of the lines that libxml2 may still be asked for.
     private var omissions: Deque<(line: Int, omitted: Int)> = []
     private var omittedBefore = 0
-    /// What is wrong behind the bytes that are due.
+    /// What is wrong behind the bytes that have not been handed over.
     private var failure: (any Error)?
     private let due: UnsafeMutablePointer<UInt8>
     private var start = 0
     private var end = 0
 
-    /// How many bytes may be due.
+    /// How many bytes may wait to be handed over.
     private static let capacity = 64 << 10
     /// How many bytes a tag or a document type may have.
     private static let mostMarkup = 4 << 10
@@ -98,14 +97,14 @@ final class XMLFilter {
 
     // MARK: - Text
 
-    /// Passes on what is as libxml2 is to have it, and mostly all is: text, and tags without
-    /// anything but their names. False if nothing is.
+    /// Passes on what libxml2 may see as it is, which is nearly all: text, and tags of nothing but
+    /// their names. False if nothing is.
     private func passPlainly() -> Bool {
         let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(Self.capacity - end))
         var length = 0
         var last: XMLTag?
         while length < bytes.count {
-            guard let place = bytes[length...].place(of: UInt8(ascii: "<")) else {
+            guard let place = bytes.place(of: UInt8(ascii: "<"), from: length) else {
                 length = bytes.count
                 break
             }
@@ -141,7 +140,7 @@ final class XMLFilter {
             isInCDATA = false
             return leaveOut(3)
         }
-        // Each of them may end the section, and is looked at again where it is the first.
+        // A bracket may end the section, and is looked at again when it comes first.
         let brackets = section.prefix((Self.capacity - end) / 5).dropFirst()
         let length = 1 + brackets.prefix { $0 != UInt8(ascii: "]") }.count
         for byte in section.prefix(length) {
@@ -185,12 +184,11 @@ final class XMLFilter {
         let bytes = UnsafeBufferPointer(rebasing: window.unread.prefix(length))
         let tag = XMLTag(bytes)
         guard tag.isOfPropertyLists, hasTag || tag.name.elementsEqual("plist".utf8) else {
-            let name =
-                "<\(String(decoding: tag.name.prefix(64), as: UTF8.self).sanitizedForTerminal)>"
+            let spelling = String(decoding: tag.name.prefix(64), as: UTF8.self)
+            let name = "<\(spelling.sanitizedForTerminal)>"
             throw hasTag
-                ? error(.malformed, "\(name) is no element of property lists")
-                : error(
-                    .notAManifest, "the document is a \(name), not a property list")
+                ? error(.malformed, "\(name) is not an element of property lists")
+                : error(.notAManifest, "the document is a \(name), not a property list")
         }
         hasTag = true
         isBetweenElements = tag.isBetweenElements
@@ -214,11 +212,8 @@ final class XMLFilter {
             case UInt8(ascii: "[") where isDocumentType && quote == nil:
                 throw error(
                     .entityDeclared,
-                    """
-                    the document type has declarations of its own, such as of entities, which is \
-                    refused
-                    """
-                )
+                    "the document type has declarations of its own, such as of entities,"
+                        + " which are refused")
             case UInt8(ascii: ">") where quote == nil: return offset + 1
             default: continue
             }
@@ -262,7 +257,7 @@ final class XMLFilter {
         let length = ending.utf8.count
         while true {
             var from = 0
-            while let found = window.unread[from...].place(of: UInt8(ascii: ">")) {
+            while let found = window.unread.place(of: UInt8(ascii: ">"), from: from) {
                 from = found + 1
                 let isEnd =
                     from >= length
@@ -279,19 +274,5 @@ final class XMLFilter {
 
     private func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         ManifestError(code, source: window.input.name, at: .line(window.line), reason)
-    }
-}
-
-extension UnsafeBufferPointer<UInt8> {
-    fileprivate func place(of byte: UInt8) -> Int? { self[0...].place(of: byte) }
-}
-
-extension Slice<UnsafeBufferPointer<UInt8>> {
-    /// Where the first such byte is; nil if there is none.
-    fileprivate func place(of byte: UInt8) -> Int? {
-        guard let first = base.baseAddress, !isEmpty else { return nil }
-        return memchr(first + startIndex, CInt(byte), count).map {
-            UnsafeRawPointer($0) - UnsafeRawPointer(first)
-        }
     }
 }

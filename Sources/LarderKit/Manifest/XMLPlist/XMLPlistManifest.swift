@@ -1,18 +1,14 @@
 /// A manifest in an XML property list.
 struct XMLPlistManifest {
-    private let reader: XMLReader
-    private let elements: PlistElementReader
-    private let recognition: ShapeRecognition
-
-    init(_ window: ByteWindow, limits: ManifestLimits, recognition: ShapeRecognition) throws {
-        reader = try XMLReader(window)
-        elements = PlistElementReader(reader: reader, limits: limits)
-        self.recognition = recognition
-    }
+    let window: ByteWindow
+    let limits: ManifestLimits
+    let recognition: ShapeRecognition
 
     func read(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        // Of any other document the filter tells.
-        guard try elements.nextChild(), !reader.isEmpty, try elements.nextChild() else {
+        let reader = try XMLReader(window)
+        let cursor = PlistCursor(reader: reader, limits: limits)
+        // Any other document was refused by the filter.
+        guard try cursor.nextChild(), !reader.isEmpty, try cursor.nextChild() else {
             throw reader.error(.notAManifest, "the property list is empty")
         }
         guard reader.element == .array || reader.element == .dict else {
@@ -21,10 +17,9 @@ struct XMLPlistManifest {
                 "the property list is a \(reader.shownElement), neither array nor dictionary")
         }
         let line = reader.line
-        let walk = EntryWalk(
-            PlistCursor(elements: elements), recognition, limits: elements.limits, emit)
+        let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         try walk.walk()
-        guard try !elements.nextChild() else {
+        guard try !cursor.nextChild() else {
             throw reader.error(.malformed, "more than one value in the property list")
         }
         // What must not follow the list shows at the end of the document only.

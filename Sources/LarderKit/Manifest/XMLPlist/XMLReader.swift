@@ -39,8 +39,7 @@ final class XMLReader {
         else {
             larder_xml_stop_collecting(problem)
             problem.deallocate()
-            throw ManifestError(
-                .malformed, source: window.input.name, "not readable as XML")
+            throw ManifestError(.malformed, source: window.input.name, "not readable as XML")
         }
         self.reader = reader
         self.problem = problem
@@ -78,10 +77,9 @@ final class XMLReader {
     var element: PlistElement { names[xmlTextReaderConstName(reader)] }
 
     /// The element as a message shows it.
-    var shownElement: String { "<\(spelling.sanitizedForTerminal)>" }
-
-    private var spelling: String {
-        xmlTextReaderConstName(reader).map { String(cString: $0) } ?? ""
+    var shownElement: String {
+        let name = xmlTextReaderConstName(reader).map { String(cString: $0) } ?? ""
+        return "<\(name.sanitizedForTerminal)>"
     }
 
     /// The manifest's name.
@@ -104,8 +102,8 @@ final class XMLReader {
         ManifestError(code, source: source, at: .line(line), reason)
     }
 
-    /// The line of the node that the reader stands on. Where libxml2 does not know it, the line of
-    /// the white space before it.
+    /// The line of the node that the reader stands on; if libxml2 does not know it, that of the
+    /// white space before it.
     var line: Int {
         let known = Int(larder_xml_line(reader))
         return input.filter.line(of: known > 0 ? known : lineOfBlanks) + linesBefore
@@ -146,9 +144,7 @@ final class XMLReader {
             // Unretained because the reader that calls is freed before its input.
             let input = Unmanaged<Input>.fromOpaque(context).takeUnretainedValue()
             do {
-                let count = Int(length)
-                return Int32(
-                    try input.filter.read(into: .init(start: buffer, count: count)))
+                return Int32(try input.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
                 input.error = error
                 return -1

@@ -51,7 +51,7 @@ struct XMLTag {
     /// Whether property lists may have it.
     var isOfPropertyLists: Bool { Self.isKnown(number) && !(isEnd && hasAttributes) }
 
-    /// Whether what follows is no element's text.
+    /// Whether what follows is not an element's text.
     var isBetweenElements: Bool {
         isEnd || isEmpty || [Self.plist, Self.array, Self.dict].contains(number)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LarderKit
 
-@Suite struct PlistElementReaderTests {
+@Suite struct PlistCursorTests {
     private static let limits = ManifestLimits(maximumDepth: 8, maximumEntrySize: 1000)
     private static let good = "<dict><key>icon</key><string>https://a.example/a.png</string></dict>"
     private static let url = "https://a.example/a.png"
@@ -12,7 +12,7 @@ import Testing
         let window = ByteWindow(ByteInput(bytes: Array(xmlPlist(content).utf8), name: "test"))
         var values: [ManifestValue] = []
         try XMLPlistManifest(
-            window, limits: .init(), recognition: ShapeRecognition(ManifestRules())
+            window: window, limits: .init(), recognition: ShapeRecognition(ManifestRules())
         ).read { values.append(try $0.content.get()) }
         return values
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LarderKit
 
-@Suite struct JSONElementReaderTests {
+@Suite struct JSONCursorTests {
     private static let limits = ManifestLimits(maximumDepth: 8, maximumEntrySize: 1000)
     private static let good = #"{"icon":"https://a.example/a.png"}"#
     private static let url = "https://a.example/a.png"
