@@ -31,8 +31,8 @@ import Testing
             "JSON with a trailing comma", #"{"apps": [{"name": "A", "icon": "http://a/"},]}"#,
             "line 1, column 46: expected a value, found ']'"),
         Case("truncated JSON", #"[{"name": "A", "icon": "http://a/"}"#, "line 1"),
-        Case("an image", Icons.png, "this is a PNG image, not a manifest"),
-        Case("an HTML page", "<!DOCTYPE html><html></html>", "this is an HTML page"),
+        Case("an image", Icons.png, "not a manifest but an image (PNG)"),
+        Case("an HTML page", "<!DOCTYPE html><html></html>", "not a manifest but an HTML page"),
         Case("plain text", "Calculator\nNotes\n", "neither a property list nor JSON"),
         Case("a dictionary of no known shape", #"{"things": []}"#, "(--entries)"),
     ]

@@ -22,7 +22,7 @@ public struct ManifestReader: Sendable {
     ///
     /// Blocks while it reads: call it on a thread of its own.
     ///
-    /// - Throws: ``ManifestError`` if the file cannot be read or is no manifest, which may show
+    /// - Throws: ``ManifestError`` if the file cannot be read or is not a manifest, which may show
     ///   only after entries were handed over; and whatever `body` throws, which ends the reading.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
@@ -86,22 +86,21 @@ public struct ManifestReader: Sendable {
         _ window: ByteWindow, _ recognition: ShapeRecognition,
         _ emit: @escaping (RawEntry) throws -> Void
     ) throws -> ManifestFormat {
-        switch try ManifestContent(of: window) {
+        let format = try ManifestFormat(of: window)
+        switch format {
+        case .xmlPlist:
+            try XMLPlistManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
         case .binaryPlist:
             try BinaryPlistManifest(window: window, limits: limits, recognition: recognition)
                 .read(emit)
-            return .binaryPlist
-        case .xml:
-            try XMLPlistManifest(window: window, limits: limits, recognition: recognition)
-                .read(emit)
-            return .xmlPlist
-        case .json:
+        case .json, .jsonLines:
             return try JSONManifest(window: window, limits: limits, recognition: recognition)
                 .read(emit)
         case .urlList:
             try URLListManifest(window: window, limits: limits, recognition: recognition)
                 .read(emit)
-            return .urlList
         }
+        return format
     }
 }

@@ -1,17 +1,19 @@
 import LarderCache
 
-/// A guess at what bytes are that are no image, to say so in a message.
+/// A guess at what bytes are that are not an image, to say so in a message.
 enum ContentGuess {
     /// A noun phrase such as "an HTML page"; it quotes nothing of the content.
     static func describe(_ bytes: UnsafeRawBufferPointer) -> String {
-        for (offset, signature, name) in signatures
-        where bytes.dropFirst(offset).starts(with: signature) {
-            return name
-        }
+        if let name = signature(of: bytes) { return name }
         let start = bytes.prefix(4096)
         if start.allSatisfy({ $0 == 0 }) { return "zero bytes only" }
         guard let text = text(start) else { return "unknown binary data" }
         return describe(text: text)
+    }
+
+    /// What a format's own mark says; nil if there is none.
+    static func signature(of bytes: UnsafeRawBufferPointer) -> String? {
+        signatures.first { bytes.dropFirst($0.offset).starts(with: $0.signature) }?.name
     }
 
     private static let signatures: [(offset: Int, signature: [UInt8], name: String)] = [
@@ -47,7 +49,7 @@ enum ContentGuess {
         (0, Array("ID3".utf8), "an MP3 file"),
     ]
 
-    /// The start of the content as text, in lower case; nil if it is none.
+    /// The start of the content as text, in lower case; nil if it is not text.
     private static func text(_ start: Slice<UnsafeRawBufferPointer>) -> [UInt8]? {
         let isUTF16 = start.starts(with: [0xFF, 0xFE]) || start.starts(with: [0xFE, 0xFF])
         // Of UTF-16, the bytes that stand for ASCII are enough to guess from.

@@ -8,12 +8,12 @@ package enum ImageInspector {
     ///
     /// - Parameter bytes: the whole file.
     /// - Returns: the format and the size in pixels.
-    /// - Throws: `ImageFault` if the bytes are no image, or not a whole one.
+    /// - Throws: `ImageFault` if the bytes are not an image, or not a whole one.
     package static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         guard !bytes.isEmpty else {
             throw ImageFault(code: .empty, mediaType: nil, message: "0 bytes")
         }
-        switch recognise(bytes) {
+        switch format(of: bytes) {
         case .png: return try PNGStructure.inspect(bytes)
         case .jpeg: return try JPEGStructure.inspect(bytes)
         case .gif: return try GIFStructure.inspect(bytes)
@@ -28,7 +28,7 @@ package enum ImageInspector {
     }
 
     /// The format that the first bytes claim.
-    private static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
+    static func format(of bytes: UnsafeRawBufferPointer) -> MediaType? {
         if bytes.starts(with: PNGStructure.signature.prefix(4)) { return .png }
         if bytes.starts(with: JPEGStructure.signature) { return .jpeg }
         if bytes.starts(with: GIFStructure.signature) { return .gif }

@@ -2,14 +2,16 @@ import Testing
 
 @testable import LarderKit
 
-@Suite struct ManifestContentTests {
+@Suite struct ManifestFormatTests {
     @Test(
         arguments: [
-            ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "a PNG image"),
-            ([0xFF, 0xD8, 0xFF, 0xE0], "a JPEG image"),
-            (Array("GIF89a".utf8), "a GIF image"),
-            (Array("RIFF\u{0}\u{0}\u{0}\u{0}WEBPVP8 ".utf8), "a WebP image"),
+            ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], "an image (PNG)"),
+            ([0xFF, 0xD8, 0xFF, 0xE0], "an image (JPEG)"),
+            (Array("GIF89a".utf8), "an image (GIF)"),
+            (Array("RIFF\u{0}\u{0}\u{0}\u{0}WEBPVP8 ".utf8), "an image (WebP)"),
+            ([0x00, 0x00, 0x01, 0x00], "an image (ICO)"),
             ([0x50, 0x4B, 0x03, 0x04], "a ZIP archive"),
+            ([0x28, 0xB5, 0x2F, 0xFD], "Zstandard data"),
             (Array("%PDF-1.7".utf8), "a PDF document"),
             (Array("<!DOCTYPE html><html>".utf8), "an HTML page"),
             (Array("\n <HTML lang='en'>".utf8), "an HTML page"),
@@ -22,6 +24,16 @@ import Testing
         let error = try #require(try manifestError(.bytes(bytes, name: "test")))
         #expect(error.code == .notAManifest)
         #expect(error.reason.contains(name), "\(error)")
+    }
+
+    @Test func aManifestMayHoldTheMarksOfOtherFormats() throws {
+        let icon = "https://a.example/1.png"
+        for text in [
+            #"{ "a": "WEBP", "apps": [{"icon": "\#(icon)"}]}"#,
+            #"[{"name": "\#(String(repeating: "n", count: 246))ustar", "icon": "\#(icon)"}]"#,
+        ] {
+            #expect(try readManifest(text).words == [icon], "\(text)")
+        }
     }
 
     @Test(arguments: ["", " \n\r\n\t", "\u{FEFF}", "\u{FEFF}\n"])
