@@ -201,7 +201,7 @@ package final class StagedBody: @unchecked Sendable {
 }
 
 extension Digest {
-    init(_ digest: SHA256.Digest) {
+    package init(_ digest: SHA256.Digest) {
         var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
         digest.withUnsafeBytes { bytes in
             func word(_ index: Int) -> UInt64 {

@@ -13,8 +13,8 @@ public struct Entry: Equatable, Sendable {
     public let expectedDigest: Digest?
     /// The byte count that the icon must have, if the manifest names one.
     public let expectedSize: Int64?
-    /// The resource's identity where the URL is signed or rotates; nil means the URL. Credentials
-    /// are never part of it: entries that differ in them alone are one resource.
+    /// The resource's identity if the URL is signed or rotates; nil means the URL. Credentials are
+    /// never part of it: entries that differ in them alone are one resource.
     public let key: String?
 
     /// What its icon is looked up by in a cache: a `ResourceKey`.

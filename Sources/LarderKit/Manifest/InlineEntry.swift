@@ -1,4 +1,3 @@
-import Foundation
 import LarderCache
 
 import struct Crypto.SHA256
@@ -31,9 +30,7 @@ public struct InlineEntry: Equatable, Sendable {
         self.bytes = bytes
         self.priority = priority
         self.expectedSize = expectedSize
-        guard let digest = Digest(bytes: Data(SHA256.hash(data: bytes))) else {
-            preconditionFailure("SHA-256 has \(Digest.byteCount) bytes")
-        }
+        let digest = Digest(SHA256.hash(data: bytes))
         self.expectedDigest = expectedDigest ?? (key == nil ? nil : digest)
         resourceKey = key.map(ResourceKey.named) ?? ResourceKey.name(of: digest)
     }

@@ -6,8 +6,7 @@ public struct ManifestItem: Sendable {
     public let icon: Int
     /// The line that the element begins on; nil in a binary plist.
     public let line: Int?
-    /// The element's name, where it could be read; text from outside, not
-    /// safe to print.
+    /// The element's name, if it could be read; text from outside, not safe to print.
     public let name: String?
     /// What the element turned out to be.
     public let result: Result

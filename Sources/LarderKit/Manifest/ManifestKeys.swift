@@ -29,30 +29,26 @@ public struct ManifestKeys {
                 switch item.result {
                 case .entry(let entry): try body(entry.resourceKey)
                 case .inline(let entry): try body(entry.resourceKey)
-                case .failed(let error) where error.code == .relativeURL:
+                case .failed(let error):
+                    guard let reason = refusal(of: error) else { return }
                     throw ManifestError(
-                        .malformed, source: source.name, at: .entry(item.position),
-                        """
-                        the URL is relative: say which base URL (--base-url) it was prefetched \
-                        with
-                        """
-                    )
-                case .failed(let error) where error.scheme == "ipfs":  // text: ASCII
-                    throw ManifestError(
-                        .malformed, source: source.name, at: .entry(item.position),
-                        """
-                        the URL is of ipfs: say which gateway (--ipfs-gateway) it was prefetched \
-                        through
-                        """
-                    )
-                case .failed(let error) where mustBeUsable:
-                    throw ManifestError(
-                        .malformed, source: source.name, at: .entry(item.position),
-                        "\(error.message): nobody knows what it should keep")
-                case .skipped, .failed: return
+                        .malformed, source: source.name, at: .entry(item.position), reason)
+                case .skipped: return
                 }
             }
             if let refusal = summary.refusal(of: source) { throw refusal }
         }
+    }
+
+    /// Why an entry that cannot be used is an error; nil if it names nothing.
+    private func refusal(of error: EntryError) -> String? {
+        if error.code == .relativeURL {
+            return "the URL is relative: say which base URL (--base-url) it was prefetched with"
+        }
+        if error.scheme == "ipfs" {  // text: ASCII
+            return "the URL is of ipfs:"
+                + " say which gateway (--ipfs-gateway) it was prefetched through"
+        }
+        return mustBeUsable ? "\(error.message): nobody knows what it should keep" : nil
     }
 }

@@ -1,7 +1,7 @@
 import LarderTransfer
 
-/// How manifests are read: what relative URLs are resolved against, and, where a manifest is of no
-/// known shape or another reading is wanted, the places of entries and of their parts.
+/// How manifests are read: what relative URLs are resolved against, and, for a manifest of no known
+/// shape, the places of entries and of their parts.
 public struct ManifestRules: Equatable, Sendable {
     /// What relative icon URLs are resolved against. Default: nil, the address that the manifest's
     /// shape names, else the URL that the manifest itself came from; without that they fail.
@@ -23,7 +23,7 @@ public struct ManifestRules: Equatable, Sendable {
     public var iconSize = 512
     /// Where `ipfs:` URLs are fetched from, such as `https://ipfs.io`. Default: nil, they fail.
     public var ipfsGateway: HTTPURL?
-    /// Which icons are wanted where an entry has several. Default: all.
+    /// Which icons are wanted if an entry has several. Default: all.
     public var icons = IconSelection.all
 
     /// What it may cost to read a manifest. Default: the limits' own defaults.
@@ -43,8 +43,7 @@ public struct ManifestRules: Equatable, Sendable {
 
     /// The shapes that a manifest may have by these rules, in the order in which they are tried.
     var shapes: [ManifestShape] {
-        // Where the place tells nothing, several shapes may have the icon; the plain one has most
-        // to say.
+        // If the place tells nothing, several shapes may have the icon; the plain one says most.
         let known = entries == nil ? ManifestShape.table : [.plain] + ManifestShape.table
         return known.enumerated().compactMap { number, known in
             var shape = known
@@ -52,9 +51,7 @@ public struct ManifestRules: Equatable, Sendable {
                 // Found elsewhere, an entry has nothing from its surroundings, and is told by its
                 // icon alone.
                 guard shape.base == nil, number == 0 || shape.name != ManifestShape.plain.name
-                else {
-                    return nil
-                }
+                else { return nil }
                 shape.marks = shape.icons.map(\.path)
                 let elements = ManifestPath(segments: entries.segments + [.elements])
                 let isWhole = [.elements, .members].contains(entries.segments.last)
@@ -66,7 +63,7 @@ public struct ManifestRules: Equatable, Sendable {
                     known.icons.first { $0.path == path } ?? .init(path: path)
                 }
                 shape.marks = iconKeys
-                // What is beside an icon that was named by hand is about anything.
+                // What is beside an icon that was named by hand may be about anything.
                 shape.hasDigests = false
                 shape.priority = nil
                 shape.key = nil

@@ -6,7 +6,7 @@ public struct ManifestSummary: Equatable, Sendable {
     public let entries: Int
     /// Where its entries and their parts were; nil if no entry has shown it.
     public let places: ManifestPlaces?
-    /// What the rules name a place for where no entry has anything.
+    /// What the rules name a place for, but no entry has.
     public let unmet: [NamedPart]
 
     /// A part of an entry whose place may be named, by the option that names it.

@@ -28,7 +28,7 @@ enum ManifestValue: Equatable, Sendable {
         }
     }
 
-    /// Whether a text of it, keys included, at any depth, is as it is to be.
+    /// Whether any text in it is wanted: at any depth, keys included.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text): isWanted(text)

@@ -2,7 +2,7 @@
 package enum DurationText {
     /// `0.4 s`, `59 s`, `3 min 20 s`, `2 h 5 min`.
     package static func describe(_ seconds: Double) -> String {
-        // Beyond a million years it is no duration but damage, as is what is no number.
+        // Beyond a million years it is damage, and so is what is not a number.
         let seconds = seconds > 0 ? min(seconds, 3e13) : 0
         if seconds < 10 { return "\(ByteText.decimal(seconds)) s" }
         let whole = Int(seconds.rounded())

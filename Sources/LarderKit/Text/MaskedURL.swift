@@ -14,8 +14,8 @@ extension String {
         return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
     }
 
-    /// A key without the userinfo part that it has where it is a URL, because credentials are to be
-    /// in no index; any other text stays as it is.
+    /// A key without the userinfo part that it has if it is a URL, because no index may hold
+    /// credentials; any other text stays as it is.
     package var removingUserinfo: String {
         guard utf8.contains(UInt8(ascii: "@")) else { return self }
         let start = authorityStart
@@ -26,8 +26,8 @@ extension String {
         return String(self[..<start] + self[utf8.index(after: at)...])
     }
 
-    /// Behind the slashes at the text's beginning or behind its first colon; the beginning where
-    /// there are none.
+    /// Behind the slashes at the text's beginning or behind its first colon; the beginning if there
+    /// are none.
     private var authorityStart: Index {
         func isSlash(_ byte: UInt8) -> Bool {
             byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")

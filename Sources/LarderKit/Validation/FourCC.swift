@@ -13,7 +13,7 @@ struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
         bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
     }
 
-    /// The characters in quotes where all are printable, else the number.
+    /// The characters in quotes if all are printable, else the number.
     var description: String {
         bytes.allSatisfy { (0x20...0x7E).contains($0) }
             ? "'\(String(decoding: bytes, as: UTF8.self))'"

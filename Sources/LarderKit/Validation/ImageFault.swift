@@ -4,7 +4,7 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     package enum Code: String, Sendable, CaseIterable {
         /// There are no bytes at all.
         case empty
-        /// The content is something else than an image, or an image of a format not in `MediaType`.
+        /// The content is not an image, or not of a format in `MediaType`.
         case notAnImage = "not-an-image"
         /// The image starts well and ends too early.
         case truncated
@@ -18,13 +18,6 @@ package struct ImageFault: Error, Sendable, Equatable, CustomStringConvertible {
     package let mediaType: MediaType?
     /// What is wrong, for people; whatever it quotes of the content is printable.
     package let message: String
-
-    /// Describes a fault.
-    package init(code: Code, mediaType: MediaType?, message: String) {
-        self.code = code
-        self.mediaType = mediaType
-        self.message = message
-    }
 
     /// The message.
     package var description: String { message }

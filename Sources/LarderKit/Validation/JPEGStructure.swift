@@ -35,7 +35,7 @@ enum JPEGStructure {
                 try skipScan(&reader)
                 scans += 1
             case 0xDC:
-                // DNL: the number of lines, where the frame header left it open.
+                // DNL: the number of lines, if the frame header left it open.
                 var segment = try nextSegment(&reader, "the number of lines")
                 let lines = try segment.big(2)
                 if frame?.height == 0 { frame?.height = lines }

@@ -279,7 +279,7 @@ struct XMLShape {
         return true
     }
 
-    /// Checks that every character may be in a document, and is whole where it is UTF-8.
+    /// Checks that every character may be in a document, and, in UTF-8, is whole.
     func checkCharacters(isUTF8: Bool) throws(ImageFault) {
         var reader = reader
         reader.rewind()

@@ -1,7 +1,7 @@
 import CZlib
 
 /// What a gzip file holds (RFC 1952), unpacked while it is read. Several members one after another
-/// read as one; what follows them and is none, such as padding, is ignored.
+/// read as one; what follows them, such as padding, is ignored.
 final class Inflater {
     // On the heap because zlib remembers the address.
     private let stream: UnsafeMutablePointer<z_stream>
@@ -34,9 +34,7 @@ final class Inflater {
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         while true {
             guard try window.peek() != nil else {
-                guard isBetweenMembers else {
-                    throw failure("the gzip file ends early")
-                }
+                guard isBetweenMembers else { throw failure("the gzip file ends early") }
                 return 0
             }
             if isBetweenMembers {

@@ -14,7 +14,7 @@ struct ManifestResponse {
     /// From the request to the end.
     let delay: Duration
 
-    /// - Parameter known: whose fields it completes, where it said that nothing has changed.
+    /// - Parameter known: whose fields it completes, if it said that nothing has changed.
     func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
         Deposit(
             token: 0, key: url.string, url: url.string, responseURL: target.url.string,

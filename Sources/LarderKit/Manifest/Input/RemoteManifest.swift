@@ -4,10 +4,7 @@ import LarderTransfer
 
 /// A manifest at an http or https URL. It is downloaded whole, to a file without a name, before any
 /// of it is read; a run keeps it in its cache, so that one that has not changed costs a conditional
-/// request.
-///
-/// Its entries are held to the same rules as anybody's: no scheme but http and https, no private
-/// address unless the run allows it.
+/// request. Its entries are held to the same rules as those of any other manifest.
 public struct RemoteManifest: Sendable {
     /// Where it is.
     public var url: HTTPURL
@@ -36,8 +33,8 @@ public struct RemoteManifest: Sendable {
 
     /// The bytes, and where redirects have led: what its relative URLs are resolved against.
     ///
-    /// What is kept is asked about with each download, fresh or not: whoever names a URL means what
-    /// is there now.
+    /// Each download asks about what is kept, fresh or not: whoever names a URL means what is there
+    /// now.
     ///
     /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only the shelf
     ///   is asked; `CacheError`, `CancellationError`.

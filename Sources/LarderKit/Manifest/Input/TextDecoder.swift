@@ -43,7 +43,7 @@ final class TextDecoder {
         return filled
     }
 
-    /// The first character, and how many bytes it takes; nil where they are none, or not all there.
+    /// The first character, and how many bytes it takes; nil if it is damaged, or not all there.
     private func next(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8: return nil

@@ -155,8 +155,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
 
     // MARK: - Entries
 
-    /// Reads a place that some shapes have entries at. Where the first element is of none of these,
-    /// it is no place of entries.
+    /// Reads a place that some shapes have entries at. If the first element is of none of these, it
+    /// is not a place of entries.
     private func readPlace(
         _ trails: [Trail], at place: [ManifestPath.Segment],
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
@@ -236,7 +236,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
 }
 
 extension ValueKind {
-    /// What to say where an array is due; nil if it is one.
+    /// What was found instead of an array; nil if it is one.
     fileprivate var refusal: String? {
         switch self {
         case .array: nil

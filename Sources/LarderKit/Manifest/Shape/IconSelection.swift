@@ -1,6 +1,6 @@
-/// Which icons of an entry are wanted where it has several.
+/// Which icons of an entry are wanted if it has several.
 public enum IconSelection: String, Sendable, CaseIterable {
-    /// Every one: offline, none may lack that an app asks for.
+    /// Every one: an app that is offline may ask for any of them.
     case all
     /// The largest; the first of several, and one of unknown size only if no size is known.
     case largest

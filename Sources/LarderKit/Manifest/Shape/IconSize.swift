@@ -2,7 +2,7 @@ import LarderCache
 
 /// How large an icon is, from what a manifest says beside its URL.
 enum IconSize {
-    /// The width in pixels; 0 where nothing is known.
+    /// The width in pixels; 0 if nothing is known.
     ///
     /// In this order: `sizes` as in a web app manifest (`any` is larger than all), `width`,
     /// `attributes.height` as in Apple's feeds, and the digits of the member's name, as in

@@ -1,8 +1,7 @@
 /// One value after another of a manifest, in the order of the file: what the formats have in
 /// common.
 ///
-/// The cursor stands before a value, which has to be taken, passed over or entered before it moves
-/// on.
+/// The cursor stands before a value, which must be taken, passed over or entered.
 protocol ManifestCursor {
     /// The kind of the value that comes next.
     func kind() throws -> ValueKind

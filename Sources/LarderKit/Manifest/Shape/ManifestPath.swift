@@ -6,7 +6,7 @@ import LarderCache
 /// format.
 ///
 ///     feed.results                a member of a member
-///     ['im:name'].label           a name that is no plain word, quoted
+///     ['im:name'].label           a name that is not a plain word, quoted
 ///     icons[*].src                every element of an array
 ///     localized.*.icon            every member of a dictionary
 ///     assets[?@.kind=='x'].url    the elements whose member is that string
@@ -32,7 +32,7 @@ public struct ManifestPath: Equatable, Sendable {
         }
     }
 
-    /// Why a text is no path.
+    /// Why a text is not a path.
     public struct SyntaxError: Error, Equatable, Sendable, CustomStringConvertible {
         /// What is wrong, in words; safe to print.
         public let description: String
@@ -98,12 +98,8 @@ public struct ManifestPath: Equatable, Sendable {
                 throw SyntaxError(description: "'[' is not closed: \(String(whole).quoted())")
             }
             throw SyntaxError(
-                description:
-                    """
-                    expected [*], ['name'] or [?@.name=='value'], not an index: \
-                    \(String(whole).quoted())
-                    """
-            )
+                description: "expected [*], ['name'] or [?@.name=='value'], not an index:"
+                    + " \(String(whole).quoted())")
         }
         guard rest.hasPrefix("]") else {
             throw SyntaxError(description: "expected ']': \(String(whole).quoted())")
@@ -112,8 +108,7 @@ public struct ManifestPath: Equatable, Sendable {
         return segment
     }
 
-    /// Takes a string in either kind of quotation marks; a backslash takes away what the next
-    /// character means.
+    /// Takes a string in either kind of quotation marks; a backslash quotes the next character.
     private static func quoted(_ rest: inout Substring) -> String? {
         guard let mark = rest.first, mark == "'" || mark == "\"" else { return nil }
         var value = ""
@@ -131,7 +126,7 @@ public struct ManifestPath: Equatable, Sendable {
 }
 
 extension ManifestPath: CustomStringConvertible {
-    /// The path without a leading `$`; `@` where it has no segments.
+    /// The path without a leading `$`; `@` if it has no segments.
     public var description: String {
         var text = ""
         for segment in segments {

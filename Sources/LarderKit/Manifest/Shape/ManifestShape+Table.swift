@@ -3,14 +3,9 @@
 
 extension ManifestShape {
     /// Larder's own form, which has more members than the others.
-    static let plain: ManifestShape = {
-        var shape = ManifestShape(
-            "plain", ["$[*]", "$.apps[*]", "$.*"], names: ["name"], icons: ["icon"],
-            hasDigests: true)
-        shape.priority = "priority"
-        shape.key = "key"
-        return shape
-    }()
+    static let plain = ManifestShape(
+        name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"], names: ["name"],
+        icons: ["icon"], hasDigests: true, priority: "priority", key: "key")
 
     /// A list of nothing but URLs.
     static let urls = ManifestShape("list of URLs", [], names: [], icons: ["@"])
@@ -68,10 +63,9 @@ extension ManifestShape {
         ]
         + [
             "logoURI", "logoUrl", "logoURL", "logo_url", "logo", "iconURL", "iconUrl", "icon_url",
-            "iconUri",
+            "iconUri", "thumb", "thumbnail", "artworkUrl", "image_url", "imageURL",
         ]
         .map { named($0) }
-        + ["thumb", "thumbnail", "artworkUrl", "image_url", "imageURL"].map { named($0) }
         + [
             ManifestShape(
                 "icons with src", ["$[*]", "$.apps[*]"], names: ["name", "short_name", "title"],

@@ -78,11 +78,6 @@ extension PathMatch {
 extension [ManifestValue.Member] {
     /// The value of the last member with that key, which is the one that counts.
     subscript(key: String) -> ManifestValue? {
-        var index = count
-        while index > 0 {
-            index -= 1
-            if self[index].key.isSame(as: key) { return self[index].value }
-        }
-        return nil
+        lastIndex { $0.key.isSame(as: key) }.map { self[$0].value }
     }
 }

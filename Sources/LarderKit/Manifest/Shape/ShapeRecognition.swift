@@ -10,7 +10,7 @@ final class ShapeRecognition {
     private(set) var used: [ManifestPath] = []
     /// Whether the entries are the members of the root.
     private(set) var isMap = false
-    /// What icons are relative to, where the manifest names it.
+    /// What icons are relative to, if the manifest names it.
     var base: String?
     /// The shapes that the elements of a top-level array may have, and so the lines of JSON Lines.
     let lineShapes: [Int]
@@ -69,8 +69,8 @@ final class ShapeRecognition {
         }
     }
 
-    /// Whether every element at a place is an entry, whatever it holds: so it is where the plain
-    /// form has its entries, and where they were named by hand.
+    /// Whether every element at a place is an entry, whatever it holds: it is at the places of the
+    /// plain form, and at those named by hand.
     func isLenient(_ candidates: [Int]) -> Bool { plain.map(candidates.contains) ?? false }
 
     /// The shape of an element, which decides the manifest's; nil if it shows none.
@@ -83,11 +83,10 @@ final class ShapeRecognition {
         return found
     }
 
-    /// The same where every element is an entry: that of the plain form before any was shown.
+    /// The same if every element is an entry: that of the plain form before any was shown.
     func lenientShape(
         of element: Result<ManifestValue, EntryError>, among candidates: [Int]
     ) -> Int {
-        if let settled { return settled }
         if let found = shape(of: element, among: candidates) { return found }
         if case .success(.dictionary(let members)) = element {
             let isFamiliar =
@@ -115,7 +114,7 @@ final class ShapeRecognition {
         return settled ?? 0
     }
 
-    /// The shape of a manifest that is an entry itself; nil if it is none.
+    /// The shape of a manifest that is an entry itself; nil if it is not one.
     func rootShape(_ root: RootMembers, hasEntries: Bool) -> Int? {
         guard !isMap, settled != nil || !hasEntries else { return nil }
         let index = settled ?? shapes.firstIndex { isRoot($0) && $0.matches(root.value) }
