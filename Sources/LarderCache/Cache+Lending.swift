@@ -9,12 +9,8 @@ extension Cache {
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let subject = "\(object.digest)"
         let file = try directory.open(object.digest)
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: ObjectReader.chunk, alignment: 16)
-        defer { buffer.deallocate() }
-        let found = try ObjectReader.digest(
-            file, subject: subject, buffer: buffer, isCancelled: { false })
-        guard let found, found == (object.digest, object.size) else {
+        guard let found = try ObjectReader().digest(file), found == (object.digest, object.size)
+        else {
             throw CacheError(.corrupt, subject: subject, message: "the bytes have another digest")
         }
         let descriptor = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)

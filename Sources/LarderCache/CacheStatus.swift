@@ -49,9 +49,7 @@ public struct CacheStatus: Sendable {
         self.unreadable = unreadable
         temporaries = try directory.temporaries()
         if try directory.root.status(of: CacheLayout.quarantine)?.isDirectory == true {
-            quarantined = try FileDescriptor.directory(
-                CacheLayout.quarantine, beneath: directory.root, create: false
-            ).names(subject: CacheLayout.quarantine).count
+            quarantined = try directory.root.directory(CacheLayout.quarantine).names().count
         } else {
             quarantined = 0
         }

@@ -10,13 +10,13 @@ extension CacheDirectory {
             guard let second = FileDescriptor.makeDirectory(path) else { return }
             number = second
         }
-        // What is there and is no directory is refused when it is opened.
+        // What is there and is not a directory is refused when it is opened.
         guard number == EEXIST else { throw CacheError("mkdir", subject: path, errno: number) }
     }
 
     /// Whether this is a cache, or a directory in which nothing else is: an empty one.
     ///
-    /// - Throws: ``CacheError`` `.unusable` if it is none and something else uses it as larder
+    /// - Throws: ``CacheError`` `.unusable` if it is not one and something else uses it as larder
     ///   would: what is in `tmp/` is swept some day, and what is in the index is migrated or set
     ///   aside.
     func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
@@ -24,19 +24,18 @@ extension CacheDirectory {
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
             guard let status = try root.status(of: name) else { continue }
             if status.isDirectory {
-                let directory = try FileDescriptor.directory(name, beneath: root, create: false)
                 // As a process leaves it that is killed while it makes a cache.
-                if try directory.names(subject: name).isEmpty { continue }
+                if try root.directory(name).names().isEmpty { continue }
             }
             // Another process may have made a cache here meanwhile.
             if try isMarked(hasOwnIndex) { return true }
             throw CacheError(
                 .unusable, subject: path,
-                message: "is no cache, and has something of its own called \(name); choose another"
-                    + " directory")
+                message: "is not a cache, and has something of its own called \(name); choose"
+                    + " another directory")
         }
         let own = CacheLayout.ownNames.union(CacheLayout.databaseFiles)
-        return try root.names(subject: path).allSatisfy(own.contains)
+        return try root.names().allSatisfy(own.contains)
     }
 
     /// Whether there is something that only larder leaves. Objects' directory comes before all
@@ -45,8 +44,7 @@ extension CacheDirectory {
         _ hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) -> Bool {
         do throws(CacheError) {
-            let objects = try FileDescriptor.directory(
-                CacheLayout.objects, beneath: root, create: false)
+            let objects = try root.directory(CacheLayout.objects)
             if try objects.status(of: CacheLayout.algorithm) != nil { return true }
         } catch  where error.isOutOfReach {}
         if try root.status(of: CacheLayout.snapshot) != nil { return true }
@@ -58,16 +56,8 @@ extension CacheDirectory {
 
     private func hasOwnTag() throws(CacheError) -> Bool {
         let own = Array(CacheLayout.tagContents.utf8)
-        var bytes = [UInt8](repeating: 0, count: own.count)
         do throws(CacheError) {
-            let tag = try FileDescriptor.open(
-                CacheLayout.tag, beneath: root, flags: O_RDONLY | O_NONBLOCK)
-            let result: Result<Int, CacheError> = bytes.withUnsafeMutableBytes { buffer in
-                Result { () throws(CacheError) in
-                    try tag.read(into: buffer, subject: CacheLayout.tag)
-                }
-            }
-            return try result.get() == own.count && bytes == own
+            return try root.file(CacheLayout.tag).read(atMost: own.count) == own
         } catch  where error.isOutOfReach {
             return false
         }
@@ -75,12 +65,9 @@ extension CacheDirectory {
 
     /// Makes what every cache has.
     func layOut() throws(CacheError) {
-        for name in [CacheLayout.objects, CacheLayout.temporary] {
-            _ = try FileDescriptor.directory(name, beneath: root, create: true)
-        }
-        let objects = try FileDescriptor.directory(
-            CacheLayout.objects, beneath: root, create: false)
-        _ = try FileDescriptor.directory(CacheLayout.algorithm, beneath: objects, create: true)
+        let objects = try root.directory(CacheLayout.objects, create: true)
+        _ = try root.directory(CacheLayout.temporary, create: true)
+        _ = try objects.directory(CacheLayout.algorithm, create: true)
         try Durability.add(objects)
         try Durability.add(root)
         // Empty is what a killed process left; anybody else's tag stays.
@@ -89,14 +76,7 @@ extension CacheDirectory {
         {
             return
         }
-        let tag = try FileDescriptor.open(
-            CacheLayout.tag, beneath: root, flags: O_WRONLY | O_CREAT, mode: 0o664)
-        var contents = CacheLayout.tagContents
-        let result: Result<Void, CacheError> = contents.withUTF8 { bytes in
-            Result { () throws(CacheError) in
-                try tag.write(UnsafeRawBufferPointer(bytes), subject: CacheLayout.tag)
-            }
-        }
-        try result.get()
+        let tag = try root.open(CacheLayout.tag, flags: O_WRONLY | O_CREAT, mode: 0o664)
+        try tag.write(Array(CacheLayout.tagContents.utf8))
     }
 }

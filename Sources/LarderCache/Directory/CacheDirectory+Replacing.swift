@@ -8,14 +8,8 @@ extension CacheDirectory {
     ) throws(CacheError) {
         let run = try RunDirectory(in: self)
         let staged = run.uniqueName()
-        let file = try FileDescriptor.open(
-            staged, beneath: run.directory, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
-        let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
-            Result { () throws(CacheError) in try file.write(bytes, subject: file.path) }
-        }
-        try result.get()
-        guard renameat(run.directory.raw, staged, parent.raw, name) == 0 else {
-            throw CacheError("rename", subject: parent.path(of: name), errno: errno)
-        }
+        let file = try run.directory.open(staged, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
+        try file.write(bytes)
+        try run.directory.rename(staged, to: parent, as: name)
     }
 }

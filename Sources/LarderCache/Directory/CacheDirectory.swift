@@ -23,9 +23,9 @@ final class CacheDirectory: Sendable {
     /// Opens the cache at `path`, and makes it first if `create` is set.
     ///
     /// - Throws: ``CacheError`` `.missing` if there is none and `create` is not set, `.unusable`
-    ///   where it is no directory, cannot be entered, is refused by ``CacheRoot``, is something
-    ///   else's, or lies on a network file system, `.locked` where another process holds its lock
-    ///   for longer than `wait`.
+    ///   if it is not a directory, cannot be entered, is refused by ``CacheRoot``, is something
+    ///   else's, or lies on a network file system, `.locked` if another process holds its lock for
+    ///   longer than `wait`.
     ///
     /// - Parameter hasOwnIndex: whether the index of a directory is one of larder's.
     init(
@@ -57,9 +57,7 @@ final class CacheDirectory: Sendable {
         switch lock {
         case .none: break
         case .shared:
-            try wait.take(LOCK_SH, on: root, subject: path) {
-                "another process rebuilds its index"
-            }
+            try wait.take(LOCK_SH, on: root, subject: path) { "another process rebuilds its index" }
         case .exclusive:
             // Not by way of a shared one: two that want this would wait for each other.
             try wait.take(LOCK_EX, on: root, subject: path) { "another process uses the cache" }
@@ -96,25 +94,27 @@ final class CacheDirectory: Sendable {
 
     /// The directory `objects/sha256`; nil if the cache is empty and read-only.
     func objects(create: Bool = false) throws(CacheError) -> FileDescriptor {
-        let objects = try FileDescriptor.directory(
-            CacheLayout.objects, beneath: root, create: create)
-        return try FileDescriptor.directory(CacheLayout.algorithm, beneath: objects, create: create)
+        let objects = try root.directory(CacheLayout.objects, create: create)
+        return try objects.directory(CacheLayout.algorithm, create: create)
     }
 
     /// The fan-out directory that `digest` belongs in.
     func fanOut(_ digest: Digest) throws(CacheError) -> FileDescriptor {
-        try FileDescriptor.directory(
-            CacheLayout.fanOut(digest), beneath: try objects(), create: false)
+        try objects().directory(CacheLayout.fanOut(digest))
+    }
+
+    /// The status of what is in an object's place; nil if nothing is.
+    func status(of digest: Digest) throws(CacheError) -> stat? {
+        do {
+            return try fanOut(digest).status(of: digest.hex)
+        } catch  where error.isAbsence {
+            return nil
+        }
     }
 
     /// The size of an object's file, if there is one and it is a regular file.
     func size(of digest: Digest) throws(CacheError) -> Int64? {
-        do {
-            let status = try fanOut(digest).status(of: digest.hex)
-            return status.flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
-        } catch  where error.isAbsence {
-            return nil
-        }
+        try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
 
     /// Whether there is a regular file of its size in an object's place; one that is out of reach
@@ -160,8 +160,7 @@ final class CacheDirectory: Sendable {
             let objects = try objects()
             for group in groups where !group.isEmpty {
                 do throws(CacheError) {
-                    let fanOut = try FileDescriptor.directory(
-                        CacheLayout.fanOut(group[0].1), beneath: objects, create: false)
+                    let fanOut = try objects.directory(CacheLayout.fanOut(group[0].1))
                     for (index, digest) in group {
                         guard let status = try fanOut.status(of: digest.hex), status.isRegularFile
                         else { continue }
@@ -182,9 +181,8 @@ final class CacheDirectory: Sendable {
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {
-            let file = try FileDescriptor.open(
-                digest.hex, beneath: try fanOut(digest), flags: O_RDONLY | O_NONBLOCK)
-            if try file.status(subject: subject).isRegularFile { return file }
+            let file = try fanOut(digest).file(digest.hex)
+            if try file.status().isRegularFile { return file }
         } catch  where error.errno == ENOENT {
             throw CacheError(.corrupt, subject: subject, message: "the object's file is missing")
         } catch  where error.isAbsence {
@@ -199,8 +197,7 @@ final class CacheDirectory: Sendable {
     /// A lock on `tmp/`, not on the index: closing any descriptor of that file would release
     /// SQLite's own locks (fcntl(2), "Advisory record locking").
     func openingLock() throws(CacheError) -> FileDescriptor {
-        let temporary = try FileDescriptor.directory(
-            CacheLayout.temporary, beneath: root, create: true)
+        let temporary = try root.directory(CacheLayout.temporary, create: true)
         try wait.unlimited.take(LOCK_EX, on: temporary, subject: path) {
             "another process opens its index"
         }
@@ -210,9 +207,8 @@ final class CacheDirectory: Sendable {
     /// How many entries `tmp/` has beside the partial bodies: runs that are under way, or leftovers
     /// of dead ones.
     func temporaries() throws(CacheError) -> Int {
-        guard try root.status(of: CacheLayout.temporary) != nil else { return 0 }
-        return try FileDescriptor.directory(CacheLayout.temporary, beneath: root, create: false)
-            .names(subject: CacheLayout.temporary).count { $0 != CacheLayout.partial }
+        guard let temporary = try root.existingDirectory(CacheLayout.temporary) else { return 0 }
+        return try temporary.names().count { $0 != CacheLayout.partial }
     }
 
     /// A damage of the index, unless the disk fails: pages that it did not take are dropped, and

@@ -7,9 +7,7 @@ extension CacheError {
 
     /// The same error as one of a single object's place; nil if it concerns the whole cache, as
     /// a full or failing disk or a lack of descriptors does.
-    ///
-    /// - Parameter subject: the path beneath the root of what is in the way.
-    func obstruction(at subject: String) -> CacheError? {
+    var obstruction: CacheError? {
         switch errno {
         case EISDIR, ENOTDIR, ELOOP, ENXIO:
             CacheError(

@@ -6,7 +6,7 @@ import Foundation
 /// the root is the user's own path, and may. Where nothing can be written anyway, as on a read-only
 /// medium, it does not matter who owns it: objects are checked against their digests.
 enum CacheRoot {
-    /// - Throws: ``CacheError`` `.missing` if there is nothing, `.unusable` if it is no
+    /// - Throws: ``CacheError`` `.missing` if there is nothing, `.unusable` if it is not a
     ///   directory, a link that another user has made, another user's, or open to all or to a group
     ///   of others.
     static func open(
@@ -27,12 +27,9 @@ enum CacheRoot {
             root = try FileDescriptor.open(path, flags: flags)
         } catch  where error.errno == ENOENT {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
-        } catch {
-            guard let number = error.errno else { throw error }
-            throw CacheError("open", subject: path, errno: number)
         }
         let isWritable = faccessat(root.raw, ".", W_OK, 0) == 0
-        let status = try root.status(subject: path)
+        let status = try root.status()
         guard isWritable else { return (root, false) }
         guard isTrusted(status.st_uid) else {
             throw refusal(
@@ -62,7 +59,7 @@ enum CacheRoot {
     /// - Throws: ``CacheError`` `.unusable` if the root has another place by now.
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
-        let own = try root.status(subject: path)
+        let own = try root.status()
         guard stat(path, &status) == 0, status.st_ino == own.st_ino, status.st_dev == own.st_dev
         else { throw refusal(path, "was moved or replaced while it was opened") }
     }

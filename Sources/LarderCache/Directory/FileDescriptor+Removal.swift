@@ -1,7 +1,7 @@
 import Foundation
 
 extension FileDescriptor {
-    /// Removes `name` beneath this directory, with all that is in it where it is a directory. No
+    /// Removes `name` beneath this directory, with all that is in it if it is a directory. No
     /// link is followed, and no other file system entered.
     ///
     /// - Parameter isDryRun: only looks. Default: false.
@@ -13,10 +13,10 @@ extension FileDescriptor {
         guard let status = try status(of: name) else { return (true, 0) }
         var (isEmpty, bytes) = (true, Int64(0))
         if status.isDirectory {
-            guard try self.status(subject: name).st_dev == status.st_dev else { return (false, 0) }
+            guard try self.status().st_dev == status.st_dev else { return (false, 0) }
             do throws(CacheError) {
-                let inner = try FileDescriptor.directory(name, beneath: self, create: false)
-                for file in try inner.names(subject: name) {
+                let inner = try directory(name)
+                for file in try inner.names() {
                     let removed = try inner.removeTree(file, isDryRun: isDryRun)
                     isEmpty = isEmpty && removed.isGone
                     bytes += removed.bytes
@@ -36,10 +36,4 @@ extension FileDescriptor {
         }
         return (true, bytes + status.freeableBytes)
     }
-}
-
-extension stat {
-    /// What is free on disk once this name is gone: nothing where a file has another one (a hard
-    /// link).
-    var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 }

@@ -6,61 +6,74 @@ import Foundation
 /// outside the cache root can be reached through one.
 final class FileDescriptor: Sendable {
     let raw: Int32
-    /// Its path beneath what was opened by a path of the user's own, for messages; empty for that
-    /// itself.
-    let path: String
+    /// What messages call it: its path beneath a directory of the user's own, or that one's path.
+    let subject: String
+    private let isUsersOwn: Bool
 
-    private init(owning raw: Int32, path: String) {
+    private init(owning raw: Int32, subject: String, isUsersOwn: Bool) {
         self.raw = raw
-        self.path = path
+        self.subject = subject
+        self.isUsersOwn = isUsersOwn
     }
 
     deinit { close(raw) }
 
-    /// Gives up a lock (flock(2)) at once. Closing does not, while a process that is just being
-    /// started has a copy of the descriptor.
-    func unlock() { flock(raw, LOCK_UN) }
+    /// Opens a path of the user's own.
+    static func open(_ path: String, flags: Int32) throws(CacheError) -> FileDescriptor {
+        let raw = try open(path, beneath: AT_FDCWD, flags: flags, subject: path)
+        return FileDescriptor(owning: raw, subject: path, isUsersOwn: true)
+    }
 
-    /// Opens `name` beneath `parent`, or a path of the user's own if there is no parent.
-    static func open(
-        _ name: String, beneath parent: FileDescriptor? = nil, flags: Int32, mode: mode_t = 0
+    /// Opens `name` in this directory.
+    func open(
+        _ name: String, flags: Int32, mode: mode_t = 0
     ) throws(CacheError) -> FileDescriptor {
-        let flags = flags | O_CLOEXEC | (parent == nil ? 0 : O_NOFOLLOW)
+        let subject = path(of: name)
+        let raw = try Self.open(
+            name, beneath: raw, flags: flags | O_NOFOLLOW, mode: mode, subject: subject)
+        return FileDescriptor(owning: raw, subject: subject, isUsersOwn: false)
+    }
+
+    private static func open(
+        _ name: String, beneath parent: Int32, flags: Int32, mode: mode_t = 0, subject: String
+    ) throws(CacheError) -> Int32 {
         while true {
-            let raw = openat(parent?.raw ?? AT_FDCWD, name, flags, mode)
-            if raw >= 0 {
-                return FileDescriptor(owning: raw, path: parent?.path(of: name) ?? "")
-            }
-            guard errno == EINTR else {
-                throw CacheError("open", subject: parent?.path(of: name) ?? name, errno: errno)
-            }
+            let raw = openat(parent, name, flags | O_CLOEXEC, mode)
+            if raw >= 0 { return raw }
+            guard errno == EINTR else { throw CacheError("open", subject: subject, errno: errno) }
         }
+    }
+
+    /// Opens the file `name` to read it. It may be anything: a pipe is not waited for.
+    func file(_ name: String) throws(CacheError) -> FileDescriptor {
+        try open(name, flags: O_RDONLY | O_NONBLOCK)
+    }
+
+    /// Opens the directory `name`, made first if it is not there and `create` is set.
+    func directory(_ name: String, create: Bool = false) throws(CacheError) -> FileDescriptor {
+        if create { try ensureDirectory(name) }
+        return try open(name, flags: O_RDONLY | O_DIRECTORY)
     }
 
     /// The path of something in this directory, for messages.
-    func path(of name: String) -> String { path.isEmpty ? name : "\(path)/\(name)" }
+    func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
-    /// Opens the directory `name`, made first where it is not there and `create` is set.
-    static func directory(
-        _ name: String, beneath parent: FileDescriptor, create: Bool
-    ) throws(CacheError) -> FileDescriptor {
-        if create { try ensureDirectory(name, beneath: parent) }
-        return try open(name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
+    /// Opens the directory `name`; nil if it is not there.
+    func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
+        try status(of: name) == nil ? nil : directory(name)
     }
 
-    /// Makes the directory `name` where nothing is.
-    static func ensureDirectory(
-        _ name: String, beneath parent: FileDescriptor
-    ) throws(CacheError) {
-        if let number = makeDirectory(name, beneath: parent), number != EEXIST {
-            throw CacheError("mkdir", subject: parent.path(of: name), errno: number)
+    /// Makes the directory `name` if there is nothing of that name.
+    func ensureDirectory(_ name: String) throws(CacheError) {
+        if let number = Self.makeDirectory(name, beneath: self), number != EEXIST {
+            throw CacheError("mkdir", subject: path(of: name), errno: number)
         }
     }
 
-    /// Makes the directory `name` beneath `parent`, or at a path of the user's own where there is
-    /// no parent. Its owner can write it whatever the umask: else not even `rm -rf` would work.
+    /// Makes the directory `name` beneath `parent`, or at a path of the user's own if there is no
+    /// parent. Its owner can write it whatever the umask: else not even `rm -rf` would work.
     ///
-    /// - Returns: nil, or the error number; EEXIST where something is there already.
+    /// - Returns: nil, or the error number; EEXIST if something is there already.
     static func makeDirectory(
         _ name: String, beneath parent: FileDescriptor? = nil,
         mode: mode_t = CacheLayout.directoryMode
@@ -78,7 +91,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Writes all of `bytes`, continuing after short writes.
-    func write(_ bytes: UnsafeRawBufferPointer, subject: String) throws(CacheError) {
+    func write(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         var rest = bytes
         while !rest.isEmpty {
             let written = Foundation.write(raw, rest.baseAddress, rest.count)
@@ -90,9 +103,17 @@ final class FileDescriptor: Sendable {
         }
     }
 
+    /// Writes all of `bytes`.
+    func write(_ bytes: [UInt8]) throws(CacheError) {
+        // An array's own function would forget the type of what is thrown.
+        let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
+            Result { () throws(CacheError) in try write(bytes) }
+        }
+        try result.get()
+    }
+
     /// Fills as much of `buffer` as there are bytes; returns the count, 0 at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer, subject: String) throws(CacheError) -> Int
-    {
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws(CacheError) -> Int {
         while true {
             let count = Foundation.read(raw, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
@@ -100,8 +121,20 @@ final class FileDescriptor: Sendable {
         }
     }
 
+    /// The next bytes of a small file, `limit` at most.
+    func read(atMost limit: Int) throws(CacheError) -> [UInt8] {
+        var result = Result<Void, CacheError>.success(())
+        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+            result = Result { () throws(CacheError) in
+                count = try read(into: UnsafeMutableRawBufferPointer(buffer))
+            }
+        }
+        try result.get()
+        return bytes
+    }
+
     /// The status of this file.
-    func status(subject: String) throws(CacheError) -> stat {
+    func status() throws(CacheError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else {
             throw CacheError("stat", subject: subject, errno: errno)
@@ -109,7 +142,7 @@ final class FileDescriptor: Sendable {
         return status
     }
 
-    /// The status of `name` beneath this directory, a link not followed; nil if it is not there.
+    /// The status of `name` in this directory, a link not followed; nil if it is not there.
     func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -119,8 +152,17 @@ final class FileDescriptor: Sendable {
         return nil
     }
 
+    /// Gives `name` in this directory another one, in `directory`.
+    func rename(
+        _ name: String, to directory: FileDescriptor, as newName: String
+    ) throws(CacheError) {
+        guard renameat(raw, name, directory.raw, newName) == 0 else {
+            throw CacheError("rename", subject: directory.path(of: newName), errno: errno)
+        }
+    }
+
     /// The names in this directory, `.` and `..` left out, in no order.
-    func names(subject: String) throws(CacheError) -> [String] {
+    func names() throws(CacheError) -> [String] {
         // A second descriptor of its own: reading moves the position that dup(2) would share.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
@@ -142,12 +184,4 @@ final class FileDescriptor: Sendable {
             if name != ".", name != ".." { names.append(name) }
         }
     }
-}
-
-extension stat {
-    var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
-    /// What the file takes on disk: st_blocks counts 512 bytes on every system (stat(2)).
-    var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
-    var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-    var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 }

@@ -30,7 +30,7 @@ struct ObjectTree {
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
         guard let root = try root() else { return }
-        for name in try root.names(subject: CacheLayout.objectTree) {
+        for name in try root.names() {
             if Self.isFanOut(name), try root.status(of: name)?.isDirectory == true {
                 do throws(CacheError) {
                     try walk(fanOut: name, beneath: root, body)
@@ -57,8 +57,8 @@ struct ObjectTree {
         fanOut name: String, beneath root: FileDescriptor,
         _ body: (Entry) throws(CacheError) -> Void
     ) throws(CacheError) {
-        let fanOut = try FileDescriptor.directory(name, beneath: root, create: false)
-        for file in try fanOut.names(subject: "\(CacheLayout.objectTree)/\(name)") {
+        let fanOut = try root.directory(name)
+        for file in try fanOut.names() {
             try body(entry(file, in: fanOut, prefix: name))
         }
     }

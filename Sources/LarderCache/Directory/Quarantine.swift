@@ -5,8 +5,7 @@ struct Quarantine {
     private let quarantine: FileDescriptor
 
     init(of directory: CacheDirectory) throws(CacheError) {
-        quarantine = try FileDescriptor.directory(
-            CacheLayout.quarantine, beneath: directory.root, create: true)
+        quarantine = try directory.root.directory(CacheLayout.quarantine, create: true)
     }
 
     /// Whether a name is one that ``take(_:from:inode:)`` gives.

@@ -27,10 +27,8 @@ struct Reserve {
             if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
                 return
             }
-            guard
-                let file = try? FileDescriptor.open(
-                    CacheLayout.reserve, beneath: root, flags: O_WRONLY | O_CREAT | O_NONBLOCK,
-                    mode: 0o600)
+            let flags = O_WRONLY | O_CREAT | O_NONBLOCK
+            guard let file = try? root.open(CacheLayout.reserve, flags: flags, mode: 0o600)
             else { return }
             // Blocks that nobody else gets, on all file systems that write in place.
             if posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }

@@ -11,30 +11,9 @@ final class RunDirectory: Sendable {
     private let serial = Counter()
 
     init(in cache: CacheDirectory) throws(CacheError) {
-        parent = try FileDescriptor.directory(
-            CacheLayout.temporary, beneath: cache.root, create: true)
-        while true {
-            let name = Self.newName()
-            if let number = FileDescriptor.makeDirectory(name, beneath: parent, mode: 0o700) {
-                throw CacheError("mkdir", subject: CacheLayout.run(name), errno: number)
-            }
-            do throws(CacheError) {
-                let directory = try FileDescriptor.open(
-                    name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
-                guard flock(directory.raw, LOCK_EX | LOCK_NB) == 0 else {
-                    throw CacheError("lock", subject: CacheLayout.run(name), errno: errno)
-                }
-                guard try parent.status(of: name) != nil else { continue }
-                self.name = name
-                self.directory = directory
-                return
-            } catch  where error.errno == ENOENT || error.code == .locked {
-                // A sweeping process took it before it was locked: make another.
-            } catch {
-                unlinkat(parent.raw, name, AT_REMOVEDIR)
-                throw error
-            }
-        }
+        parent = try cache.root.directory(CacheLayout.temporary, create: true)
+        (name, directory) = try parent.makeLockedDirectory(
+            LOCK_EX, mode: 0o700, named: Self.newName)
     }
 
     /// `run-`, the milliseconds since 1970 and a random number, in base 36.
@@ -48,12 +27,14 @@ final class RunDirectory: Sendable {
     static func oldestStart(
         in cache: CacheDirectory, except own: String?
     ) throws(CacheError) -> Date? {
-        guard let parent = try existingParent(cache) else { return nil }
+        guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else {
+            return nil
+        }
         var oldest: UInt64?
-        for name in try parent.names(subject: CacheLayout.temporary) where name != own {
+        for name in try parent.names() where name != own {
             let parts = name.split(separator: "-")
             guard parts.count == 3, parts[0] == "run", let start = UInt64(parts[1], radix: 36),
-                lock(name, beneath: parent) == nil, try parent.status(of: name) != nil
+                parent.lockAbandoned(name) == nil, try parent.status(of: name) != nil
             else { continue }
             oldest = min(oldest ?? start, start)
         }
@@ -61,15 +42,14 @@ final class RunDirectory: Sendable {
     }
 
     /// How many entries of `tmp/` no run under way has: what dead runs left, and what is foreign.
-    /// Bodies that wait to be continued are none.
+    /// Bodies that wait to be continued do not count.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
-        guard let parent = try existingParent(cache) else { return 0 }
-        return try parent.names(subject: CacheLayout.temporary).count { name in
+        guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
+        return try parent.names().count { name in
             guard name != CacheLayout.partial else { return false }
-            guard
-                let run = try? FileDescriptor.open(
-                    name, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
-            else { return (try? parent.status(of: name)) != nil }
+            guard let run = try? parent.directory(name) else {
+                return (try? parent.status(of: name)) != nil
+            }
             return flock(run.raw, LOCK_EX | LOCK_NB) == 0
         }
     }
@@ -80,7 +60,7 @@ final class RunDirectory: Sendable {
     }
 
     /// Removes the directory and all that is in it.
-    func remove() { Self.remove(name, beneath: parent) }
+    func remove() { _ = try? parent.removeTree(name) }
 
     /// A name that no other staged file of this run has.
     func uniqueName() -> String { String(serial.next(), radix: 36) }
@@ -96,10 +76,12 @@ final class RunDirectory: Sendable {
     static func sweepAbandoned(
         in cache: CacheDirectory, isDryRun: Bool = false
     ) throws(CacheError) -> (runs: Int, bytes: Int64) {
-        guard let parent = try existingParent(cache) else { return (0, 0) }
+        guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else {
+            return (0, 0)
+        }
         var swept = (runs: 0, bytes: Int64(0))
-        for name in try parent.names(subject: CacheLayout.temporary) where name.hasPrefix("run-") {
-            guard let run = lock(name, beneath: parent) else { continue }
+        for name in try parent.names() where name.hasPrefix("run-") {
+            guard let run = parent.lockAbandoned(name) else { continue }
             let removed = try parent.removeTree(name, isDryRun: isDryRun)
             withExtendedLifetime(run) {}
             if removed.isGone { swept.runs += 1 }
@@ -111,34 +93,5 @@ final class RunDirectory: Sendable {
     /// Whether something in `tmp/` is a run's directory.
     static func isRun(_ name: String, _ status: stat) -> Bool {
         status.isDirectory && name.hasPrefix("run-")
-    }
-
-    /// The directory `tmp`; nil if there is none.
-    private static func existingParent(
-        _ cache: CacheDirectory
-    ) throws(CacheError) -> FileDescriptor? {
-        guard try cache.root.status(of: CacheLayout.temporary) != nil else { return nil }
-        return try FileDescriptor.directory(
-            CacheLayout.temporary, beneath: cache.root, create: false)
-    }
-
-    /// Takes the lock of a run that has ended; nil if it is under way, or gone.
-    private static func lock(_ name: String, beneath parent: FileDescriptor) -> FileDescriptor? {
-        guard
-            let run = try? FileDescriptor.open(
-                name, beneath: parent, flags: O_RDONLY | O_DIRECTORY),
-            flock(run.raw, LOCK_EX | LOCK_NB) == 0
-        else { return nil }
-        return run
-    }
-
-    private static func remove(_ name: String, beneath parent: FileDescriptor) {
-        guard
-            let directory = try? FileDescriptor.open(
-                name, beneath: parent, flags: O_RDONLY | O_DIRECTORY),
-            let names = try? directory.names(subject: name)
-        else { return }
-        for file in names { unlinkat(directory.raw, file, 0) }
-        unlinkat(parent.raw, name, AT_REMOVEDIR)
     }
 }

@@ -15,8 +15,7 @@ final class FanOuts {
         let name = CacheLayout.fanOut(digest)
         if let fanOut = open[name] { return fanOut }
         do throws(CacheError) {
-            let fanOut = try FileDescriptor.directory(
-                name, beneath: try directory.objects(), create: false)
+            let fanOut = try directory.objects().directory(name)
             open[name] = fanOut
             return fanOut
         } catch  where error.isAbsence {
@@ -24,11 +23,6 @@ final class FanOuts {
         } catch  where error.errno == EMFILE && !open.isEmpty {
             open = [:]
             return try directory(of: digest)
-        } catch {
-            guard let number = error.errno else { throw error }
-            throw CacheError(
-                "open", subject: "\(CacheLayout.objects)/\(CacheLayout.algorithm)/\(name)",
-                errno: number)
         }
     }
 

@@ -54,9 +54,9 @@ struct Sweeper {
         do throws(CacheError) {
             var parent = directory.root
             for name in path {
-                parent = try FileDescriptor.directory(name, beneath: parent, create: false)
+                parent = try parent.directory(name)
             }
-            for name in try parent.names(subject: path.joined(separator: "/")) {
+            for name in try parent.names() {
                 if isCancelled() { break }
                 guard let status = try parent.status(of: name), isOwn(name, status), isOld(status)
                 else { continue }
@@ -81,9 +81,8 @@ struct Sweeper {
                 for orphan in orphans { tally.add(orphan.bytes) }
                 continue
             }
-            let removed = try removal.removeFiles(
+            tally += try removal.removeFiles(
                 of: orphans.map(\.digest), in: index, where: isOld, unless: isCancelled)
-            tally += removed
         }
         return tally
     }
@@ -92,7 +91,7 @@ struct Sweeper {
     private func orphans(
         _ byte: UInt8, _ tree: ObjectTree, _ root: FileDescriptor, _ index: CacheIndex
     ) throws(CacheError) -> [(digest: Digest, bytes: Int64)] {
-        let name = (byte < 16 ? "0" : "") + String(byte, radix: 16)
+        let name = ObjectTree.fanOut(byte)
         guard try root.status(of: name)?.isDirectory == true else { return [] }
         let known = Set(try index.digests(fanOut: byte))
         var orphans: [(digest: Digest, bytes: Int64)] = []
@@ -114,12 +113,7 @@ struct Sweeper {
     /// time.
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
-            #if canImport(Darwin)
-                let times = [status.st_mtimespec, status.st_ctimespec]
-            #else
-                let times = [status.st_mtim, status.st_ctim]
-            #endif
-            return times.allSatisfy {
+            [status.modified, status.changed].allSatisfy {
                 Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
             }
         }

@@ -1,3 +1,5 @@
+import Crypto
+
 /// The SHA-256 digest of an object's bytes, and so the object's name.
 public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// How many bytes a digest has.
@@ -6,7 +8,11 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     // Four words, not an array: a digest is copied into every plan row and costs no allocation.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    init(unchecked words: (UInt64, UInt64, UInt64, UInt64)) { self.words = words }
+    /// The digest that was computed.
+    package init(_ digest: SHA256.Digest) {
+        // It has as many bytes.
+        self = digest.withUnsafeBytes { Digest(bytes: $0)! }
+    }
 
     /// Takes the 32 bytes of a digest; nil for any other count.
     public init?(bytes: some Collection<UInt8>) {

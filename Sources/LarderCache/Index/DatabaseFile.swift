@@ -74,13 +74,8 @@ struct DatabaseFile: Sendable {
     /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy
     /// would have the same (sqlite.org/fileformat2.html, "File format version numbers").
     func hasWrittenFormat() throws -> Bool {
-        let file = try FileDescriptor.open(
-            name, beneath: directory.root, flags: O_RDONLY | O_NONBLOCK)
-        var header = [UInt8](repeating: 0, count: 19)
-        let count = try header.withUnsafeMutableBytes {
-            try file.read(into: $0, subject: name)
-        }
-        return count == header.count && header[18] <= 2
+        let header = try directory.root.file(name).read(atMost: 19)
+        return header.count == 19 && header[18] <= 2
     }
 
     /// How long it is, with its log: no longer than it can be by what it takes on the disk, since a

@@ -29,11 +29,9 @@ enum IndexSnapshot {
     static func publish(
         _ file: String, of run: RunDirectory, as name: String, in directory: CacheDirectory
     ) throws(CacheError) {
-        try Durability.add(try FileDescriptor.open(file, beneath: run.directory, flags: O_RDONLY))
+        try Durability.add(try run.directory.open(file, flags: O_RDONLY))
         try Durability.flush(directory.root)
-        guard renameat(run.directory.raw, file, directory.root.raw, name) == 0 else {
-            throw CacheError("rename", subject: name, errno: errno)
-        }
+        try run.directory.rename(file, to: directory.root, as: name)
         try Durability.add(directory.root)
         try Durability.flush(directory.root)
     }

@@ -38,7 +38,7 @@ struct IndexRecovery {
             return false
         }
         guard let tree = try ObjectTree(directory).root() else { return false }
-        return try tree.names(subject: CacheLayout.objects).contains(where: ObjectTree.isFanOut)
+        return try tree.names().contains(where: ObjectTree.isFanOut)
     }
 
     /// Rebuilds the index where that is due; nil if it is not. One process at a time.
@@ -54,12 +54,8 @@ struct IndexRecovery {
     /// Leaves a mark that ``isDue(in:)`` finds: whoever meets damage in the middle of its work
     /// cannot rebuild the index under the others' hands.
     static func markDamage(in directory: CacheDirectory) {
-        let file = openat(
-            directory.root.raw, CacheLayout.damage,
-            O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW
-                | O_NONBLOCK,
-            0o666)
-        if file >= 0 { close(file) }
+        _ = try? directory.root.open(
+            CacheLayout.damage, flags: O_WRONLY | O_CREAT | O_NONBLOCK, mode: 0o666)
     }
 
     /// Rebuilds the index.
@@ -186,9 +182,7 @@ struct IndexRecovery {
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         unless isCancelled: () -> Bool
     ) throws {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: ObjectReader.chunk, alignment: 16)
-        defer { buffer.deallocate() }
+        let reader = ObjectReader()
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE TEMP TABLE whole (digest BLOB PRIMARY KEY) WITHOUT ROWID")
             try db.inTransaction {
@@ -201,7 +195,7 @@ struct IndexRecovery {
                 let mark = try db.makeStatement(sql: "INSERT INTO temp.whole VALUES (?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled() else { return }
-                    guard let content = try Self.check(entry, digest, buffer, isCancelled) else {
+                    guard let content = try Self.check(entry, digest, reader, isCancelled) else {
                         return
                     }
                     if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
@@ -237,26 +231,18 @@ struct IndexRecovery {
 
     /// Nil if reading is broken off.
     private static func check(
-        _ entry: ObjectTree.Entry, _ digest: Digest, _ buffer: UnsafeMutableRawBufferPointer,
+        _ entry: ObjectTree.Entry, _ digest: Digest, _ reader: ObjectReader,
         _ isCancelled: () -> Bool
     ) throws(CacheError) -> Content? {
         do throws(CacheError) {
-            let file = try FileDescriptor.open(
-                entry.name, beneath: entry.parent, flags: O_RDONLY | O_NONBLOCK)
-            let status = try file.status(subject: entry.path)
+            let file = try entry.parent.file(entry.name)
+            let status = try file.status()
             guard status.isRegularFile else { return .other }
-            let read = try ObjectReader.digest(
-                file, subject: entry.path, buffer: buffer, isCancelled: isCancelled)
-            guard let actual = read?.0 else { return nil }
-            guard actual == digest else { return .other }
-            #if canImport(Darwin)
-                let modified = status.st_mtimespec.tv_sec
-            #else
-                let modified = status.st_mtim.tv_sec
-            #endif
+            guard let read = try reader.digest(file, isCancelled: isCancelled) else { return nil }
+            guard read.digest == digest else { return .other }
             return .whole(
                 size: Int64(status.st_size),
-                modified: Date(timeIntervalSince1970: TimeInterval(modified)))
+                modified: Date(timeIntervalSince1970: TimeInterval(status.modified.tv_sec)))
         } catch  where error.isAbsence {
             return .other
         } catch  where [EACCES, EIO].contains(error.errno) {
@@ -279,9 +265,7 @@ struct IndexRecovery {
             if isDamaged {
                 let suffix = name.dropFirst(CacheLayout.index.count)
                 let target = CacheLayout.setAside(at: stamp) + suffix
-                guard renameat(directory.root.raw, name, directory.root.raw, target) == 0 else {
-                    throw CacheError("rename", subject: name, errno: errno)
-                }
+                try directory.root.rename(name, to: directory.root, as: target)
                 if name == CacheLayout.index { kept = target }
             } else if name != CacheLayout.index {
                 // A log of the old file's must not be played into the new one.

@@ -29,11 +29,9 @@ package final class NamedLock: Sendable {
         // Without its lock: whoever has this name and waits for the cache would never get it from
         // one who has the cache and waits for the name.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
-        let locks = try FileDescriptor.directory(
-            CacheLayout.locks, beneath: cache.root, create: true)
-        let file = try FileDescriptor.open(
-            name, beneath: locks, flags: O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o666)
-        let status = try file.status(subject: subject)
+        let locks = try cache.root.directory(CacheLayout.locks, create: true)
+        let file = try locks.open(name, flags: O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o666)
+        let status = try file.status()
         guard status.isRegularFile, status.st_nlink == 1 else {
             throw CacheError(
                 .unusable, subject: subject, message: "is not a regular file of one name")

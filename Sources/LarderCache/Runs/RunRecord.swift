@@ -87,8 +87,7 @@ package struct RunRecord: Sendable, Equatable {
             directory.isWritable,
             // Somebody's directory that is no cache is not to become one.
             (try? directory.root.status(of: CacheLayout.index)) != nil,
-            let runs = try? FileDescriptor.directory(
-                CacheLayout.runs, beneath: directory.root, create: true),
+            let runs = try? directory.root.directory(CacheLayout.runs, create: true),
             let json = try? encoder.encode(self)
         else { return }
         try? directory.replace(Self.file(command), beneath: runs, with: Array(json) + [0x0A])
@@ -97,18 +96,12 @@ package struct RunRecord: Sendable, Equatable {
     /// The last run's; nil if there is none that can be read.
     static func load(_ command: Command, from directory: CacheDirectory) -> RunRecord? {
         guard
-            let runs = try? FileDescriptor.directory(
-                CacheLayout.runs, beneath: directory.root, create: false),
-            let file = try? FileDescriptor.open(
-                Self.file(command), beneath: runs, flags: O_RDONLY | O_NONBLOCK)
+            let runs = try? directory.root.directory(CacheLayout.runs),
+            let bytes = try? runs.file(Self.file(command)).read(atMost: 16 * 1024)
         else { return nil }
-        var bytes = [UInt8](repeating: 0, count: 16 * 1024)
-        let count = try? bytes.withUnsafeMutableBytes {
-            try file.read(into: $0, subject: CacheLayout.runs)
-        }
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = .iso8601
-        let record = try? decoder.decode(Self.self, from: Data(bytes.prefix(count ?? 0)))
+        let record = try? decoder.decode(Self.self, from: Data(bytes))
         return record?.command == command ? record : nil
     }
 

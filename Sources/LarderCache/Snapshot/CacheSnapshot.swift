@@ -57,8 +57,7 @@ struct CacheSnapshot {
             guard unlinkat(copy.root.raw, draft, 0) == 0 else {
                 throw CacheError("unlink", subject: draft, errno: errno)
             }
-            try Durability.add(
-                FileDescriptor.open(CacheLayout.index, beneath: copy.root, flags: O_RDONLY))
+            try Durability.add(copy.root.file(CacheLayout.index))
             try Durability.add(copy.root)
             try Durability.flush(copy.root)
             try target.publish()
@@ -75,9 +74,7 @@ struct CacheSnapshot {
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: ObjectReader.chunk, alignment: 16)
-        defer { buffer.deallocate() }
+        let reader = ObjectReader()
         let objects = try copy.objects()
         var left: [Digest] = []
         try database.read { db in
@@ -91,10 +88,10 @@ struct CacheSnapshot {
                 let name = CacheLayout.fanOut(object.digest)
                 if fanOut?.name != name {
                     if let old = fanOut?.directory { try Durability.add(old) }
-                    fanOut = (name, try .directory(name, beneath: objects, create: true))
+                    fanOut = (name, try objects.directory(name, create: true))
                 }
                 guard let directory = fanOut?.directory else { continue }
-                let copied = try copyBytes(of: object, into: directory, buffer)
+                let copied = try copyBytes(of: object, into: directory, reader)
                 switch copied {
                 case .whole:
                     report.objects += 1
@@ -128,10 +125,8 @@ struct CacheSnapshot {
 
     /// Puts an object in its place in the copy, if it is whole.
     private func copyBytes(
-        of object: StoredObject, into fanOut: FileDescriptor,
-        _ buffer: UnsafeMutableRawBufferPointer
+        of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader
     ) throws(CacheError) -> Copied {
-        let subject = CacheLayout.path(object.digest)
         let file: FileDescriptor
         do throws(CacheError) {
             file = try source.open(object.digest)
@@ -140,20 +135,18 @@ struct CacheSnapshot {
         } catch  where [EACCES, EIO].contains(error.errno) {
             return .unreadable
         }
-        let target = try FileDescriptor.open(
-            object.digest.hex, beneath: fanOut, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
-            try target.write(bytes, subject: subject)
+        let target = try fanOut.open(
+            object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
+        let read = try reader.digest(file, isCancelled: isCancelled) {
+            (bytes) throws(CacheError) in try target.write(bytes)
         }
-        let read = try ObjectReader.digest(
-            file, subject: subject, buffer: buffer, isCancelled: isCancelled, onBytes: append)
-        guard let (digest, count) = read else { return .brokenOff }
-        guard digest == object.digest, count == object.size else {
+        guard let read else { return .brokenOff }
+        guard read == (object.digest, object.size) else {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
         }
         guard fchmod(target.raw, 0o444) == 0 else {
-            throw CacheError("chmod", subject: subject, errno: errno)
+            throw CacheError("chmod", subject: target.subject, errno: errno)
         }
         try Durability.add(target)
         return .whole

@@ -16,64 +16,36 @@ struct SnapshotPlace {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         self.path = url.path
         let folder = url.deletingLastPathComponent().path
+        func refusal(_ message: String) -> CacheError {
+            CacheError(.unusable, subject: url.path, message: message)
+        }
         do throws(CacheError) {
             parent = try FileDescriptor.open(folder, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == ENOENT {
             throw CacheError(.missing, subject: folder, message: "there is no such directory")
         }
         if try Self.lies(parent, in: source.root) {
-            throw CacheError(
-                .unusable, subject: self.path, message: "lies in the cache that is to be copied")
+            throw refusal("lies in the cache that is to be copied")
         }
         if let status = try parent.status(of: url.lastPathComponent) {
-            guard try status.st_dev == parent.status(subject: folder).st_dev else {
-                throw CacheError(
-                    .unusable, subject: self.path,
-                    message: "is a file system of its own; name a directory in it")
+            guard try status.st_dev == parent.status().st_dev else {
+                throw refusal("is a file system of its own; name a directory in it")
             }
             guard status.isDirectory else {
-                throw CacheError(
-                    .unusable, subject: self.path,
-                    message: "is there already, and no directory; name a place for the copy")
+                throw refusal("is there already, and not a directory; name a place for the copy")
             }
-            guard
-                try FileDescriptor.open(
-                    url.lastPathComponent, beneath: parent, flags: O_RDONLY | O_DIRECTORY
-                ).names(subject: self.path).isEmpty
-            else {
-                throw CacheError(
-                    .unusable, subject: self.path, message: "is there already, and not empty")
+            guard try parent.directory(url.lastPathComponent).names().isEmpty else {
+                throw refusal("is there already, and not empty")
             }
         }
         try Self.sweep(url.lastPathComponent, beneath: parent)
-        let (name, lock) = try Self.makeStaging(for: url.lastPathComponent, beneath: parent)
+        // Shared, as the cache that is made in it has it.
+        let (name, lock) = try parent.makeLockedDirectory(LOCK_SH) {
+            let serial = String(UInt64.random(in: .min ... .max), radix: 36)
+            return ".\(url.lastPathComponent).\(serial)\(Self.suffix)"
+        }
         staging = "\(folder)/\(name)"
         self.lock = lock
-    }
-
-    /// A directory that others see to be in use.
-    private static func makeStaging(
-        for name: String, beneath parent: FileDescriptor
-    ) throws(CacheError) -> (name: String, lock: FileDescriptor) {
-        while true {
-            let serial = String(UInt64.random(in: .min ... .max), radix: 36)
-            let staging = ".\(name).\(serial)\(suffix)"
-            if let number = FileDescriptor.makeDirectory(staging, beneath: parent) {
-                throw CacheError("mkdir", subject: staging, errno: number)
-            }
-            do throws(CacheError) {
-                let lock = try FileDescriptor.open(
-                    staging, beneath: parent, flags: O_RDONLY | O_DIRECTORY)
-                // Shared, as the cache that is made in it has it.
-                if flock(lock.raw, LOCK_SH | LOCK_NB) == 0,
-                    try parent.status(of: staging) != nil
-                {
-                    return (staging, lock)
-                }
-            } catch  where error.errno == ENOENT {
-                // Swept before it was locked.
-            }
-        }
     }
 
     private static let suffix = ".partial"
@@ -82,15 +54,13 @@ struct SnapshotPlace {
     private static func sweep(
         _ name: String, beneath parent: FileDescriptor
     ) throws(CacheError) {
-        for staging in try parent.names(subject: name) {
+        for staging in try parent.names() {
             let start = ".\(name)."
             let serial = Substring(
                 staging.utf8.dropFirst(start.utf8.count).dropLast(suffix.utf8.count))
             guard UInt64(serial, radix: 36) != nil,
                 (start + serial + suffix).utf8.elementsEqual(staging.utf8),
-                let lock = try? FileDescriptor.open(
-                    staging, beneath: parent, flags: O_RDONLY | O_DIRECTORY),
-                flock(lock.raw, LOCK_EX | LOCK_NB) == 0
+                let lock = parent.lockAbandoned(staging)
             else { continue }
             // What is another user's stays.
             _ = try? parent.removeTree(staging)
@@ -116,16 +86,16 @@ struct SnapshotPlace {
     private static func lies(
         _ directory: FileDescriptor, in root: FileDescriptor
     ) throws(CacheError) -> Bool {
-        let root = try root.status(subject: "cache")
+        let root = try root.status()
         var current = directory
         var seen: stat?
         while true {
-            let status = try current.status(subject: "..")
+            let status = try current.status()
             if status.st_ino == root.st_ino, status.st_dev == root.st_dev { return true }
             // The directory above the topmost is itself.
             if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
             seen = status
-            current = try FileDescriptor.open("..", beneath: current, flags: O_RDONLY | O_DIRECTORY)
+            current = try current.directory("..")
         }
     }
 }

@@ -17,21 +17,20 @@ struct ObjectPublisher {
         let objects = try directory.objects(create: true)
         var obstructions: [Digest: CacheError] = [:]
         for (name, group) in Dictionary(grouping: files, by: { CacheLayout.fanOut($0.key) }) {
-            try FileDescriptor.ensureDirectory(name, beneath: objects)
+            try objects.ensureDirectory(name)
             do throws(CacheError) {
-                let fanOut = try FileDescriptor.directory(name, beneath: objects, create: false)
+                let fanOut = try objects.directory(name)
                 for (digest, file) in group {
-                    if renameat(run.directory.raw, file, fanOut.raw, digest.hex) == 0 { continue }
-                    let subject = CacheLayout.path(digest)
-                    let error = CacheError("rename", subject: subject, errno: errno)
-                    guard let obstruction = error.obstruction(at: subject) else { throw error }
-                    obstructions[digest] = obstruction
+                    do throws(CacheError) {
+                        try run.directory.rename(file, to: fanOut, as: digest.hex)
+                    } catch {
+                        guard let obstruction = error.obstruction else { throw error }
+                        obstructions[digest] = obstruction
+                    }
                 }
                 try Durability.add(fanOut)
             } catch {
-                guard let obstruction = error.obstruction(at: objects.path(of: name)) else {
-                    throw error
-                }
+                guard let obstruction = error.obstruction else { throw error }
                 for digest in group.map(\.key) { obstructions[digest] = obstruction }
             }
         }

@@ -16,12 +16,11 @@ final class PartialBodies: @unchecked Sendable {
     private var names: Set<String>
 
     init(in directory: CacheDirectory, run: RunDirectory) throws(CacheError) {
-        temporary = try FileDescriptor.directory(
-            CacheLayout.temporary, beneath: directory.root, create: true)
+        temporary = try directory.root.directory(CacheLayout.temporary, create: true)
         self.run = run
         names = []
         if let partial = try? open(create: false) {
-            names = Set((try? partial.names(subject: CacheLayout.partial)) ?? [])
+            names = Set((try? partial.names()) ?? [])
             for name in names where Self.isForgotten(name, in: partial) {
                 unlinkat(partial.raw, name, 0)
                 names.remove(name)
@@ -32,12 +31,7 @@ final class PartialBodies: @unchecked Sendable {
     /// Whether nobody came back for it in a week: its URL may not be asked for any more.
     private static func isForgotten(_ name: String, in partial: FileDescriptor) -> Bool {
         guard let status = try? partial.status(of: name) else { return false }
-        #if canImport(Darwin)
-            let modified = status.st_mtimespec.tv_sec
-        #else
-            let modified = status.st_mtim.tv_sec
-        #endif
-        return time(nil) - modified > 7 * 86_400
+        return time(nil) - status.modified.tv_sec > 7 * 86_400
     }
 
     /// Claims the beginning of a URL's body, if there is one that is whole.
@@ -54,10 +48,9 @@ final class PartialBodies: @unchecked Sendable {
             return nil
         }
         guard
-            let file = try? FileDescriptor.open(
-                claimed, beneath: run.directory, flags: O_RDWR | O_NONBLOCK),
+            let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
             // It is to be written to: somebody may have it under another name, too.
-            let status = try? file.status(subject: CacheLayout.partial),
+            let status = try? file.status(),
             status.isRegularFile, status.st_nlink == 1,
             let trailer = PartialTrailer(of: file),
             let hasher = Self.digest(of: file, trailer)
@@ -77,12 +70,10 @@ final class PartialBodies: @unchecked Sendable {
         guard let (file, descriptor, digest) = try? body.takeUnfinished() else { return }
         let trailer = PartialTrailer(
             validator: validator, fields: fields, count: count, totalBytes: totalBytes,
-            digest: digest)
-        guard var bytes = trailer.bytes,
-            (try? bytes.withUnsafeMutableBytes({
-                try descriptor.write(UnsafeRawBufferPointer($0), subject: CacheLayout.partial)
-            })) != nil
-        else { return run.remove(file) }
+            digest: digest.hex)
+        guard let bytes = trailer.bytes, (try? descriptor.write(bytes)) != nil else {
+            return run.remove(file)
+        }
         put(file, back: Self.name(of: url))
     }
 
@@ -99,7 +90,7 @@ final class PartialBodies: @unchecked Sendable {
     func close() { unlinkat(temporary.raw, CacheLayout.partial, AT_REMOVEDIR) }
 
     private func open(create: Bool) throws(CacheError) -> FileDescriptor {
-        try FileDescriptor.directory(CacheLayout.partial, beneath: temporary, create: create)
+        try temporary.directory(CacheLayout.partial, create: create)
     }
 
     /// A URL may be longer than a file's name, and hold what should not stand in one.
@@ -115,7 +106,7 @@ final class PartialBodies: @unchecked Sendable {
         while left > 0 {
             let count = buffer.withUnsafeMutableBytes { bytes in
                 let part = UnsafeMutableRawBufferPointer(rebasing: bytes[..<min(left, bytes.count)])
-                return (try? file.read(into: part, subject: CacheLayout.partial)) ?? 0
+                return (try? file.read(into: part)) ?? 0
             }
             guard count > 0 else { return nil }
             hasher.update(data: buffer[..<count])

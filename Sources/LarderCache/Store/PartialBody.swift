@@ -56,7 +56,7 @@ package final class PartialBody: @unchecked Sendable {
         guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
             lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(count)
         else {
-            throw CacheError("truncate", subject: claim.descriptor.path, errno: errno)
+            throw CacheError("truncate", subject: claim.descriptor.subject, errno: errno)
         }
         return (claim, hasher)
     }

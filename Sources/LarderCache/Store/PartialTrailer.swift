@@ -14,14 +14,6 @@ struct PartialTrailer: Codable {
     private static let mark = Array("larderpb".utf8)
     private static let longest = 16 << 10
 
-    init(validator: String, fields: Validators, count: Int64, totalBytes: Int64?, digest: Digest) {
-        self.validator = validator
-        self.fields = fields
-        self.count = count
-        self.totalBytes = totalBytes
-        self.digest = digest.hex
-    }
-
     var bytes: [UInt8]? {
         guard let json = try? JSONEncoder().encode(self), json.count <= Self.longest else {
             return nil
@@ -30,9 +22,17 @@ struct PartialTrailer: Codable {
         return Array(json) + withUnsafeBytes(of: length, Array.init) + Self.mark
     }
 
+    private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
+        guard offset >= 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        return pread(file.raw, &bytes, count, offset) == count ? bytes : nil
+    }
+}
+
+extension PartialTrailer {
     /// Reads the trailer of a file; nil if there is none that fits the file.
     init?(of file: FileDescriptor) {
-        guard let size = try? file.status(subject: CacheLayout.partial).st_size,
+        guard let size = try? file.status().st_size,
             let end = Self.read(file, at: size - 12, count: 12), end.suffix(8) == Self.mark[...]
         else { return nil }
         let length = end.prefix(4).reduce(0) { $0 << 8 | Int($1) }
@@ -42,11 +42,5 @@ struct PartialTrailer: Codable {
             trailer.count == Int64(size) - 12 - Int64(length)
         else { return nil }
         self = trailer
-    }
-
-    private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
-        guard offset >= 0 else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        return pread(file.raw, &bytes, count, offset) == count ? bytes : nil
     }
 }

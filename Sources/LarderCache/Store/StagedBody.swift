@@ -65,7 +65,9 @@ package final class StagedBody: @unchecked Sendable {
         writer = Self.nextWriter()
     }
 
-    deinit { discard() }
+    deinit {
+        if let file { run.remove(file.name) }
+    }
 
     /// How many bytes were taken so far.
     package var count: Int64 { lock.withLock { received } }
@@ -107,13 +109,7 @@ package final class StagedBody: @unchecked Sendable {
         var failed: CacheError?
         do throws(CacheError) {
             if file == nil { file = try create() }
-            guard let file else { return }
-            let result: Result<Void, CacheError> = chunk.withUnsafeBytes { bytes in
-                Result { () throws(CacheError) in
-                    try file.descriptor.write(bytes, subject: file.descriptor.path)
-                }
-            }
-            try result.get()
+            try file?.descriptor.write(chunk)
         } catch {
             failed = error
         }
@@ -129,9 +125,8 @@ package final class StagedBody: @unchecked Sendable {
 
     private func create() throws(CacheError) -> (name: String, descriptor: FileDescriptor) {
         let name = run.uniqueName()
-        let descriptor = try FileDescriptor.open(
-            name, beneath: run.directory, flags: O_RDWR | O_CREAT | O_EXCL, mode: 0o600)
-        return (name, descriptor)
+        let flags = O_RDWR | O_CREAT | O_EXCL
+        return (name, try run.directory.open(name, flags: flags, mode: 0o600))
     }
 
     /// The digest of all bytes. To be called once, after the last byte; waits for the writer.
@@ -154,7 +149,7 @@ package final class StagedBody: @unchecked Sendable {
         let size = Int(count)
         let mapped = mmap(nil, size, PROT_READ, MAP_PRIVATE, file.descriptor.raw, 0)
         guard mapped != MAP_FAILED, let mapped else {
-            throw CacheError("mmap", subject: file.descriptor.path, errno: errno)
+            throw CacheError("mmap", subject: file.descriptor.subject, errno: errno)
         }
         defer { munmap(mapped, size) }
         return try body(UnsafeRawBufferPointer(start: mapped, count: size))
@@ -163,23 +158,16 @@ package final class StagedBody: @unchecked Sendable {
     /// Puts bytes that are still in memory into a file; hands over the file's name, which is the
     /// caller's to publish or remove.
     func takeFile() throws(CacheError) -> String {
-        if file == nil {
-            let bytes = buffer
-            let file = try create()
-            self.file = file
-            let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
-                Result { () throws(CacheError) in
-                    try file.descriptor.write(bytes, subject: file.descriptor.path)
-                }
-            }
-            try result.get()
-        }
+        let isInMemory = file == nil
+        let (name, descriptor) = if let file { file } else { try create() }
+        file = (name, descriptor)
+        if isInMemory { try descriptor.write(buffer) }
         // Objects are readable by everyone whatever the umask.
-        if let file, fchmod(file.descriptor.raw, 0o444) != 0 {
-            throw CacheError("chmod", subject: file.descriptor.path, errno: errno)
+        guard fchmod(descriptor.raw, 0o444) == 0 else {
+            throw CacheError("chmod", subject: descriptor.subject, errno: errno)
         }
-        defer { file = nil }
-        return file?.name ?? ""
+        file = nil
+        return name
     }
 
     /// Hands over the file of a body that was interrupted, and the digest of what is in it; nil
@@ -192,23 +180,5 @@ package final class StagedBody: @unchecked Sendable {
         guard let file else { return nil }
         self.file = nil
         return (file.name, file.descriptor, digest)
-    }
-
-    /// Gives up on the body: its file, where it has one, goes.
-    private func discard() {
-        if let file { run.remove(file.name) }
-    }
-}
-
-extension Digest {
-    package init(_ digest: SHA256.Digest) {
-        var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-        digest.withUnsafeBytes { bytes in
-            func word(_ index: Int) -> UInt64 {
-                UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self))
-            }
-            words = (word(0), word(1), word(2), word(3))
-        }
-        self.init(unchecked: words)
     }
 }

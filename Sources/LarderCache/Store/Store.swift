@@ -237,8 +237,7 @@ package final class Store: @unchecked Sendable {
         }
         if !files.isEmpty {
             for file in files.values {
-                try Durability.add(
-                    try FileDescriptor.open(file, beneath: run.directory, flags: O_RDONLY))
+                try Durability.add(try run.directory.file(file))
             }
             try Durability.flush(directory.root)
             obstructions = try ObjectPublisher(directory, run: run).publish(files)

@@ -20,6 +20,7 @@ struct FanOutCheck {
     /// Whether not all was looked at, because it was cancelled.
     private(set) var isBrokenOff = false
 
+    private let reader = ObjectReader()
     private var report = VerifyReport()
     private var expected: [Digest: StoredObject] = [:]
 
@@ -34,11 +35,9 @@ struct FanOutCheck {
         self.onObject = onObject
     }
 
-    /// - Parameters:
-    ///   - root: the directory `objects/sha256`; nil if there is none.
-    ///   - buffer: room for reading.
+    /// - Parameter root: the directory `objects/sha256`; nil if there is none.
     mutating func run(
-        in tree: ObjectTree, root: FileDescriptor?, buffer: UnsafeMutableRawBufferPointer
+        in tree: ObjectTree, root: FileDescriptor?
     ) throws(CacheError) -> VerifyReport {
         let name = ObjectTree.fanOut(byte)
         let isSelected = try options.selection.objects(byte)
@@ -58,7 +57,7 @@ struct FanOutCheck {
                     if isBrokenOff || options.isCancelled() { return isBrokenOff = true }
                     guard let digest = entry.digest else { return try noteStray(entry) }
                     guard isSelected(digest) else { return }
-                    try check(entry, digest, expected.removeValue(forKey: digest), buffer)
+                    try check(entry, digest, expected.removeValue(forKey: digest))
                 }
             } catch  where error.errno == ENOENT {
                 // Removed since it was looked at: its rows are asked for again below.
@@ -69,7 +68,9 @@ struct FanOutCheck {
         } else if let root, place != nil,
             options.selection.includesStrays(byte) || !expected.isEmpty
         {
-            add(.obstructed, root.path(of: name), "is no directory: no object can be stored here")
+            add(
+                .obstructed, root.path(of: name), "is not a directory: no object can be stored here"
+            )
         }
         if isBrokenOff {
             // What was not looked at does not count.
@@ -82,14 +83,12 @@ struct FanOutCheck {
     }
 
     private mutating func check(
-        _ entry: ObjectTree.Entry, _ digest: Digest, _ row: StoredObject?,
-        _ buffer: UnsafeMutableRawBufferPointer
+        _ entry: ObjectTree.Entry, _ digest: Digest, _ row: StoredObject?
     ) throws(CacheError) {
         do throws(CacheError) {
             guard let status = try entry.parent.status(of: entry.name) else { return }
             guard status.isRegularFile else {
-                let isVouchedFor = try isVouchedFor(digest, row)
-                guard isVouchedFor else {
+                guard try isVouchedFor(digest, row) else {
                     // A directory would keep the object out; anything else gives way to it.
                     return add(
                         .foreign, entry.path, "is not a regular file",
@@ -106,11 +105,9 @@ struct FanOutCheck {
                 onObject(0)
                 try judge(entry, digest, row, status, differs: nil)
             } else {
-                let file = try FileDescriptor.open(
-                    entry.name, beneath: entry.parent, flags: O_RDONLY | O_NONBLOCK)
+                let file = try entry.parent.file(entry.name)
                 guard
-                    let (actual, count) = try ObjectReader.digest(
-                        file, subject: entry.path, buffer: buffer, isCancelled: options.isCancelled)
+                    let (actual, count) = try reader.digest(file, isCancelled: options.isCancelled)
                 else { return breakOff(at: digest, row, status) }
                 report.bytes += count
                 onObject(count)

@@ -62,8 +62,7 @@ struct Repairer {
     ) throws(CacheError) -> [DroppedResource] {
         var suspects: [(Int, Digest, Place)] = []
         for position in batch where !isCancelled() {
-            // The findings chosen have one.
-            let digest = findings[position].digest ?? Digest(unchecked: (0, 0, 0, 0))
+            guard let digest = findings[position].digest else { continue }
             var place = try place(of: digest)
             if case .bad(let inode) = place {
                 findings[position].quarantine = try Quarantine(of: directory).take(
@@ -98,15 +97,13 @@ struct Repairer {
     }
 
     private func place(of digest: Digest) throws(CacheError) -> Place {
-        guard let status = try status(of: digest) else { return .empty }
+        guard let status = try directory.status(of: digest) else { return .empty }
         let bad = Place.bad(inode: status.st_ino)
         guard status.isRegularFile else { return bad }
         do throws(CacheError) {
             let file = try directory.open(digest)
-            let found = try file.status(subject: "\(digest)")
-            var none: [UInt8] = []
-            let actual = try ObjectReader.digest(file, subject: "\(digest)", into: &none)
-            return actual == digest
+            let found = try file.status()
+            return try ObjectReader().digest(file)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
         } catch  where error.code == .corrupt {
             // Gone or replaced at this moment: the transaction finds out.
@@ -115,19 +112,11 @@ struct Repairer {
     }
 
     private func isStill(_ place: Place, _ digest: Digest) throws(CacheError) -> Bool {
-        let inode = try status(of: digest)?.st_ino
+        let inode = try directory.status(of: digest)?.st_ino
         return switch place {
         case .whole: true
         case .bad(let bad): inode == bad
         case .empty: inode == nil
-        }
-    }
-
-    private func status(of digest: Digest) throws(CacheError) -> stat? {
-        do throws(CacheError) {
-            return try directory.fanOut(digest).status(of: digest.hex)
-        } catch  where error.isAbsence {
-            return nil
         }
     }
 
@@ -185,25 +174,21 @@ struct Repairer {
         guard let digest = finding.digest else { return }
         let objects = try directory.objects()
         let fanOut = String(finding.subject.split(separator: "/")[2])
-        let parent = try FileDescriptor.directory(fanOut, beneath: objects, create: false)
+        let parent = try objects.directory(fanOut)
         // Anything else is nobody's object.
         guard let status = try parent.status(of: digest.hex), status.isRegularFile else { return }
         if case .empty = try place(of: digest) {
-            let file = try FileDescriptor.open(
-                digest.hex, beneath: parent, flags: O_RDONLY | O_NONBLOCK)
-            var none: [UInt8] = []
-            if try ObjectReader.digest(file, subject: finding.subject, into: &none) == digest {
+            let file = try parent.file(digest.hex)
+            if try ObjectReader().digest(file)?.digest == digest {
                 // Nobody knows whether its bytes are durable, and a row may be waiting for them.
-                try Self.makeReadOnly(file, subject: finding.subject)
+                try Self.makeReadOnly(file)
                 guard fsync(file.raw) == 0 else {
                     throw CacheError("fsync", subject: finding.subject, errno: errno)
                 }
-                let home = try FileDescriptor.directory(
-                    CacheLayout.fanOut(digest), beneath: objects, create: true)
-                guard renameat(parent.raw, digest.hex, home.raw, digest.hex) == 0,
-                    fsync(home.raw) == 0
-                else {
-                    throw CacheError("rename", subject: finding.subject, errno: errno)
+                let home = try objects.directory(CacheLayout.fanOut(digest), create: true)
+                try parent.rename(digest.hex, to: home, as: digest.hex)
+                guard fsync(home.raw) == 0 else {
+                    throw CacheError("fsync", subject: home.subject, errno: errno)
                 }
                 finding.repair = .restored
                 return
@@ -234,21 +219,18 @@ struct Repairer {
 
     private func mendMode(_ finding: inout VerifyReport.Finding) throws(CacheError) {
         guard let digest = finding.digest else { return }
-        let file = try FileDescriptor.open(
-            digest.hex, beneath: try directory.fanOut(digest), flags: O_RDONLY | O_NONBLOCK)
-        guard try Self.makeReadOnly(file, subject: finding.subject) else { return }
-        finding.repair = .restored
+        if try Self.makeReadOnly(directory.fanOut(digest).file(digest.hex)) {
+            finding.repair = .restored
+        }
     }
 
     /// Takes away the permission to write, unless somebody has the file under another name, too: it
     /// is his as well. Returns whether it did.
     @discardableResult
-    private static func makeReadOnly(
-        _ file: FileDescriptor, subject: String
-    ) throws(CacheError) -> Bool {
-        guard try file.status(subject: subject).st_nlink == 1 else { return false }
+    private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
+        guard try file.status().st_nlink == 1 else { return false }
         guard fchmod(file.raw, 0o444) == 0 else {
-            throw CacheError("chmod", subject: subject, errno: errno)
+            throw CacheError("chmod", subject: file.subject, errno: errno)
         }
         return true
     }

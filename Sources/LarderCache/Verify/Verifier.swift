@@ -6,7 +6,6 @@ final class Verifier: @unchecked Sendable {
     private let directory: CacheDirectory
     private var rows: FanOutCheck.Rows
     private let options: VerifyOptions
-    private let isCancelled: @Sendable () -> Bool
     private let onProgress: @Sendable (VerifyProgress) -> Void
     private let lock = NSLock()
     private var report = VerifyReport()
@@ -29,7 +28,6 @@ final class Verifier: @unchecked Sendable {
     ) {
         self.directory = directory
         self.options = options
-        isCancelled = options.isCancelled
         self.onProgress = onProgress
         rows = index.map { .of($0) } ?? .none
         if let damage { giveUpIndex(damage) }
@@ -128,7 +126,7 @@ final class Verifier: @unchecked Sendable {
     /// The next directory; nil if none is left or there is no time.
     private func takeDirectory() -> UInt8? {
         guard next < leadingBytes.count, failure == nil else { return nil }
-        if isCancelled() {
+        if options.isCancelled() {
             report.isInterrupted = true
             return nil
         }
@@ -140,13 +138,10 @@ final class Verifier: @unchecked Sendable {
     private func check(
         _ byte: UInt8, in tree: ObjectTree, root: FileDescriptor?
     ) throws(CacheError) {
-        let buffer = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: ObjectReader.chunk, alignment: 16)
-        defer { buffer.deallocate() }
         var check = FanOutCheck(
             byte, of: directory, rows: rows, options: options
         ) { [self] in count(bytes: $0) }
-        let found = try check.run(in: tree, root: root, buffer: buffer)
+        let found = try check.run(in: tree, root: root)
         lock.withLock {
             report.add(found)
             if check.isBrokenOff { report.isInterrupted = true } else { done.insert(byte) }
@@ -157,13 +152,10 @@ final class Verifier: @unchecked Sendable {
     /// What lies beside the fan-out directories, and beside the directory that holds them.
     private func noteStrays(in root: FileDescriptor) throws(CacheError) {
         guard options.selection.includesStrays(0) else { return }
-        let objects = try FileDescriptor.directory(
-            CacheLayout.objects, beneath: directory.root, create: false)
+        let objects = try directory.root.directory(CacheLayout.objects)
         let strays =
-            try objects.names(subject: objects.path).filter { $0 != CacheLayout.algorithm }
-            .map(objects.path(of:))
-            + root.names(subject: root.path).filter { !ObjectTree.isFanOut($0) }
-            .map(root.path(of:))
+            try objects.names().filter { $0 != CacheLayout.algorithm }.map(objects.path(of:))
+            + root.names().filter { !ObjectTree.isFanOut($0) }.map(root.path(of:))
         for path in strays {
             report.findings.append(.init(.foreign, path, "is not the cache's own"))
         }

@@ -17,9 +17,8 @@ struct VerifyPosition {
 
     /// Where the last one of a name has stopped.
     init(_ name: String, in directory: CacheDirectory) {
-        guard let bits = Self.all(in: directory)[name].flatMap(Digest.init(hex:))?.bytes else {
-            return
-        }
+        guard let bits = Self.all(in: directory)[name].flatMap(Digest.init(hex:))?.bytes
+        else { return }
         done = Set((UInt8.min...UInt8.max).filter { bits[Int($0 / 8)] & 1 << ($0 % 8) != 0 })
     }
 
@@ -34,7 +33,7 @@ struct VerifyPosition {
         var positions = Self.all(in: directory)
         guard !isEmpty || positions[name] != nil else { return }
         if positions.count >= Self.limit { positions = [:] }
-        positions[name] = isEmpty ? nil : hex
+        positions[name] = isEmpty ? nil : bits?.hex
         guard !positions.isEmpty else {
             unlinkat(directory.root.raw, CacheLayout.verifyPosition, 0)
             return
@@ -45,23 +44,15 @@ struct VerifyPosition {
             with: Array("{\(members.joined(separator: ","))}\n".utf8))
     }
 
-    /// A bit for each byte, as hexadecimal digits.
-    private var hex: String {
-        var bits = [UInt8](repeating: 0, count: 32)
+    /// A bit for each byte: as many as a digest has, and spelled like one.
+    private var bits: Digest? {
+        var bits = [UInt8](repeating: 0, count: Digest.byteCount)
         for byte in done { bits[Int(byte / 8)] |= 1 << (byte % 8) }
-        return bits.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+        return Digest(bytes: bits)
     }
 
     private static func all(in directory: CacheDirectory) -> [String: String] {
-        guard
-            let file = try? FileDescriptor.open(
-                CacheLayout.verifyPosition, beneath: directory.root, flags: O_RDONLY | O_NONBLOCK)
-        else { return [:] }
-        var bytes = [UInt8](repeating: 0, count: 32_768)
-        let count = bytes.withUnsafeMutableBytes {
-            (try? file.read(into: $0, subject: CacheLayout.verifyPosition)) ?? 0
-        }
-        return (try? JSONDecoder().decode([String: String].self, from: Data(bytes[..<count])))
-            ?? [:]
+        let bytes = try? directory.root.file(CacheLayout.verifyPosition).read(atMost: 32_768)
+        return (try? JSONDecoder().decode([String: String].self, from: Data(bytes ?? []))) ?? [:]
     }
 }

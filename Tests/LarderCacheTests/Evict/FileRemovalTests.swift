@@ -10,8 +10,7 @@ import Testing
         _ count: Int, _ body: (_ directory: String, _ files: [FileRemoval.File]) throws -> Void
     ) throws {
         try withTemporaryDirectory { directory in
-            let fanOut = try FileDescriptor.open(
-                directory.path, beneath: nil, flags: O_RDONLY | O_DIRECTORY)
+            let fanOut = try FileDescriptor.open(directory.path, flags: O_RDONLY | O_DIRECTORY)
             let files = try (0..<count).map { number in
                 let digest = try Digest.reference(of: [UInt8(number)])
                 try Tree.put([1, 2, 3], at: directory.path(digest.hex))

@@ -9,7 +9,10 @@ import Testing
         var random = Pseudorandom(seed: 1)
         let edges: [UInt64] = [0, 1, .max, .max - 1, 1 << 63, 1 << 63 - 1]
         let bits = edges + (0..<2_000).map { _ in random.next() }
-        return bits.map { Digest(unchecked: ($0, 0, 0, 0)) }
+        return bits.compactMap { bits in
+            let leading = stride(from: 56, through: 0, by: -8).map { UInt8(bits >> $0 & 0xFF) }
+            return Digest(bytes: leading + [UInt8](repeating: 0, count: 24))
+        }
     }()
 
     private func includes(_ selection: VerifySelection, _ digest: Digest) throws -> Bool {
