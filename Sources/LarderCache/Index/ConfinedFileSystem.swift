@@ -14,7 +14,7 @@ import GRDBSQLite
 ///   before it is used.
 /// - what `ATTACH` names: no other statements than this package's are run.
 ///
-/// A link, a pipe or anything else that is no regular file is refused before SQLite is asked
+/// A link, a pipe or anything else that is not a regular file is refused before SQLite is asked
 /// (``CacheDirectory``).
 ///
 /// Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing of it.
