@@ -33,14 +33,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     public let subject: String
     /// What happened, in words.
     public let message: String
-    /// The system's error number, where one is behind it.
+    /// The system's error number, if one is behind it.
     public let errno: Int32?
+
     /// Describes a failure that the system's error number does not tell.
     public init(_ code: Code, subject: String, message: String) {
-        self.code = code
-        self.subject = subject
-        self.message = message
-        self.errno = nil
+        self.init(code, subject: subject, message: message, errno: nil)
     }
 
     private init(_ code: Code, subject: String, message: String, errno: Int32?) {
@@ -72,45 +70,35 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         switch error.resultCode {
         case .SQLITE_FULL:
             self.init("write", subject: subject, errno: ENOSPC)
+        case .SQLITE_IOERR where Self.isFull(subject):
+            self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:
-            if Self.isFull(subject) {
-                self.init("write", subject: subject, errno: ENOSPC)
-            } else {
-                // Not the connection's own word, which may know of nothing: a copy has two.
-                let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
-                self.init(.storage, subject: subject, message: message + Self.fileLimit)
-            }
+            // Not the connection's own word, which may know of nothing: a copy has two.
+            let message = String(cString: sqlite3_errstr(SQLITE_IOERR))
+            self.init(.storage, subject: subject, message: message + Self.fileLimit)
         case .SQLITE_BUSY, .SQLITE_LOCKED:
             self.init(.locked, subject: subject, message: message)
-        case .SQLITE_PERM, .SQLITE_AUTH:
+        case .SQLITE_READONLY where error.extendedResultCode == .SQLITE_READONLY_DBMOVED,
+            .SQLITE_PERM, .SQLITE_AUTH:
             self.init(.unusable, subject: subject, message: message)
         case .SQLITE_READONLY, .SQLITE_CANTOPEN:
-            let isMoved = error.extendedResultCode == .SQLITE_READONLY_DBMOVED
-            if isMoved {
-                self.init(.unusable, subject: subject, message: message)
-            } else {
-                self.init(unopened: subject, message)
-            }
-        // The last is what a file without larder's tables leads to.
+            self.init(unopened: subject, message)
+        // SQLITE_ERROR is what a file without larder's tables leads to.
         case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR, .SQLITE_TOOBIG,
             .SQLITE_MISMATCH:
-            self.init(
-                .damaged, subject: subject,
-                message: "\(message); the next prefetch, or larder reindex, rebuilds the index"
-            )
+            self.init(damaged: subject, message)
         case .SQLITE_INTERRUPT:
             // Of ``StepLimit``: who cancels does not ask what it was.
-            self.init(
-                .damaged, subject: subject,
-                message:
-                    """
-                    takes more steps than its size explains; the next prefetch, or larder reindex, \
-                    rebuilds the index
-                    """
-            )
+            self.init(damaged: subject, "takes more steps than its size explains")
         default:
             self.init(.index, subject: subject, message: message)
         }
+    }
+
+    private init(damaged subject: String, _ message: String) {
+        self.init(
+            .damaged, subject: subject,
+            message: "\(message); the next prefetch, or larder reindex, rebuilds the index")
     }
 
     /// Why a file could not be opened, or for reading alone, which SQLite keeps to itself: for want
@@ -131,7 +119,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             faccessat(AT_FDCWD, subject, R_OK | W_OK, AT_EACCESS) != 0
         else { return 0 }
         guard Foundation.errno == ENOENT else { return Foundation.errno }
-        // It was to be made.
+        // It was about to be made.
         let directory = subject.parentDirectory
         return faccessat(AT_FDCWD, directory, W_OK | X_OK, AT_EACCESS) == 0
             ? 0 : Foundation.errno
@@ -159,7 +147,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The same for who does not know where the cache is: with its path before a subject beneath
-    /// it, and what helps, where something does.
+    /// it, and what helps, if something does.
     public func located(inCacheAt path: String) -> CacheError {
         let isBeneath = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }

@@ -43,7 +43,7 @@ enum CacheLayout {
         "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
     }
 
-    /// What directories are made with, before the umask: nobody's root is to be open to all.
+    /// What directories are made with, before the umask: nobody's root may be open to all.
     static let directoryMode: mode_t = 0o775
 
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
@@ -63,7 +63,7 @@ enum CacheLayout {
 
     /// The files that SQLite keeps beside each other.
     static let indexFiles = [index, index + "-wal", index + "-shm"]
-    /// The same, and what it has where it keeps no log.
+    /// The same, and what it has if it keeps no log.
     static let databaseFiles = indexFiles + [index + "-journal"]
 
     /// What SQLite would have beside the databases that keep no log, or whose writer has ended:

@@ -28,25 +28,18 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Takes 64 hexadecimal digits of either case; nil for anything else.
     public init?(hex: some StringProtocol) {
         guard hex.utf8.count == Self.byteCount * 2 else { return nil }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.byteCount)
-        var high: UInt8?
-        for character in hex.utf8 {
-            let nibble: UInt8
-            switch character {
-            case 0x30...0x39: nibble = character - 0x30
-            case 0x41...0x46: nibble = character - 0x41 + 10
-            case 0x61...0x66: nibble = character - 0x61 + 10
-            default: return nil
-            }
-            if let first = high {
-                bytes.append(first << 4 | nibble)
-                high = nil
-            } else {
-                high = nibble
-            }
+        let digits = hex.utf8.compactMap(Self.value)
+        guard digits.count == Self.byteCount * 2 else { return nil }
+        self.init(bytes: (0..<Self.byteCount).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+    }
+
+    private static func value(ofDigit digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x41...0x46: digit - 0x41 + 10
+        case 0x61...0x66: digit - 0x61 + 10
+        default: nil
         }
-        self.init(bytes: bytes)
     }
 
     /// The 32 bytes, in order.

@@ -1,7 +1,7 @@
 // Text from outside is compared, searched and taken apart as the bytes that it is: by its `utf8`,
 // and by what is here.
 //
-// `String` and `Character` are equal where they mean the same to a reader (canonical equivalence).
+// `String` and `Character` are equal if they mean the same to a reader (canonical equivalence).
 // To find that out, each run of combining marks is sorted, in a time that grows with the square of
 // its length: a field of 80 kB takes half a minute. Scripts/lint names what does so, where foreign
 // text is read.

@@ -1,5 +1,5 @@
 extension String {
-    /// The directory that a path's last name lies in; "." where the path has no other, as
+    /// The directory that a path's last name lies in; "." if the path has no other, as
     /// dirname(3) has it. `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one
     /// character.
     package var parentDirectory: String {

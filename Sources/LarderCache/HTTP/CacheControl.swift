@@ -4,7 +4,7 @@
 /// `s-maxage`, `proxy-revalidate` and `public` speak to shared caches, `private` keeps only those
 /// out, and `must-revalidate` forbids what is never done here: using a stale response unasked.
 package struct CacheControl: Equatable, Sendable {
-    /// `max-age` in seconds; nil if there is none, 0 where its value is none: "caches are
+    /// `max-age` in seconds; nil if there is none, 0 if its value is not a number: "caches are
     /// encouraged to consider responses that have invalid freshness information to be stale"
     /// (section 4.2.1).
     package private(set) var maxAge: Int?

@@ -28,7 +28,7 @@ package enum Freshness {
         if let maxAge = directives.maxAge {
             lifetime = TimeInterval(maxAge)
         } else if let expires = validators.expires {
-            // What is no date has passed (section 5.3). Both dates are the origin's, so that its
+            // What is not a date has passed (section 5.3). Both dates are the origin's, so that its
             // clock does not matter.
             lifetime = HTTPDate.parse(expires)?.timeIntervalSince(date ?? receivedAt) ?? 0
         } else {
@@ -51,7 +51,7 @@ package enum Freshness {
     }
 
     /// The lifetime of a response that states none (section 4.2.2): a tenth of the time since it
-    /// was last modified, at most a week; a day where that is not known.
+    /// was last modified, at most a week; a day if that is not known.
     private static func guess(_ validators: Validators, _ date: Date) -> TimeInterval {
         guard let modified = validators.lastModified.flatMap({ HTTPDate.parse($0) }),
             modified <= date

@@ -22,8 +22,8 @@ public struct Validators: Sendable, Equatable, Codable {
 
     /// The fields of a response.
     ///
-    /// Of a field that states one value the first counts, and an `Age` that is no number is ignored
-    /// (RFC 9111, sections 4.2.1 and 5.1).
+    /// Of a field that states one value the first counts, and an `Age` that is not a number is
+    /// ignored (RFC 9111, sections 4.2.1 and 5.1).
     ///
     /// - Parameter fields: the values of all fields of a name, in the order they came.
     public init(_ fields: (_ name: String) -> [String]) {
@@ -55,7 +55,7 @@ public struct Validators: Sendable, Equatable, Codable {
     }
 
     /// Whether a 304 with these fields speaks of the response that has `stored` (RFC 9111, section
-    /// 4.3.4): where both have an ETag it is the same, weak or not. Another one's bytes are not
+    /// 4.3.4): if both have an ETag it is the same, weak or not. Another one's bytes are not
     /// ours.
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }

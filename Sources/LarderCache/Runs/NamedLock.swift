@@ -24,7 +24,7 @@ package final class NamedLock: Sendable {
     ) throws(CacheError) {
         let subject = "\(CacheLayout.locks)/\(name)"
         guard Self.isName(name) else {
-            throw CacheError(.unusable, subject: name, message: "is no name of a lock")
+            throw CacheError(.unusable, subject: name, message: "is not a name of a lock")
         }
         // Without its lock: whoever has this name and waits for the cache would never get it from
         // one who has the cache and waits for the name.

@@ -11,7 +11,7 @@ package struct RunRecord: Sendable, Equatable {
     }
 
     /// What is counted; each command counts some of it.
-    package enum Count: String, Sendable, CaseIterable {
+    package enum Count: String, Sendable, CaseIterable, Encodable, CodingKeyRepresentable {
         /// Elements of manifests.
         case entries
         /// Entries with that outcome.
@@ -54,7 +54,7 @@ package struct RunRecord: Sendable, Equatable {
     package let seconds: Double
     /// The exit status.
     package let exitStatus: Int32
-    /// What it counted; nothing where it was stopped before it could report.
+    /// What it counted; nothing if it was stopped before it could report.
     package let counts: [Count: Int64]
     /// The version of larder.
     package let version: String
@@ -85,7 +85,7 @@ package struct RunRecord: Sendable, Equatable {
         guard
             let directory = try? CacheDirectory(path: path, create: false, lock: .none),
             directory.isWritable,
-            // Somebody's directory that is no cache is not to become one.
+            // Somebody's directory that is not a cache must not become one.
             (try? directory.root.status(of: CacheLayout.index)) != nil,
             let runs = try? directory.root.directory(CacheLayout.runs, create: true),
             let json = try? encoder.encode(self)
@@ -128,18 +128,5 @@ extension RunRecord: Codable {
             if let name = Count(rawValue: name) { counts[name] = count }
         }
         self.counts = counts
-    }
-
-    /// Writes a record.
-    package func encode(to encoder: any Encoder) throws {
-        var values = encoder.container(keyedBy: CodingKeys.self)
-        try values.encode(command, forKey: .command)
-        try values.encode(started, forKey: .started)
-        try values.encode(ended, forKey: .ended)
-        try values.encode(seconds, forKey: .seconds)
-        try values.encode(exitStatus, forKey: .exitStatus)
-        try values.encode(version, forKey: .version)
-        let named = counts.map { ($0.key.rawValue, $0.value) }
-        try values.encode(Dictionary(uniqueKeysWithValues: named), forKey: .counts)
     }
 }
