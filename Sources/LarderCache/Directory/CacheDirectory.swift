@@ -83,6 +83,11 @@ final class CacheDirectory: Sendable {
     /// The index's path, for SQLite.
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
+    /// The path of a run's own database, for SQLite.
+    func path(of name: String, in run: RunDirectory) -> String {
+        "\(path)/\(CacheLayout.run(run.name, name))"
+    }
+
     /// Removes what another program would act on that uses SQLite on the index, or an older larder.
     /// Best done: this one never looks at it.
     func removeForeignJournals() {

@@ -47,8 +47,8 @@ enum CacheRoot {
             throw refusal(
                 path,
                 """
-                can be written by \(name(ofGroup: status.st_gid)), in which this user is not and who could \
-                replace what is in it (chmod g-w)
+                can be written by \(name(ofGroup: status.st_gid)), in which this user is not and \
+                who could replace what is in it (chmod g-w)
                 """)
         }
         return (root, true)
@@ -85,7 +85,7 @@ enum CacheRoot {
         CacheError(.unusable, subject: path, message: message)
     }
 
-    /// The user's name, or the number where it has none.
+    /// The user's name, or the number if it has none.
     private static func name(of user: uid_t) -> String {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
@@ -98,7 +98,7 @@ enum CacheRoot {
         }
     }
 
-    /// The group's name, or the number where it has none, or more members than fit.
+    /// The group's name, or the number if it has none, or more members than fit.
     private static func name(ofGroup group: gid_t) -> String {
         var entry = Foundation.group()
         var found: UnsafeMutablePointer<Foundation.group>?

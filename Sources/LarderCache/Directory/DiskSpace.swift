@@ -4,7 +4,7 @@ import Foundation
 struct DiskSpace {
     /// How many bytes it has in all.
     let size: Int64
-    /// Bytes that are free for whoever is no administrator.
+    /// Bytes that are free for whoever is not an administrator.
     let free: Int64
 
     init(of file: FileDescriptor) throws(CacheError) {

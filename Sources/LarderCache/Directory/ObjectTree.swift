@@ -19,7 +19,7 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for every name in every fan-out directory, and for what is no such directory.
+    /// Calls `body` for every name in every fan-out directory, and for whatever lies beside them.
     ///
     /// - Parameter onRefusal: called for a fan-out directory that may not be entered. Default:
     ///   throws.

@@ -13,7 +13,7 @@ struct Reserve {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Makes it where there is room and it is not there, or has become too small.
+    /// Makes it if there is room and it is not there, or has become too small.
     func take() {
         #if !canImport(Darwin)
             let root = directory.root

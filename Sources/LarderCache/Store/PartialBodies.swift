@@ -6,7 +6,7 @@ import Foundation
 /// A file is named by the digest of its URL and ends in a ``PartialTrailer``. Whoever goes on with
 /// one renames it into its own run's directory first: two processes never write to the same. What
 /// cannot be kept is lost, which costs a download.
-final class PartialBodies: @unchecked Sendable {
+package final class PartialBodies: @unchecked Sendable {
     // Unchecked because `names` is a variable; every access holds `lock`.
 
     private let temporary: FileDescriptor
@@ -34,8 +34,9 @@ final class PartialBodies: @unchecked Sendable {
         return time(nil) - status.modified.tv_sec > 7 * 86_400
     }
 
-    /// Claims the beginning of a URL's body, if there is one that is whole.
-    func take(_ url: String) -> PartialBody? {
+    /// Claims the beginning of a URL's body, if there is one that is whole: nobody else gets it
+    /// unless it is put back. Reads all of it.
+    package func take(_ url: String) -> PartialBody? {
         guard lock.withLock({ !names.isEmpty }) else { return nil }
         let name = Self.name(of: url)
         guard lock.withLock({ names.remove(name) }) != nil,
@@ -49,7 +50,7 @@ final class PartialBodies: @unchecked Sendable {
         }
         guard
             let file = try? run.directory.open(claimed, flags: O_RDWR | O_NONBLOCK),
-            // It is to be written to: somebody may have it under another name, too.
+            // It will be written to: somebody may have it under another name, too.
             let status = try? file.status(),
             status.isRegularFile, status.st_nlink == 1,
             let trailer = PartialTrailer(of: file),
@@ -61,8 +62,14 @@ final class PartialBodies: @unchecked Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps what has arrived of a body, if that is more than is held in memory.
-    func keep(
+    /// Keeps what has arrived of a body, if that is more than is held in memory
+    /// (``StagedBody/memoryLimit``); nothing else may be done with it.
+    ///
+    /// - Parameters:
+    ///   - validator: the strong ETag or the date by which its origin tells whether it has changed.
+    ///   - fields: what else the response said of its age and version.
+    ///   - totalBytes: the length of the whole, if it is known.
+    package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
     ) {

@@ -13,7 +13,7 @@ package final class PartialBody: @unchecked Sendable {
     package let fields: Validators
     /// How many bytes there are.
     package let count: Int64
-    /// How many the whole body has, where it was said.
+    /// How many the whole body has, if it was said.
     package let totalBytes: Int64?
 
     private let bodies: PartialBodies

@@ -171,7 +171,7 @@ package final class StagedBody: @unchecked Sendable {
     }
 
     /// Hands over the file of a body that was interrupted, and the digest of what is in it; nil
-    /// where it was so short that it is in memory. Nothing else may be done with the body then.
+    /// if it was so short that it is in memory. Nothing else may be done with the body then.
     func takeUnfinished() throws(CacheError) -> (
         name: String, descriptor: FileDescriptor, digest: Digest
     )? {

@@ -32,7 +32,8 @@ package final class Store: @unchecked Sendable {
     private let directory: CacheDirectory
     private let index: CacheIndex
     private let run: RunDirectory
-    private let partials: PartialBodies
+    /// Bodies whose transfers were interrupted, of this run and earlier ones.
+    package let partials: PartialBodies
     private let commits = DispatchQueue(label: "larder.store")
 
     private let lock = NSLock()
@@ -62,9 +63,7 @@ package final class Store: @unchecked Sendable {
     }
 
     /// The path of a file of this run's own, removed when the run ends.
-    package func scratchPath(_ name: String) -> String {
-        "\(directory.path)/\(CacheLayout.run(run.name, name))"
-    }
+    package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
     /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.
     ///
@@ -96,25 +95,6 @@ package final class Store: @unchecked Sendable {
         try StagedBody(run: run, continuing: partial, onDrained: onDrained)
     }
 
-    /// The beginning of a URL's body that an interrupted transfer left, of this run or an earlier
-    /// one; nobody else gets it unless it is put back. Reads all of it.
-    package func takePartial(of url: String) -> PartialBody? { partials.take(url) }
-
-    /// Keeps an interrupted body for ``takePartial(of:)`` if there is more of it than
-    /// ``StagedBody/memoryLimit``; nothing else may be done with it.
-    ///
-    /// - Parameters:
-    ///   - validator: the strong ETag or the date by which its origin tells whether it has changed.
-    ///   - fields: what else the response said of its age and version.
-    ///   - totalBytes: the length of the whole, where it is known.
-    package func keep(
-        _ body: StagedBody, of url: String, validator: String, fields: Validators,
-        totalBytes: Int64?
-    ) {
-        partials.keep(
-            body, of: url, validator: validator, fields: fields, totalBytes: totalBytes)
-    }
-
     /// Puts a finished body where the next batch picks it up.
     ///
     /// An object that is there already is trusted only if the index vouches for it and its file
@@ -124,7 +104,7 @@ package final class Store: @unchecked Sendable {
     ) throws(CacheError) -> StagedObject {
         let size = body.count
         var (isStored, isCold) = lock.withLock { (deposited.contains(digest), self.isCold) }
-        // The file first: where much is new, that answers without the index.
+        // The file first: if much is new, that answers without the index.
         if !isStored, !isCold, try directory.isPresent(digest, size: size) {
             isStored = try index.object(digest) != nil
         }
@@ -183,7 +163,7 @@ package final class Store: @unchecked Sendable {
     /// that is in it; nothing can be staged any more.
     package func close() {
         commits.sync {
-            // Without one, a lost index costs the URLs of this run; that is no failure of the run.
+            // Without one, a lost index costs the URLs of this run; that does not fail the run.
             if hasCommitted, failure == nil {
                 try? index.takeSnapshot(run: run)
                 Reserve(directory).take()
@@ -287,8 +267,7 @@ package final class Store: @unchecked Sendable {
         guard let known = remembered, known.rows <= FailureTable.rowLimit,
             known.bytes <= FailureTable.byteLimit
         else {
-            remembered = try FailureTable.trim(
-                db, at: Date(), to: remembered == nil ? 1 : 0.75)
+            remembered = try FailureTable.trim(db, at: Date(), to: remembered == nil ? 1 : 0.75)
             return
         }
     }

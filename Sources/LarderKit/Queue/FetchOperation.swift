@@ -84,7 +84,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
             onTransferEnd(.none)
             return end(.failed(Self.cancellation))
         }
-        let partial = stage.store.takePartial(of: fetch.target.url.string)
+        let partial = stage.store.partials.take(fetch.target.url.string)
         state.withLock { $0.partial = partial }
         var request = stage.policy.request(
             to: fetch.target, about: fetch.askedAbout, continuing: partial)

@@ -53,7 +53,7 @@ final class FetchStage: Sendable {
             let validator = Resumption.validator(of: head, fields),
             policy.mayStore(fields)
         else { return }
-        store.keep(
+        store.partials.keep(
             body, of: fetch.target.url.string, validator: validator, fields: fields,
             totalBytes: Resumption.totalBytes(head))
     }

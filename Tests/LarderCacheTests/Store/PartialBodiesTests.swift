@@ -8,7 +8,8 @@ import Testing
     private func keep(_ bytes: [UInt8], in store: Store) throws {
         let body = store.newBody {}
         #expect(try bytes.withUnsafeBytes { try body.append($0) } == .taken)
-        store.keep(body, of: "url", validator: "\"1\"", fields: Validators(), totalBytes: nil)
+        store.partials.keep(
+            body, of: "url", validator: "\"1\"", fields: Validators(), totalBytes: nil)
     }
 
     /// Whoever goes on with it would write to what somebody else has under another name.
@@ -23,7 +24,7 @@ import Testing
             let before = try Tree.bytes("\(partials)/\(name)")
             let other = directory.path("other")
             if isLinked { #expect(link("\(partials)/\(name)", other) == 0) }
-            let partial = store.takePartial(of: "url")
+            let partial = store.partials.take("url")
             #expect((partial == nil) == isLinked)
             if isLinked { #expect(try Tree.bytes(other) == before) }
             #expect(partial?.count == (isLinked ? nil : 100_000))
