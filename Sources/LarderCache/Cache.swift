@@ -32,7 +32,7 @@ public final class Cache: Sendable {
     }
 
     /// Opens the cache at `path` for reading and writing; makes it first if there is none, and
-    /// rebuilds its index where that is damaged or gone.
+    /// rebuilds its index if that is damaged or gone.
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
@@ -93,7 +93,7 @@ public final class Cache: Sendable {
     ///   - path: the cache's directory.
     ///   - wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
-    ///   it, `.damaged` where the index cannot be read, or is gone and objects are left.
+    ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
         try open(at: path, wait: wait, waitsForWriters: false)
     }
@@ -133,7 +133,7 @@ public final class Cache: Sendable {
     /// Opens the cache at `path` to be verified: the same as ``open(at:wait:)``, but for an index
     /// that is damaged, which is then a finding.
     ///
-    /// - Parameter isForRepair: whether it is to be written, too: then other processes that write
+    /// - Parameter isForRepair: whether it is written, too: then other processes that write
     ///   its index are waited for. Default: false.
     /// - Throws: ``CacheError``, `.missing` if there is no such directory.
     package static func openDamaged(
@@ -158,7 +158,7 @@ public final class Cache: Sendable {
     ///
     /// - Throws: ``CacheError`` `.unusable` if the cache cannot be written.
     package func store() throws(CacheError) -> Store {
-        return try Store(directory: directory, index: try requireWritable())
+        try Store(directory: directory, index: requireWritable())
     }
 
     /// The index of a cache that can be written.
@@ -244,23 +244,11 @@ public final class Cache: Sendable {
     }
 
     /// Records that objects are used now, so that an eviction takes others first. Nothing is
-    /// written where the recorded use is younger than ``ObjectUse/precision``, or the cache is
+    /// written if the recorded use is younger than ``ObjectUse/precision``, or the cache is
     /// read-only.
     ///
-    /// Other writers get their turn after every ``ObjectUse/stepLimit`` objects.
-    package func recordUse(of objects: some Sequence<Digest>) throws(CacheError) {
-        guard let index, !isReadOnly else { return }
-        let now = Date()
-        var rest = Array(objects)[...]
-        while !rest.isEmpty {
-            let step = rest.prefix(ObjectUse.stepLimit)
-            rest = rest.dropFirst(ObjectUse.stepLimit)
-            try index.writeStep { try ObjectUse.record(step, at: now, in: $0) }
-        }
-    }
-
-    /// The same for objects whose rows are known: in their order, a million uses dirty each page of
-    /// the index once, and not once for each object on it.
+    /// - Parameter objects: ``ObjectUse/stepLimit`` at most. In the order of their rows, a million
+    ///   uses dirty each page of the index once, and not once for each object on it.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
         guard let index, !isReadOnly else { return }
@@ -271,7 +259,7 @@ public final class Cache: Sendable {
     /// be recorded.
     package func noteUse(of object: StoredObject) {
         guard let index, !isReadOnly, ObjectUse.isDue(object.usedAt) else { return }
-        try? index.writeInPassing { try ObjectUse.record([object.digest], at: Date(), in: $0) }
+        try? index.writeInPassing { try ObjectUse.record(object.digest, at: Date(), in: $0) }
     }
 
     /// What the cache holds.

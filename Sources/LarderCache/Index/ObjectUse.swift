@@ -16,8 +16,8 @@ package enum ObjectUse {
     /// it asks the network.
     static let earliest: TimeInterval = 1_577_836_800
 
-    /// Whether a use at `instant` of an object that was used at `last` is to be recorded. None
-    /// takes the place of a later one: it is rather this clock that is wrong.
+    /// Whether to record a use at `instant` of an object that was used at `last`. None takes the
+    /// place of a later one: it is rather this clock that is wrong.
     package static func isDue(_ last: Date, at instant: Date = Date()) -> Bool {
         instant.timeIntervalSince(last) >= precision
     }
@@ -27,19 +27,14 @@ package enum ObjectUse {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
 
-    /// Records uses where they are due; nothing where the object is gone.
-    static func record(
-        _ objects: some Sequence<Digest>, at instant: Date, in db: Database
-    ) throws {
-        let update = try PreparedStatement(
-            db,
-            """
-            UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)
-            """)
-        for digest in objects { try update.run(instant.timeIntervalSince1970, digest) }
+    /// Records a use if it is due; nothing if the object is gone.
+    static func record(_ object: Digest, at instant: Date, in db: Database) throws {
+        try PreparedStatement(
+            db, "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)"
+        ).run(instant.timeIntervalSince1970, object)
     }
 
-    /// Records uses where they are due; nothing where the row is gone, or another object's by now.
+    /// Records uses that are due; nothing if the row is gone, or another object's by now.
     static func record(
         _ objects: some Sequence<IndexedObject>, at instant: Date, in db: Database
     ) throws {
@@ -58,7 +53,7 @@ package enum ObjectUse {
     private static let patience = 7
 
     /// Takes what no clock that was right can have recorded as of now: the objects age from now on.
-    /// That is what is recorded before ``earliest``, and what is in the future; where that is so of
+    /// That is what is recorded before ``earliest``, and what is in the future; if that is so of
     /// most objects, it may be today's clock that is wrong, and they stay as they are for a week of
     /// its days.
     static func settle(in index: CacheIndex) throws(CacheError) {
@@ -84,10 +79,8 @@ package enum ObjectUse {
                     db,
                     """
                     UPDATE objects SET
-                        used_at = CASE WHEN used_at < ?1 THEN ?2 WHEN used_at > ?3 THEN ?2
-                            ELSE used_at END,
-                        stored_at = CASE WHEN stored_at < ?1 THEN ?2 WHEN stored_at > ?3 THEN ?2
-                            ELSE stored_at END
+                        used_at = iif(used_at BETWEEN ?1 AND ?3, used_at, ?2),
+                        stored_at = iif(stored_at BETWEEN ?1 AND ?3, stored_at, ?2)
                     WHERE id IN (
                         SELECT id FROM objects
                         WHERE min(used_at, stored_at) < ?1 OR max(used_at, stored_at) > ?3
