@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 
 extension Cache {
-    /// Opens the cache at `path` to be evicted from: as ``open(at:wait:)``, but that where the disk
-    /// is nearly full, what can be had again goes first. Deleting takes room, too: for the index's
+    /// Opens the cache at `path` to be evicted from: as ``open(at:wait:)``, but if the disk is
+    /// nearly full, what can be had again goes first. Deleting takes room, too: for the index's
     /// log, and the plan.
     ///
     /// - Throws: ``CacheError``.
@@ -39,7 +39,7 @@ extension Cache {
     ///   - policy: the limits, and what is kept whatever they say.
     ///   - onVictim: called for every object that goes, in order, once its rows are gone.
     /// - Throws: ``CacheError``, `.storage` or `.unusable` if the cache is read-only and this is
-    ///   no dry run; what the policy's keys or `onVictim` throw.
+    ///   not a dry run; what the policy's keys or `onVictim` throw.
     public func evict(
         _ policy: EvictionPolicy,
         onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in }
@@ -49,13 +49,9 @@ extension Cache {
             var evictor = Evictor(
                 directory: directory, index: index, policy: policy, onVictim: onVictim)
             let report = try evictor.run()
-            if !policy.isDryRun, let index,
-                try directory.root.status(of: CacheLayout.snapshot) == nil,
-                let run = try? RunDirectory(in: directory)
-            {
-                try? index.takeSnapshot(run: run)
-            }
-            if !policy.isDryRun, report.failure == nil { Reserve(directory).take() }
+            if policy.isDryRun { return report }
+            if try directory.root.status(of: CacheLayout.snapshot) == nil { index?.trySnapshot() }
+            if report.failure == nil { Reserve(directory).take() }
             return report
         } catch let error as DatabaseError {
             throw directory.judged(CacheError(index: "the eviction's plan", error))
@@ -126,10 +122,8 @@ extension Cache {
             if step.count == ObjectUse.stepLimit { try finishStep() }
         }
         if !step.isEmpty { try finishStep() }
-        if count > 0, let run = try? RunDirectory(in: directory) {
-            // Best done: pins are nobody's but the user's, and can be had from nowhere else.
-            try? index.takeSnapshot(run: run)
-        }
+        // Pins are nobody's but the user's, and can be had from nowhere else.
+        if count > 0 { index.trySnapshot() }
         return count
     }
 }

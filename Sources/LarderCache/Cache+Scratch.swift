@@ -4,7 +4,7 @@ extension Cache {
     /// A database of one run's own (``ScratchDatabase``), joined with the index of a cache.
     ///
     /// - Parameters:
-    ///   - path: where it is to be; nil leaves the place to SQLite.
+    ///   - path: where it will be; nil leaves the place to SQLite.
     ///   - cache: nil if there is none.
     package static func scratchDatabase(
         at path: String?, beside cache: Cache?

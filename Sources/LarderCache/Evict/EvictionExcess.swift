@@ -1,33 +1,33 @@
 /// How far a cache is beyond its limits while its objects go one by one.
 struct EvictionExcess {
     private let policy: EvictionPolicy
-    private(set) var left: EvictionReport.Tally
+    private(set) var left: ObjectTally
     private var free: Int64
 
     /// - Parameters:
     ///   - left: all objects there are.
     ///   - free: bytes that are free on the disk.
-    init(_ policy: EvictionPolicy, left: EvictionReport.Tally, free: Int64) {
+    init(_ policy: EvictionPolicy, left: ObjectTally, free: Int64) {
         self.policy = policy
         self.left = left
         self.free = free
     }
 
     /// The limits that are not kept, in the order in which they are named.
-    var missed: [EvictionReport.Reason] {
-        var missed: [EvictionReport.Reason] = []
-        if let limit = policy.maximumBytes, left.bytes > limit { missed.append(.size) }
-        if let limit = policy.maximumObjects, left.count > limit { missed.append(.count) }
-        if let limit = policy.minimumFree, free < limit { missed.append(.free) }
-        return missed
-    }
+    var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 
-    /// The first of them; nil if all are kept.
-    var reason: EvictionReport.Reason? {
-        if let limit = policy.maximumBytes, left.bytes > limit { return .size }
-        if let limit = policy.maximumObjects, left.count > limit { return .count }
-        if let limit = policy.minimumFree, free < limit { return .free }
-        return nil
+    /// The first of them; nil if all are kept. Asked for every object, so it makes no list.
+    var reason: EvictionReport.Reason? { Self.limits.first(where: isMissed) }
+
+    private static let limits: [EvictionReport.Reason] = [.size, .count, .free]
+
+    private func isMissed(_ reason: EvictionReport.Reason) -> Bool {
+        switch reason {
+        case .size: policy.maximumBytes.map { left.bytes > $0 } ?? false
+        case .count: policy.maximumObjects.map { left.count > $0 } ?? false
+        case .free: policy.minimumFree.map { free < $0 } ?? false
+        case .only, .age: false
+        }
     }
 
     var isAny: Bool { reason != nil }

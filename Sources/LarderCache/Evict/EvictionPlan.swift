@@ -14,9 +14,33 @@ final class EvictionPlan {
         let digest: Digest
         let size: Int64
         let usedAt: Double
-        /// Bytes on disk that are free once it is gone; 0 where nobody asked for room.
+        /// Bytes on disk that are free once it is gone; 0 if nobody asked for room.
         let room: Int64
         let reason: Reason
+
+        fileprivate static let columns = "rank, object, digest, size, used_at, room, reason"
+
+        /// The places of ``columns``.
+        private enum Column {
+            static let rank: CInt = 0
+            static let object: CInt = 1
+            static let digest: CInt = 2
+            static let size: CInt = 3
+            static let usedAt: CInt = 4
+            static let room: CInt = 5
+            static let reason: CInt = 6
+        }
+
+        fileprivate init?(_ row: PreparedStatement) throws {
+            guard let reason = row.text(Column.reason).flatMap(Reason.init) else { return nil }
+            rank = row.integer(Column.rank)
+            object = row.integer(Column.object)
+            digest = try row.requireDigest(Column.digest)
+            size = row.integer(Column.size)
+            usedAt = row.double(Column.usedAt)
+            room = row.integer(Column.room)
+            self.reason = reason
+        }
 
         var reported: EvictionReport.Victim { .init(digest: digest, size: size, reason: reason) }
     }
@@ -24,9 +48,9 @@ final class EvictionPlan {
     /// What was decided about all objects.
     struct Decision {
         /// Every object that there is.
-        var all = EvictionReport.Tally()
-        var left = EvictionReport.Tally()
-        var held: [Hold: EvictionReport.Tally] = [:]
+        var all = ObjectTally()
+        var left = ObjectTally()
+        var held: [Hold: ObjectTally] = [:]
         var missed: [Reason] = []
     }
 
@@ -51,9 +75,9 @@ final class EvictionPlan {
             for (table, keys) in [("kept_keys", policy.keep), ("only_keys", policy.only)] {
                 guard let keys else { continue }
                 try db.inTransaction {
-                    let insert = try db.cachedStatement(
-                        sql: "INSERT OR IGNORE INTO \(table) VALUES (?)")
-                    try keys { try insert.execute(arguments: [$0]) }
+                    let insert = try PreparedStatement(
+                        db, "INSERT OR IGNORE INTO \(table) VALUES (?)")
+                    try keys { try insert.run($0) }
                     return .commit
                 }
             }
@@ -129,18 +153,8 @@ final class EvictionPlan {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
-                """
-                SELECT rank, object, digest, size, used_at, room, reason FROM victims
-                WHERE rank > ? ORDER BY rank LIMIT ?
-                """
-            ).rows(rank, limit) { row in
-                try row.text(6).flatMap(Reason.init).map { reason in
-                    Victim(
-                        rank: row.integer(0), object: row.integer(1),
-                        digest: try row.requireDigest(2), size: row.integer(3),
-                        usedAt: row.double(4), room: row.integer(5), reason: reason)
-                }
-            }.compactMap(\.self)
+                "SELECT \(Victim.columns) FROM victims WHERE rank > ? ORDER BY rank LIMIT ?"
+            ).rows(rank, limit, as: Victim.init).compactMap(\.self)
         }
     }
 
@@ -158,6 +172,30 @@ final class EvictionPlan {
         let storedAt: Double
         let hold: Hold?
         let isWanted: Bool
+
+        static let columns =
+            "o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL"
+
+        /// The places of ``columns``.
+        private enum Column {
+            static let id: CInt = 0
+            static let digest: CInt = 1
+            static let size: CInt = 2
+            static let usedAt: CInt = 3
+            static let storedAt: CInt = 4
+            static let hold: CInt = 5
+            static let isWanted: CInt = 6
+        }
+
+        init(_ row: PreparedStatement) throws {
+            id = row.integer(Column.id)
+            digest = try row.requireDigest(Column.digest)
+            size = try row.requireInteger(Column.size, in: 0...StoredObject.largest)
+            usedAt = try row.requireTime(Column.usedAt)
+            storedAt = try row.requireTime(Column.storedAt)
+            hold = row.text(Column.hold).flatMap(Hold.init)
+            isWanted = row.bool(Column.isWanted)
+        }
     }
 
     private func hold(_ db: Database) throws {
@@ -189,21 +227,14 @@ final class EvictionPlan {
         let rows = try PreparedStatement(
             db,
             """
-            SELECT o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL
+            SELECT \(Object.columns)
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
             ORDER BY iif(o.\(age) < ?, ?, o.\(age)), o.digest
             """)
         try rows.bind(ObjectUse.earliest, instant.timeIntervalSince1970)
         defer { rows.reset() }
-        while try rows.step() {
-            try body(
-                Object(
-                    id: rows.integer(0), digest: try rows.requireDigest(1),
-                    size: try rows.requireInteger(2, in: 0...StoredObject.largest),
-                    usedAt: try rows.requireTime(3), storedAt: try rows.requireTime(4),
-                    hold: rows.text(5).flatMap(Hold.init), isWanted: rows.bool(6)))
-        }
+        while try rows.step() { try body(Object(rows)) }
     }
 
     /// Why an object must go whatever the limits; nil if nothing says so.
@@ -218,8 +249,7 @@ final class EvictionPlan {
     /// it, none takes its place.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end =
-            start < instant
-            ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
+            start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 
@@ -235,13 +265,12 @@ final class EvictionPlan {
     }
 
     private func add(_ object: Object, _ reason: Reason, room: Int64, _ db: Database) throws {
-        let insert = try db.cachedStatement(
-            sql: """
-                INSERT INTO victims (object, digest, size, used_at, room, reason)
-                VALUES (?, ?, ?, ?, ?, ?)
-                """)
-        try insert.execute(arguments: [
-            object.id, object.digest.blob, object.size, object.usedAt, room, reason.rawValue,
-        ])
+        try PreparedStatement(
+            db,
+            """
+            INSERT INTO victims (object, digest, size, used_at, room, reason)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """
+        ).run(object.id, object.digest, object.size, object.usedAt, room, reason.rawValue)
     }
 }

@@ -19,7 +19,7 @@ public struct EvictionPolicy {
     public var maximumObjects: Int?
     /// Objects at least this old, in seconds, go. Default: nil, none.
     public var maximumAge: TimeInterval?
-    /// The least bytes that are to be free on the cache's file system. Default: nil, none.
+    /// The least bytes that must be free on the cache's file system. Default: nil, none.
     public var minimumFree: Int64?
     /// The oldest go first, by digest where they are of one age. Default: by use.
     public var age = Age.used

@@ -59,13 +59,13 @@ public struct EvictionReport: Sendable {
     /// Whether nothing was removed.
     public let isDryRun: Bool
     /// What went, by reason.
-    public internal(set) var evicted: [Reason: Tally] = [:]
+    public internal(set) var evicted: [Reason: ObjectTally] = [:]
     /// What should have gone, and stays.
-    public internal(set) var held: [Hold: Tally] = [:]
+    public internal(set) var held: [Hold: ObjectTally] = [:]
     /// What was swept.
-    public internal(set) var swept: [Leftover: Tally] = [:]
+    public internal(set) var swept: [Leftover: ObjectTally] = [:]
     /// Objects that are left in the index, and the sum of their sizes.
-    public internal(set) var left = Tally()
+    public internal(set) var left = ObjectTally()
     /// Whether it was cancelled before its end.
     public internal(set) var isInterrupted = false
     /// How many remembered failures were forgotten: they were too old, or too many.
@@ -83,7 +83,5 @@ public struct EvictionReport: Sendable {
     public init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
     /// Everything that went.
-    public var total: Tally {
-        evicted.values.reduce(into: Tally(), +=)
-    }
+    public var total: ObjectTally { evicted.values.reduce(into: ObjectTally(), +=) }
 }

@@ -17,7 +17,7 @@ struct Evictor {
     /// So many files are removed at a time at most, a directory after the other, once their rows
     /// are gone; …
     static let fileLimit = 4_096
-    /// … and fewer where that takes longer: an interrupt waits for it.
+    /// … and fewer if that takes longer: an interrupt waits for it.
     private static let fileTime = Duration.milliseconds(500)
     /// With less than that free, in bytes, the plan is made elsewhere, and steps are small: their
     /// log needs room.
@@ -34,7 +34,7 @@ struct Evictor {
     /// Bytes on disk that are free since; counted, because a file system may take its time.
     private var freed: Int64 = 0
     /// All objects that there were, those included that have gone.
-    private var before = EvictionReport.Tally()
+    private var before = ObjectTally()
 
     init(
         directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy,
@@ -86,10 +86,7 @@ struct Evictor {
     private func makePlan(in run: RunDirectory?, on disk: DiskSpace) throws -> EvictionPlan? {
         guard let index else { return nil }
         // Where the disk is nearly full, SQLite finds another place.
-        let path =
-            isTight(disk)
-            ? nil
-            : run.map { "\(directory.path)/\(CacheLayout.run($0.name, "eviction.sqlite"))" }
+        let path = isTight(disk) ? nil : run.map { directory.path(of: "eviction.sqlite", in: $0) }
         return try EvictionPlan(policy, index: index, at: path, in: directory)
     }
 
@@ -104,8 +101,7 @@ struct Evictor {
             let decision = try plan.decide(
                 at: now, runStart: Self.use(since: runStart, now), free: disk.free + freed)
             before = decision.all
-            before.count += report.total.count
-            before.bytes += report.total.bytes
+            before += report.total
             report.held = decision.held
             report.missed = decision.missed
             report.left = decision.left
@@ -150,18 +146,9 @@ struct Evictor {
             throw error
         }
         guard let index else { return }
-        if var left = try? index.objectTotals() {
-            if policy.isDryRun {
-                left.count -= report.total.count
-                left.bytes -= report.total.bytes
-            }
-            report.left = left
-        } else {
-            // As it was when it was last decided, and what went since.
-            report.left = before
-            report.left.count -= report.total.count
-            report.left.bytes -= report.total.bytes
-        }
+        let known = try? index.objectTotals()
+        report.left = known ?? before
+        if known == nil || policy.isDryRun { report.left -= report.total }
         let free = (try? room(disk)) ?? disk.free + freed
         report.missed = EvictionExcess(policy, left: report.left, free: free).missed
     }
@@ -280,13 +267,11 @@ struct Evictor {
             """
         ).firstInteger(victim.object, room, victim.digest, victim.usedAt)
         guard isIdle == 1 else { return .spared }
-        let deleteResources = try db.cachedStatement(
-            sql: "DELETE FROM resources WHERE id IN (SELECT id \(some))")
-        try deleteResources.execute(arguments: [victim.object, room])
+        try PreparedStatement(db, "DELETE FROM resources WHERE id IN (SELECT id \(some))")
+            .run(victim.object, room)
         room -= db.changesCount
         guard room > 0 else { return .begun }
-        let delete = try db.cachedStatement(sql: "DELETE FROM objects WHERE id = ?")
-        try delete.execute(arguments: [victim.object])
+        try PreparedStatement(db, "DELETE FROM objects WHERE id = ?").run(victim.object)
         room -= 1
         return .gone
     }

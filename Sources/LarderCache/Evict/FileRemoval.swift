@@ -8,7 +8,7 @@ final class FileRemoval: @unchecked Sendable {
     typealias File = (fanOut: FileDescriptor, digest: Digest)
 
     struct Outcome {
-        var removed = EvictionReport.Tally()
+        var removed = ObjectTally()
         /// Those whose turn did not come in time.
         var left: [Digest] = []
     }

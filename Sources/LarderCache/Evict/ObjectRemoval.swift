@@ -18,7 +18,7 @@ final class ObjectRemoval {
 
     /// Removes the files of those objects that have no row, once that is durable; a directory after
     /// the other, a step at a time: in an order that knows no directories a file system takes
-    /// several times as long. What is no regular file is not the cache's own, and stays.
+    /// several times as long. What is not a regular file is not the cache's own, and stays.
     ///
     /// - Parameters:
     ///   - isRemovable: has the last word on a file; called on several threads. Default: every one
@@ -30,8 +30,8 @@ final class ObjectRemoval {
         of digests: [Digest], in index: CacheIndex,
         where isRemovable: @escaping @Sendable (stat) -> Bool = { _ in true },
         unless isCancelled: () -> Bool = { false }
-    ) throws(CacheError) -> EvictionReport.Tally {
-        var removed = EvictionReport.Tally()
+    ) throws(CacheError) -> ObjectTally {
+        var removed = ObjectTally()
         if digests.isEmpty { return removed }
         try index.syncLog()
         let groups = Dictionary(grouping: digests) { $0.leadingBits >> 56 }

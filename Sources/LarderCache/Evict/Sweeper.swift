@@ -4,7 +4,6 @@ import GRDB
 /// Removes what crashes and interruptions have left, once it is older than the policy's grace.
 struct Sweeper {
     typealias Leftover = EvictionReport.Leftover
-    typealias Tally = EvictionReport.Tally
 
     private let directory: CacheDirectory
     private let index: CacheIndex?
@@ -22,7 +21,7 @@ struct Sweeper {
     }
 
     /// - Parameter swept: is told of each kind, so far as it comes.
-    func run(_ swept: inout [Leftover: Tally]) throws {
+    func run(_ swept: inout [Leftover: ObjectTally]) throws {
         swept[.runs] = try sweepRuns()
         // Anything in `tmp/` may be deleted.
         swept[.partials] = try sweep([CacheLayout.temporary, CacheLayout.partial]) { _, _ in true }
@@ -33,14 +32,14 @@ struct Sweeper {
         swept[.quarantined] = try sweep([CacheLayout.quarantine]) { name, _ in
             Quarantine.isOwn(name)
         }
-        // Without an index every object looks like one; it is to be restored, not to be followed.
+        // Without an index every object looks like one; it must be restored, not followed.
         if let index { swept[.orphans] = try sweepOrphans(index) }
     }
 
     /// Nobody's since the lock on them is free, so without grace.
-    private func sweepRuns() throws(CacheError) -> Tally {
+    private func sweepRuns() throws(CacheError) -> ObjectTally {
         let runs = try RunDirectory.sweepAbandoned(in: directory, isDryRun: isDryRun)
-        var tally = Tally()
+        var tally = ObjectTally()
         tally.count = runs.runs
         tally.bytes = runs.bytes
         return tally
@@ -49,8 +48,8 @@ struct Sweeper {
     /// What is nobody's in a directory, whatever it is.
     private func sweep(
         _ path: [String], where isOwn: (String, stat) -> Bool
-    ) throws(CacheError) -> Tally {
-        var tally = Tally()
+    ) throws(CacheError) -> ObjectTally {
+        var tally = ObjectTally()
         do throws(CacheError) {
             var parent = directory.root
             for name in path {
@@ -70,10 +69,10 @@ struct Sweeper {
         return tally
     }
 
-    private func sweepOrphans(_ index: CacheIndex) throws -> Tally {
+    private func sweepOrphans(_ index: CacheIndex) throws -> ObjectTally {
         let tree = ObjectTree(directory)
         let removal = ObjectRemoval(directory)
-        var tally = Tally()
+        var tally = ObjectTally()
         guard let root = try tree.root() else { return tally }
         for byte in UInt8.min...UInt8.max where !isCancelled() {
             let orphans = try orphans(byte, tree, root, index)

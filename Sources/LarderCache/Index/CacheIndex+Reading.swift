@@ -106,15 +106,14 @@ extension CacheIndex {
         try read { db in
             var totals = IndexTotals()
             // Not count(*), which no limit on steps would end.
-            let objects = try PreparedStatement(
+            _ = try PreparedStatement(
                 db,
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
                     min(used_at), max(used_at), (SELECT count(key) FROM pins)
                 FROM objects
-                """)
-            defer { objects.reset() }
-            if try objects.step() {
+                """
+            ).rows { objects in
                 func instant(_ column: CInt) throws -> Date? {
                     objects.isNull(column)
                         ? nil : Date(timeIntervalSince1970: try objects.requireTime(column))
@@ -127,15 +126,14 @@ extension CacheIndex {
                 totals.newestUse = try instant(5)
                 totals.pins = Int(objects.integer(6))
             }
-            let resources = try PreparedStatement(
+            _ = try PreparedStatement(
                 db,
                 """
                 SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
                     (SELECT count(key) FROM failures)
                 FROM resources r
-                """)
-            defer { resources.reset() }
-            if try resources.step() {
+                """
+            ).rows { resources in
                 totals.resources = Int(resources.integer(0))
                 totals.freshResources = Int(resources.integer(1))
                 totals.failures = Int(resources.integer(2))
@@ -164,10 +162,7 @@ extension CacheIndex {
                 FROM objects
                 """
             ).rows(ObjectUse.earliest, instant) {
-                (
-                    Int($0.integer(0)), Int($0.integer(1)), Int($0.integer(2)),
-                    Int($0.integer(3))
-                )
+                (Int($0.integer(0)), Int($0.integer(1)), Int($0.integer(2)), Int($0.integer(3)))
             }.first
         }
     }
@@ -186,12 +181,12 @@ extension CacheIndex {
     /// A page that does not lead on would be read for ever: its index is damaged.
     private static func confirm(_ end: String?, isBehind last: String?) throws {
         guard let end, let last, !last.utf8.lexicographicallyPrecedes(end.utf8) else { return }
-        throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "keys are out of order")
+        throw DatabaseError.corrupt("keys are out of order")
     }
 
     func isPinned(_ key: String) throws(CacheError) -> Bool {
         try lookUp { db in
-            try Int.fetchOne(db, sql: "SELECT 1 FROM pins WHERE key = ?", arguments: [key]) != nil
+            try PreparedStatement(db, "SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
         }
     }
 }

@@ -15,19 +15,15 @@ extension CacheIndex {
         do {
             return try connections.reading { reader in
                 try reader.read(unless: isCancelled) { db in
-                    let check = isQuick ? "quick_check" : "integrity_check"
                     // It looks every row up in every index, at random.
                     try db.execute(sql: "PRAGMA cache_size = -\(Self.roomyCache)")
                     defer { try? db.execute(sql: "PRAGMA cache_size = -\(Self.usualCache)") }
-                    let lines = try PreparedStatement(db, "PRAGMA \(check)(20)").rows {
-                        $0.text(0) ?? ""
-                    }
-                    var complaints = lines.filter { $0 != "ok" }
+                    var complaints = try db.complaints(isQuick: isQuick, limit: 20)
                     guard try IndexSchema.isIntact(db) else {
                         return complaints + ["its tables are not those that larder makes"]
                     }
-                    let dangling = try PreparedStatement(db, "PRAGMA foreign_key_check").rows { _ in
-                    }.count
+                    let dangling = try PreparedStatement(db, "PRAGMA foreign_key_check")
+                        .rows { _ in }.count
                     if dangling > 0 {
                         complaints.append("\(dangling) resources point at no object")
                     }
@@ -36,7 +32,7 @@ extension CacheIndex {
                             db, "SELECT count(*) FROM \(table) WHERE \(condition)"
                         ).firstInteger()
                         if let rows, rows > 0 {
-                            complaints.append("\(rows) \(table) have what is no digest or size")
+                            complaints.append("\(rows) \(table) have what is not a digest or size")
                         }
                     }
                     return complaints
@@ -44,18 +40,20 @@ extension CacheIndex {
             }
         } catch is CancellationError {
             return []
-        } catch {
-            throw failure(error)
-        }
+        } catch { throw file.failure(error) }
     }
 
-    /// Copies what is committed beside the index, for the day that it is lost.
+    /// Copies what is committed beside the index, for the day that it is lost. Best-effort: without
+    /// a copy, that day costs URLs and pins.
+    func trySnapshot() {
+        if let run = try? RunDirectory(in: directory) { try? takeSnapshot(run: run) }
+    }
+
+    /// Copies what is committed beside the index.
     func takeSnapshot(run: RunDirectory) throws(CacheError) {
         do {
             try connections.reading { try IndexSnapshot.take(of: $0, in: directory, run: run) }
-        } catch {
-            throw error as? CacheError ?? failure(error)
-        }
+        } catch { throw file.failure(error) }
     }
 
     /// Copies what is committed into another database.
@@ -105,9 +103,7 @@ extension CacheIndex {
                         resultCode: ResultCode(rawValue: code), message: "the log's sync failed")
                 }
             }
-        } catch {
-            throw failure(error)
-        }
+        } catch { throw file.failure(error) }
     }
 
     /// Long work that writes all over the index, a step at a time: with room for what is written

@@ -9,7 +9,6 @@ import GRDBSQLite
 final class CacheIndex: Sendable {
     let connections: IndexConnections
     let file: DatabaseFile
-    let directory: CacheDirectory
     /// The file that was opened; nil if it cannot be written anyway.
     private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
@@ -17,6 +16,7 @@ final class CacheIndex: Sendable {
     private let wait: WriterWait
     let pause = StepPause()
     var path: String { file.path }
+    var directory: CacheDirectory { file.directory }
 
     /// Opens the index of `directory`, and brings its schema up to date.
     ///
@@ -27,7 +27,6 @@ final class CacheIndex: Sendable {
         self.file = file
         let wait = WriterWait(directory.wait, subject: file.path)
         self.wait = wait
-        self.directory = directory
         uri = file.uri(.reading)
         // One process at a time, because two that migrate a new file at once both make its tables.
         let lock = try directory.openingLock()
@@ -59,10 +58,8 @@ final class CacheIndex: Sendable {
             configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cache_size = -512") }
             let readers = configuration
             connections = IndexConnections(writer: writer) { try file.open(.reading, readers) }
-        } catch let error as CacheError {
-            throw error
         } catch {
-            throw directory.judged(CacheError(index: file.path, error))
+            throw file.failure(error)
         }
     }
 
@@ -107,7 +104,6 @@ final class CacheIndex: Sendable {
     ) throws(CacheError) {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         self.file = file
-        self.directory = directory
         inode = nil
         wait = WriterWait(.none, subject: file.path)
         // But beside a log it would pass over commits: somebody else is writing, or was killed.
@@ -136,16 +132,14 @@ final class CacheIndex: Sendable {
                 throw CacheError(
                     .index, subject: file.path,
                     message: """
-                        was written by an older version of larder, and can only be read once a newer \
-                        one has opened it where it can be written
+                        was written by an older version of larder, and can only be read once a \
+                        newer one has opened it where it can be written
                         """)
             }
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(reader: queue)
-        } catch let error as CacheError {
-            throw error
         } catch {
-            throw directory.judged(CacheError(index: file.path, error))
+            throw file.failure(error)
         }
     }
 
@@ -183,8 +177,7 @@ final class CacheIndex: Sendable {
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
             faccessat(file.directory.root.raw, file.name, W_OK, 0) == 0
         {
-            throw DatabaseError(
-                resultCode: .SQLITE_CORRUPT, message: "it says that it cannot be written")
+            throw DatabaseError.corrupt("it says that it cannot be written")
         }
         // A log may state any size, and copying would fill the disk with it.
         let pages = try PreparedStatement(db, "PRAGMA page_count").firstInteger() ?? 0
@@ -193,16 +186,13 @@ final class CacheIndex: Sendable {
             pages.multipliedReportingOverflow(by: pageSize).partialValue / 2
                 <= file.byteCount + 8 << 20
         else {
-            throw DatabaseError(
-                resultCode: .SQLITE_CORRUPT, message: "it has fewer pages than it says")
+            throw DatabaseError.corrupt("it has fewer pages than it says")
         }
         switch try IndexSchema.origin(of: db) {
         case .none: return nil
         case .own(let migrations): return migrations
         case .newer: throw newerVersion(file)
-        case .foreign:
-            throw DatabaseError(
-                resultCode: .SQLITE_CORRUPT, message: "its tables are not those that larder makes")
+        case .foreign: throw DatabaseError.corrupt("its tables are not those that larder makes")
         }
     }
 
@@ -225,43 +215,35 @@ final class CacheIndex: Sendable {
             // Within one turn of the connection: what others of this process commit stays durable.
             try connections.writer.writeWithoutTransaction { db in
                 if !isDurable { try db.execute(sql: "PRAGMA synchronous = NORMAL") }
-                let written = Result {
-                    try db.inTransaction(.immediate) {
-                        // Before: what it says of files may be no longer so, once another index has
-                        // taken them over.
-                        try confirmPlace()
-                        try body(db)
-                        return .commit
-                    }
-                }
+                let written = Result { try commit(db, body) }
                 // Or whoever is next would take for durable what is not.
                 if !isDurable { try db.execute(sql: "PRAGMA synchronous = FULL") }
                 try written.get()
                 // It is in the log, where others may write over it: they have not seen it.
                 if SharedMemory.isLost { throw DatabaseError(resultCode: .SQLITE_IOERR) }
             }
-        } catch {
-            throw error as? CacheError ?? failure(error)
-        }
+        } catch { throw file.failure(error) }
         try confirmPlace()
     }
 
-    /// The same for what nothing depends on: not where another process has SQLite's lock for more
-    /// than a moment.
+    /// The same for what nothing depends on: not if another process has SQLite's lock for more than
+    /// a moment.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
             // Within the connection's turn: nobody else of this process waits by that limit.
             try connections.writer.writeWithoutTransaction { db in
-                try wait.limited(to: WriterWait.moment) {
-                    try db.inTransaction(.immediate) {
-                        try confirmPlace()
-                        try body(db)
-                        return .commit
-                    }
-                }
+                try wait.limited(to: WriterWait.moment) { try commit(db, body) }
             }
-        } catch {
-            throw error as? CacheError ?? failure(error)
+        } catch { throw file.failure(error) }
+    }
+
+    private func commit(_ db: Database, _ body: (Database) throws -> Void) throws {
+        try db.inTransaction(.immediate) {
+            // Before: what it says of files may be no longer so, once another index has taken them
+            // over.
+            try confirmPlace()
+            try body(db)
+            return .commit
         }
     }
 
@@ -276,25 +258,17 @@ final class CacheIndex: Sendable {
     /// Everything that follows fails.
     func close() { connections.close() }
 
-    func failure(_ error: any Error) -> CacheError {
-        directory.judged(CacheError(index: path, error))
-    }
-
     /// Reads with a single statement, which needs no transaction around it: a fifth of the time.
     func lookUp<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         do {
             return try connections.reading { try $0.unsafeRead(body) }
-        } catch { throw failure(error) }
+        } catch { throw file.failure(error) }
     }
 
     /// Reads with several statements, to all of which the index is as at one moment.
     func read<Value>(_ body: (Database) throws -> Value) throws(CacheError) -> Value {
         do {
             return try connections.reading { try $0.read(body) }
-        } catch { throw failure(error) }
+        } catch { throw file.failure(error) }
     }
-}
-
-extension Digest {
-    var blob: Data { Data(bytes) }
 }

@@ -14,7 +14,7 @@ struct DatabaseFile: Sendable {
         /// Without locks, log and shared memory, none of which a read-only medium has. Leaves no
         /// trace.
         case alone
-        /// With what its log says, without a trace, too; fails where somebody else has it open.
+        /// With what its log says, without a trace, too; fails if somebody else has it open.
         case withLog
 
         fileprivate var parameter: String {
@@ -44,6 +44,11 @@ struct DatabaseFile: Sendable {
     var path: String { "\(directory.path)/\(name)" }
 
     func uri(_ access: Access) -> String { Self.uri(path, access) }
+
+    /// An error of this database: a damage is the disk's if that fails.
+    func failure(_ error: any Error) -> CacheError {
+        error as? CacheError ?? directory.judged(CacheError(index: path, error))
+    }
 
     /// Opens it. Nothing is read before it is certain that its path led into the root.
     func open(

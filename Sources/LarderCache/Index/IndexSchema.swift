@@ -46,7 +46,7 @@ enum IndexSchema {
         return false
     }
 
-    /// The migrations that have been applied; nil if that is no list of names.
+    /// The migrations that have been applied; nil if that is not a list of names.
     private static func identifiers(_ db: Database) throws -> Set<String>? {
         let names = try PreparedStatement(db, "SELECT identifier FROM grdb_migrations LIMIT 1000")
             .rows { $0.isText(0) ? $0.text(0) : nil }

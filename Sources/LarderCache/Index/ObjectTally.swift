@@ -14,11 +14,9 @@ public struct ObjectTally: Sendable, Equatable {
     /// All objects of a table.
     init(_ db: Database, _ table: String) throws {
         let sums = try PreparedStatement(
-            db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)")
-        defer { sums.reset() }
-        guard try sums.step() else { return }
-        count = Int(sums.integer(0))
-        bytes = try sums.requireInteger(1)
+            db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)"
+        ).rows { (Int($0.integer(0)), try $0.requireInteger(1)) }
+        (count, bytes) = sums.first ?? (0, 0)
     }
 
     mutating func add(_ bytes: Int64) {
@@ -29,5 +27,10 @@ public struct ObjectTally: Sendable, Equatable {
     static func += (sum: inout ObjectTally, other: ObjectTally) {
         sum.count += other.count
         sum.bytes += other.bytes
+    }
+
+    static func -= (sum: inout ObjectTally, other: ObjectTally) {
+        sum.count -= other.count
+        sum.bytes -= other.bytes
     }
 }

@@ -10,22 +10,19 @@ struct PinTable {
 
     /// Pins a resource; returns whether it was not before.
     func add(_ key: String) throws -> Bool {
-        let insert = try db.cachedStatement(
-            sql: "INSERT OR IGNORE INTO pins (key, pinned_at) VALUES (?, ?)")
-        try insert.execute(arguments: [key, Date().timeIntervalSince1970])
+        try PreparedStatement(db, "INSERT OR IGNORE INTO pins (key, pinned_at) VALUES (?, ?)")
+            .run(key, Date().timeIntervalSince1970)
         return db.changesCount > 0
     }
 
     /// Whether there is a resource of that key.
     func isCached(_ key: String) throws -> Bool {
-        let select = try db.cachedStatement(sql: "SELECT 1 FROM resources WHERE key = ?")
-        return try Int.fetchOne(select, arguments: [key]) != nil
+        try PreparedStatement(db, "SELECT 1 FROM resources WHERE key = ?").firstInteger(key) != nil
     }
 
     /// Returns whether it was pinned.
     func remove(_ key: String) throws -> Bool {
-        let delete = try db.cachedStatement(sql: "DELETE FROM pins WHERE key = ?")
-        try delete.execute(arguments: [key])
+        try PreparedStatement(db, "DELETE FROM pins WHERE key = ?").run(key)
         return db.changesCount > 0
     }
 }

@@ -129,7 +129,7 @@ package struct PreparedStatement {
 
     /// A column that must be text.
     ///
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if it is none, as of the following ones.
+    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if it is not, as of the following ones.
     package func requireText(_ column: CInt) throws -> String {
         guard isText(column), let text = text(column) else { throw corrupt("a row has no text") }
         return text
@@ -159,7 +159,7 @@ package struct PreparedStatement {
     package static let longestTime = 1e12
 
     private func corrupt(_ message: String) -> DatabaseError {
-        DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: statement.sql)
+        .corrupt(message, sql: statement.sql)
     }
 
     /// A column as an integer; NULL is 0.
@@ -265,20 +265,13 @@ extension Double: SQLiteValue {
 
 extension String: SQLiteValue {
     package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
+        // A null pointer, which an empty buffer may have, would bind NULL.
+        if isEmpty { return sqlite3_bind_text(statement, position, "", 0, transient) }
         var text = self
         return text.withUTF8 { bytes in
-            // A null pointer, which an empty buffer may have, would bind NULL.
-            bytes.isEmpty
-                ? sqlite3_bind_text(statement, position, "", 0, transient)
-                : bind(bytes, statement, position)
-        }
-    }
-
-    private func bind(
-        _ bytes: UnsafeBufferPointer<UInt8>, _ statement: OpaquePointer, _ position: CInt
-    ) -> CInt {
-        bytes.withMemoryRebound(to: CChar.self) {
-            sqlite3_bind_text(statement, position, $0.baseAddress, CInt(bytes.count), transient)
+            bytes.withMemoryRebound(to: CChar.self) {
+                sqlite3_bind_text(statement, position, $0.baseAddress, CInt($0.count), transient)
+            }
         }
     }
 }

@@ -2,8 +2,8 @@ import Foundation
 
 /// A URL, the object it last resolved to, and how to ask for it again.
 public struct Resource: Sendable {
-    /// What it is looked up by: the URL, or the manifest's `key` where
-    /// the URL is signed or rotates, or the name of bytes that a manifest held.
+    /// What it is looked up by: the URL, or the manifest's `key` if the URL is signed or rotates, or
+    /// the name of bytes that a manifest held.
     public let key: String
     /// The URL it was last fetched from, in canonical spelling; of bytes that a manifest held their
     /// name.
@@ -14,7 +14,7 @@ public struct Resource: Sendable {
     public let object: StoredObject
     /// What the origin said about its age and version.
     public let validators: Validators
-    /// Which variant it is, where the request's header fields selected it; their digest, as
+    /// Which variant it is, if the request's header fields selected it; their digest, as
     /// ``Vary/variant(for:)`` has it.
     package let variant: Digest?
     /// When the response was received or last confirmed.
@@ -24,8 +24,8 @@ public struct Resource: Sendable {
 
     /// Whether it may be used at `instant` without asking its origin.
     ///
-    /// Nothing is where it was received later than that: a clock was set back, and whatever it said
-    /// then is worth nothing.
+    /// Not if it was received later than that: a clock was set back, and whatever it said then is
+    /// worth nothing.
     public func isFresh(at instant: Date = Date()) -> Bool {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }

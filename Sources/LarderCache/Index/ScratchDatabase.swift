@@ -4,7 +4,7 @@ import GRDB
 /// nobody wants it after a crash.
 enum ScratchDatabase {
     /// - Parameters:
-    ///   - path: where it is to be; nil leaves the place to SQLite.
+    ///   - path: where it will be; nil leaves the place to SQLite.
     ///   - index: nil if there is none.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()

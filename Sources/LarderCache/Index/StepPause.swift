@@ -10,7 +10,7 @@ final class StepPause: @unchecked Sendable {
 
     /// How long the lock is left free.
     private static let microseconds: UInt32 = 3_000
-    /// How long the lock is kept at most where nobody has committed of late; a step more than that.
+    /// How long the lock is kept at most if nobody has committed of late; a step more than that.
     private static let patience = Duration.milliseconds(40)
     /// How long whoever has committed is expected to commit again.
     private static let company = Duration.seconds(1)

@@ -6,7 +6,7 @@ public struct StoredObject: Sendable {
     public let digest: Digest
     /// How many bytes there are.
     public let size: Int64
-    /// The media type by content, such as `image/png`; nil if it is no known image.
+    /// The media type by content, such as `image/png`; nil if it is not a known image.
     public let mediaType: String?
     /// The width in pixels, if the format has one.
     public let width: Int?

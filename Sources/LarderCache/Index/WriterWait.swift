@@ -9,7 +9,7 @@ final class WriterWait: @unchecked Sendable {
 
     /// What any wait is given.
     static let grace = Duration.seconds(5)
-    /// What is given where nothing depends on it.
+    /// What is given if nothing depends on it.
     static let moment = Duration.milliseconds(100)
 
     private let wait: LockWait

@@ -16,7 +16,7 @@ struct IndexRecovery {
         run = try RunDirectory(in: directory)
     }
 
-    /// Whether the index is to be rebuilt before it is used: somebody came upon damage in it, or it
+    /// Whether the index must be rebuilt before it is used: somebody came upon damage in it, or it
     /// is gone.
     static func isDue(in directory: CacheDirectory) throws(CacheError) -> Bool {
         if try directory.root.status(of: CacheLayout.damage) != nil { return true }
@@ -41,7 +41,7 @@ struct IndexRecovery {
         return try tree.names().contains(where: ObjectTree.isFanOut)
     }
 
-    /// Rebuilds the index where that is due; nil if it is not. One process at a time.
+    /// Rebuilds the index if that is due; nil if it is not. One process at a time.
     static func runIfDue(in directory: CacheDirectory) throws(CacheError) -> RecoveryReport? {
         guard try isDue(in: directory) else { return nil }
         let lock = try directory.openingLock()
@@ -68,7 +68,6 @@ struct IndexRecovery {
     ) throws(CacheError) -> RecoveryReport {
         defer { run.remove() }
         var report = RecoveryReport()
-        let folder = "\(directory.path)/\(CacheLayout.run(run.name))"
         let (draft, name) = (run.uniqueName(), run.uniqueName())
         var stop: CommitStop?
         defer { stop?.end() }
@@ -84,7 +83,7 @@ struct IndexRecovery {
             try IndexSchema.migrator.migrate(database)
             try compareWithTree(database, &report, unless: isCancelled)
             _ = try database.write { try FailureTable.trim($0, at: Date()) }
-            try database.compact(into: "\(folder)/\(name)")
+            try database.compact(into: directory.path(of: name, in: run))
             try database.close()
             run.remove(draft)
         } catch is CancellationError {
@@ -128,12 +127,12 @@ struct IndexRecovery {
                     try old.unsafeRead { try CacheIndex.migrations(in: $0, file) } != nil
                     && file.hasWrittenFormat()
                 let complaints = try old.read(unless: isCancelled) {
-                    try PreparedStatement($0, "PRAGMA quick_check(100)").rows { $0.text(0) ?? "" }
+                    try $0.complaints(isQuick: true, limit: 100)
                 }
                 // Rows that break a rule are left out one by one.
                 guard
                     isIntact,
-                    complaints.allSatisfy({ $0 == "ok" || $0.hasPrefix("CHECK constraint failed") })
+                    complaints.allSatisfy({ $0.hasPrefix("CHECK constraint failed") })
                 else {
                     if source == .index { stop = try? CommitStop(at: file, wait: wait) }
                     continue
@@ -159,11 +158,9 @@ struct IndexRecovery {
                     try db.execute(sql: "REINDEX")
                 }
                 let rest = try database.read(unless: isCancelled) {
-                    try PreparedStatement($0, "PRAGMA integrity_check(1)").rows { $0.text(0) ?? "" }
+                    try $0.complaints(isQuick: false, limit: 1)
                 }
-                guard rest == ["ok"] else {
-                    throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: rest.first)
-                }
+                if let complaint = rest.first { throw DatabaseError.corrupt(complaint) }
                 return source
             } catch let error as DatabaseError {
                 // Two rows of one name.
@@ -186,13 +183,14 @@ struct IndexRecovery {
         try database.writeWithoutTransaction { db in
             try db.execute(sql: "CREATE TEMP TABLE whole (digest BLOB PRIMARY KEY) WITHOUT ROWID")
             try db.inTransaction {
-                let insert = try db.makeStatement(
-                    sql: """
-                        INSERT INTO objects (digest, size, stored_at, used_at)
-                        VALUES (?1, ?2, ?3, ?3)
-                        ON CONFLICT (digest) DO UPDATE SET size = excluded.size
-                        """)
-                let mark = try db.makeStatement(sql: "INSERT INTO temp.whole VALUES (?)")
+                let insert = try PreparedStatement(
+                    db,
+                    """
+                    INSERT INTO objects (digest, size, stored_at, used_at)
+                    VALUES (?1, ?2, ?3, ?3)
+                    ON CONFLICT (digest) DO UPDATE SET size = excluded.size
+                    """)
+                let mark = try PreparedStatement(db, "INSERT INTO temp.whole VALUES (?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled() else { return }
                     guard let content = try Self.check(entry, digest, reader, isCancelled) else {
@@ -201,11 +199,10 @@ struct IndexRecovery {
                     if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
                     do {
                         if case .whole(let size, let modified) = content {
-                            try insert.execute(
-                                arguments: [digest.blob, size, modified.timeIntervalSince1970])
+                            try insert.run(digest, size, modified.timeIntervalSince1970)
                         }
                         if case .other = content { return }
-                        try mark.execute(arguments: [digest.blob])
+                        try mark.run(digest)
                     } catch {
                         throw CacheError(index: CacheLayout.index, error)
                     }

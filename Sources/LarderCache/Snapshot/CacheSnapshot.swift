@@ -33,23 +33,17 @@ struct CacheSnapshot {
             // The index first: an object that is stored from now on is not missed.
             try index?.copy(to: database, unless: isCancelled)
             // Pages that lead to each other have rows without end, all of which would be copied.
-            let complaints = try database.read {
-                try PreparedStatement($0, "PRAGMA quick_check(1)").rows { $0.text(0) ?? "" }
-            }
-            guard complaints == ["ok"] else {
-                throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: complaints.first)
-            }
+            let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
+            if let complaint = complaints.first { throw DatabaseError.corrupt(complaint) }
             try database.writeWithoutTransaction {
                 // The copy says that it has a log, like the original.
                 try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA foreign_keys = ON")
             }
             try IndexSchema.migrator.migrate(database)
             try copyObjects(of: database, to: copy, &report)
-            report.resources =
-                try database.read {
-                    try PreparedStatement($0, "SELECT count(*) FROM resources").firstInteger()
-                }.map(Int.init)
-                ?? 0
+            report.resources = try database.read {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM resources") ?? 0
+            }
             if isCancelled() { throw CancellationError() }
             // One file that a read-only medium can hold, and no larger than it must be.
             try database.compact(into: copy.indexPath)
@@ -113,10 +107,8 @@ struct CacheSnapshot {
             if let last = fanOut?.directory { try Durability.add(last) }
         }
         try database.write { db in
-            for digest in left {
-                try db.execute(
-                    sql: "DELETE FROM objects WHERE digest = ?", arguments: [digest.blob])
-            }
+            let delete = try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?")
+            for digest in left { try delete.run(digest) }
         }
     }
 

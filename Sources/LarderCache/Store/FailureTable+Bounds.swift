@@ -13,7 +13,7 @@ extension FailureTable {
 
     /// Forgets what is too old and, the oldest first, what is too much.
     ///
-    /// - Parameter fraction: the part of what may be remembered that is left where there is too
+    /// - Parameter fraction: the part of what may be remembered that is left if there is too
     ///   much. Default: all of it.
     /// - Returns: how many are left, and their bytes.
     @discardableResult

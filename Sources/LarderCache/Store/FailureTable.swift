@@ -12,24 +12,23 @@ struct FailureTable {
 
     init(_ db: Database) throws {
         self.db = db
-        let statement = try db.cachedStatement(sql: "SELECT NOT EXISTS (SELECT 1 FROM failures)")
-        isEmpty = try Bool.fetchOne(statement) ?? false
+        isEmpty = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger() == nil
     }
 
     mutating func add(_ deposit: Deposit, code: String, status: Int?) throws {
         isEmpty = false
-        let upsert = try db.cachedStatement(
-            sql: """
-                INSERT INTO failures (key, url, code, status, failed_at, count)
-                VALUES (?, ?, ?, ?, ?, 1)
-                ON CONFLICT (key) DO UPDATE SET
-                    url = excluded.url, code = excluded.code, status = excluded.status,
-                    failed_at = excluded.failed_at, count = min(count, 1000000) + 1
-                """)
-        try upsert.execute(arguments: [
+        try PreparedStatement(
+            db,
+            """
+            INSERT INTO failures (key, url, code, status, failed_at, count)
+            VALUES (?, ?, ?, ?, ?, 1)
+            ON CONFLICT (key) DO UPDATE SET
+                url = excluded.url, code = excluded.code, status = excluded.status,
+                failed_at = excluded.failed_at, count = min(count, 1000000) + 1
+            """
+        ).run(
             deposit.key, deposit.url == deposit.key ? nil : deposit.url, code, status,
-            deposit.receivedAt.timeIntervalSince1970,
-        ])
+            deposit.receivedAt.timeIntervalSince1970)
         added.rows += 1
         added.bytes += deposit.key.utf8.count + deposit.url.utf8.count
     }
@@ -37,7 +36,6 @@ struct FailureTable {
     /// Forgets the failures of a resource that was fetched.
     func remove(_ key: String) throws {
         guard !isEmpty else { return }
-        let delete = try db.cachedStatement(sql: "DELETE FROM failures WHERE key = ?")
-        try delete.execute(arguments: [key])
+        try PreparedStatement(db, "DELETE FROM failures WHERE key = ?").run(key)
     }
 }

@@ -1,6 +1,6 @@
 /// What a check of the bytes found out about them.
 public struct ObjectAttributes: Sendable, Equatable {
-    /// The media type by content; nil if it is no known image.
+    /// The media type by content; nil if it is not a known image.
     public var mediaType: String?
     /// The width in pixels, if the format has one.
     public var width: Int?

@@ -9,7 +9,7 @@ package struct DroppedResource: Sendable {
     package let url: String
     /// The object that it resolved to; nil if the index had none.
     package let digest: Digest?
-    /// Whether its bytes were accepted although they are no known image.
+    /// Whether its bytes were accepted although they are not a known image.
     package let isAnyContent: Bool
     /// Whether it was stored although its origin forbade it.
     package let isUnstorable: Bool
@@ -18,12 +18,21 @@ package struct DroppedResource: Sendable {
 
     static let columns = "r.key, r.url, o.digest, o.media_type, r.cache_control"
 
+    /// The places of ``columns``.
+    private enum Column {
+        static let key: CInt = 0
+        static let url: CInt = 1
+        static let digest: CInt = 2
+        static let mediaType: CInt = 3
+        static let cacheControl: CInt = 4
+    }
+
     init(_ row: PreparedStatement, finding: Int) throws {
-        key = try row.requireText(0)
-        url = row.text(1) ?? key
-        digest = row.digest(2)
-        isAnyContent = digest != nil && row.isNull(3)
-        isUnstorable = CacheControl(row.text(4)).isNoStore
+        key = try row.requireText(Column.key)
+        url = row.text(Column.url) ?? key
+        digest = row.digest(Column.digest)
+        isAnyContent = digest != nil && row.isNull(Column.mediaType)
+        isUnstorable = CacheControl(row.text(Column.cacheControl)).isNoStore
         self.finding = finding
     }
 }

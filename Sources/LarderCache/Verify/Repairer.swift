@@ -78,9 +78,9 @@ struct Repairer {
             (dropped, repairs) = ([], [:])
             for (position, digest, place) in suspects {
                 if case .whole(let size) = place {
-                    try db.execute(
-                        sql: "UPDATE objects SET size = ? WHERE digest = ? AND size <> ?",
-                        arguments: [size, digest.blob, size])
+                    try PreparedStatement(
+                        db, "UPDATE objects SET size = ?1 WHERE digest = ?2 AND size <> ?1"
+                    ).run(size, digest)
                     repairs[position] = .restored
                 } else if try isStill(place, digest) {
                     let lost = try drop(digest, finding: position, in: db)
@@ -131,8 +131,7 @@ struct Repairer {
             FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
             """
         ).rows(digest) { try DroppedResource($0, finding: finding) }
-        let delete = try db.cachedStatement(sql: "DELETE FROM objects WHERE digest = ?")
-        try delete.execute(arguments: [digest.blob])
+        try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?").run(digest)
         return dropped
     }
 

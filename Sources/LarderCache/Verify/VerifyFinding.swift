@@ -14,7 +14,7 @@ extension VerifyReport {
             case link
             /// The index itself is damaged.
             case index
-            /// Something that is no directory in the place of a directory of objects: none can be
+            /// Something else than a directory in the place of a directory of objects: none can be
             /// stored there.
             case obstructed
             /// An object that no row mentions: left by a crash, to be swept by eviction.

@@ -7,7 +7,7 @@ public struct VerifyOptions: Sendable {
     /// After this long no further directory is begun, and the next verification of the same
     /// selection that is limited, too, and as quick or thorough, goes on there. Default: nil, no
     /// limit. At least one directory is verified. Only with ``VerifySelection/all`` and
-    /// ``VerifySelection/part(_:of:)``, and where the cache can be written.
+    /// ``VerifySelection/part(_:of:)``, and if the cache can be written.
     public var maximumDuration: Duration?
 
     /// Asked often, from any thread: true ends the verification within moments, as if the time were

@@ -7,7 +7,7 @@ public enum VerifySelection: Sendable {
     case all
     /// One part of several equal ones by the digests' leading bits, the first being 1.
     case part(Int, of: Int)
-    /// Each object with this probability, and whatever is no object. The same for the same seed.
+    /// Each object with this probability, and whatever else there is. The same for the same seed.
     case share(Double, seed: UInt64)
     /// The objects that the function names, asked for each leading byte of the digests; nothing
     /// else.

@@ -52,6 +52,6 @@ import Testing
 
     @Test func readsBackItsBlob() throws {
         let digest = try #require(Digest(hex: hex))
-        #expect(Digest(bytes: digest.blob) == digest)
+        #expect(Digest(bytes: digest.bytes) == digest)
     }
 }

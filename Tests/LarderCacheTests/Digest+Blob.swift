@@ -1,0 +1,8 @@
+import Foundation
+
+@testable import LarderCache
+
+extension Digest {
+    /// Its bytes as an argument of a statement of GRDB's own.
+    var blob: Data { Data(bytes) }
+}
