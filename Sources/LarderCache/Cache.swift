@@ -54,7 +54,7 @@ public final class Cache: Sendable {
         return Cache(directory: directory, index: index, recovery: recovery)
     }
 
-    /// Rebuilds the index of the cache at `path`, on request: from itself where it is sound, else
+    /// Rebuilds the index of the cache at `path`, on request: from itself if it is sound, else
     /// from its last snapshot, and from the objects in any case, each of which is read.
     ///
     /// - Parameters:

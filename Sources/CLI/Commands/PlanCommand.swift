@@ -45,7 +45,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             failures.apply(to: &configuration.policy)
             try applyNetwork(to: &configuration)
             let planner = Planner(
-                // Where there is none, the plan itself says that all is missing.
+                // If there is none, the plan itself says that all is missing.
                 cache: try cache.openIfThere(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders)

@@ -22,9 +22,9 @@ enum Console {
         if let failure { throw OutputFailure("write", "standard output", failure) }
     }
 
-    /// Writes all of `bytes`; the error number where that fails.
+    /// Writes all of `bytes`; the error number if that fails.
     ///
-    /// - Parameter patience: how many milliseconds to wait for a reader where the descriptor does
+    /// - Parameter patience: how many milliseconds to wait for a reader if the descriptor does
     ///   not wait by itself; -1 waits without limit.
     private static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32

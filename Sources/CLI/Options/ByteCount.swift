@@ -34,7 +34,7 @@ extension ByteCount {
             "a size is a whole number and a unit, such as 500kB, 500MB (10^6) or 500MiB (2^20)")
     }
 
-    /// The same where a forgotten unit would cost dear: only 0 needs none.
+    /// The same if a forgotten unit would cost dear: only 0 needs none.
     static func withUnit(_ argument: String) throws -> ByteCount {
         let count = try parse(argument)
         guard count.bytes > 0, argument.allSatisfy(\.isNumber) else { return count }

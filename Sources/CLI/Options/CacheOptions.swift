@@ -40,7 +40,7 @@ struct CacheOptions: ParsableArguments {
         try said(try open(wait, Cache.open))
     }
 
-    /// The same, where the disk may be too full for anything else: to be evicted from.
+    /// The same, if the disk may be too full for anything else: to be evicted from.
     func openMakingRoom(wait: LockWait) throws -> Cache? {
         try said(try open(wait, Cache.openMakingRoom))
     }
@@ -65,7 +65,7 @@ struct CacheOptions: ParsableArguments {
         return cache
     }
 
-    /// The same, where it makes no difference that there is none.
+    /// The same, if it makes no difference that there is none.
     func openIfThere() throws -> Cache? { try open(.none, Cache.open) }
 
     private func open(

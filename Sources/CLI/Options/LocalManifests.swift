@@ -25,13 +25,13 @@ struct LocalManifests {
         }
     }
 
-    /// Hands over the keys of their entries, and their own where they are at URLs.
+    /// Hands over the keys of their entries, and their own if they are at URLs.
     func forEachKey(_ body: (String) throws -> Void) throws {
         try ManifestKeys(sources, rules: rules).forEach(body)
         try ownKeys.forEach(body)
     }
 
-    /// The same, where one entry that cannot be used is an error, and so is that there is none at
+    /// The same, if one entry that cannot be used is an error, and so is that there is none at
     /// all.
     func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
         var isEmpty = true

@@ -16,7 +16,7 @@ struct ManifestOptions: ParsableArguments {
     @Flag(help: "Accept bodies that are not images.")
     var anyContent = false
 
-    /// - Parameter configuration: how manifests are read, and fetched where they are on the
+    /// - Parameter configuration: how manifests are read, and fetched if they are on the
     ///   network.
     func sources(_ configuration: PrefetchConfiguration) throws -> [ManifestSource] {
         try manifests.map { try Self.source($0, configuration) }

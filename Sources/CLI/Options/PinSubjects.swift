@@ -21,7 +21,7 @@ struct PinSubjects: ParsableArguments {
     }
 
     /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
-    /// where the cache knows it.
+    /// if the cache knows it.
     func forEachKey(
         in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void
     ) throws {

@@ -33,7 +33,7 @@ extension TimeSpan {
             "a time is a whole number, at least 1, of s, m, h or d, such as 90s, 15m, 12h or 30d")
     }
 
-    /// The same where a forgotten unit would cost dear.
+    /// The same if a forgotten unit would cost dear.
     static func withUnit(_ argument: String) throws -> TimeSpan {
         let span = try parse(argument)
         guard argument.allSatisfy(\.isNumber) else { return span }

@@ -16,7 +16,7 @@ final class LockedManifest: Sendable {
     ///   - manifests: what the run reads.
     ///   - cache: what it writes.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
-    ///   ``OutputFailure`` where it is clear that it could not be written.
+    ///   ``OutputFailure`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         guard path != "-" else {
             file = nil

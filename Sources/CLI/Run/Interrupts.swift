@@ -35,7 +35,7 @@ final class Interrupts: Sendable {
             source.resume()
             sources.withLock { $0.append(source) }
         }
-        // Another thread opens the descriptors for it, and traps (SIGILL) where others have taken
+        // Another thread opens the descriptors for it, and traps (SIGILL) if others have taken
         // the last.
         registration.wait()
     }

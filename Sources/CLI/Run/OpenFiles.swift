@@ -6,7 +6,7 @@ enum OpenFiles {
     /// if there is none; with the others no cache can be opened.
     private static let least = 13
 
-    /// Leaves where there are too few for anything at all.
+    /// Leaves if there are too few for anything at all.
     static func requireSome() {
         var taken: [Int32] = []
         defer { for descriptor in taken { close(descriptor) } }

@@ -21,7 +21,7 @@ public struct EvictionPolicy {
     public var maximumAge: TimeInterval?
     /// The least bytes that must be free on the cache's file system. Default: nil, none.
     public var minimumFree: Int64?
-    /// The oldest go first, by digest where they are of one age. Default: by use.
+    /// The oldest go first, by digest if they are of one age. Default: by use.
     public var age = Age.used
     /// Resources whose objects stay, whatever else is said. Default: nil, none but the pinned.
     public var keep: Keys?

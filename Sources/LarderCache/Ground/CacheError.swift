@@ -125,7 +125,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             ? 0 : Foundation.errno
     }
 
-    /// Whether there is no room where a file lies: SQLite calls that an error of the disk where it
+    /// Whether there is no room where a file lies: SQLite calls that an error of the disk if it
     /// maps the file.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()

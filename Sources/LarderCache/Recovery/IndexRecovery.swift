@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 
 /// Makes a new index from what there is: the objects in the tree, checked against their digests,
-/// and the rows of the old index, or of its last snapshot where it is damaged.
+/// and the rows of the old index, or of its last snapshot if it is damaged.
 ///
 /// Who has the old index open meanwhile finds, before it reports anything as stored, that it was
 /// replaced (``CacheIndex/write(_:)``). Killed at any moment, it leaves either the old state or the
@@ -247,7 +247,7 @@ struct IndexRecovery {
         }
     }
 
-    /// Moves the index out of the way: kept under a date where it is damaged, else gone.
+    /// Moves the index out of the way: kept under a date if it is damaged, else gone.
     private func setAside(isDamaged: Bool) throws(CacheError) -> String? {
         var kept: String?
         var stamp = UTCTime.name(Date())

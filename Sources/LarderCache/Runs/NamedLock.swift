@@ -16,7 +16,7 @@ package final class NamedLock: Sendable {
     ///   - command: what those who wait are told of the holder.
     ///   - wait: how long to wait. Default: not at all.
     /// - Throws: ``CacheError`` `.locked` if another process holds it, `.missing` if there is
-    ///   no cache and none is to be made, `.unusable` where `name` is none (``isName(_:)``) or the
+    ///   no cache and none is to be made, `.unusable` if `name` is none (``isName(_:)``) or the
     ///   file cannot be opened.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,

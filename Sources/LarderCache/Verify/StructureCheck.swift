@@ -1,7 +1,7 @@
 import Foundation
 
 /// SQLite's own check of an index, on a thread of its own beside the reading of objects: it takes
-/// one core, and as long as they do where they are small.
+/// one core, and as long as they do if they are small.
 final class StructureCheck: @unchecked Sendable {
     // Unchecked because the state is variables: the thread's alone until `done` is signalled, read
     // after.

@@ -163,7 +163,7 @@ struct EntryDecoder {
     }
 
     /// W3C Subresource Integrity, section 3.5: `<algorithm>-<base64>[?<options>]`, separated by
-    /// white space. Nil for an empty list. Where SRI takes any of several digests of one
+    /// white space. Nil for an empty list. If SRI takes any of several digests of one
     /// algorithm, an entry can have just one.
     private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
         guard value != .null else { return nil }

@@ -20,8 +20,8 @@ public struct ManifestKeys {
     /// used name nothing: no prefetch has stored anything for them.
     ///
     /// - Throws: ``ManifestError``, also if an entry's URL is relative and there is nothing to
-    ///   resolve it against, or of ipfs without a gateway: a prefetch may have had either. Where no
-    ///   entry has shown a shape, since a prefetch may have had the place of its icons named. Where
+    ///   resolve it against, or of ipfs without a gateway: a prefetch may have had either. If no
+    ///   entry has shown a shape, since a prefetch may have had the place of its icons named. If
     ///   all must be usable, for the first that is not. And what `body` throws.
     public func forEach(_ body: (String) throws -> Void) throws {
         for source in sources {

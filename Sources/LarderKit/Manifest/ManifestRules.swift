@@ -6,7 +6,7 @@ public struct ManifestRules: Equatable, Sendable {
     /// What relative icon URLs are resolved against. Default: nil, the address that the manifest's
     /// shape names, else the URL that the manifest itself came from; without that they fail.
     public var baseURL: HTTPURL?
-    /// Where the entries are. Default: nil, where the manifest's shape has them. A path that ends
+    /// Where the entries are. Default: nil, if the manifest's shape has them. A path that ends
     /// at an array stands for its elements; one that is a filter (``ManifestPath/isFilter``) finds
     /// none.
     public var entries: ManifestPath?

@@ -6,7 +6,7 @@ import LarderTransfer
 struct PlannedResource {
     /// The first entry that names it: its leader, by whose number it is fetched.
     let id: Int64
-    /// Where a variant or a failure is to be compared with it.
+    /// If a variant or a failure is to be compared with it.
     var key: String?
     /// Nil if it is the key.
     let url: String?
@@ -33,7 +33,7 @@ struct PlannedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// Where header fields selected it: its variant, and those fields.
+        /// If header fields selected it: its variant, and those fields.
         let variant: (digest: Digest?, vary: String?)?
         /// Whether it has the bytes that all entries demand.
         var isAsDemanded = true

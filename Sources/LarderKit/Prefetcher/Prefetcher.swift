@@ -194,7 +194,7 @@ public final class Prefetcher: Sendable {
     }
 
     private func limits(for plan: Plan) -> FetchQueue.Limits {
-        // Where there are several origins, one that does not answer must not hold every place. A
+        // If there are several origins, one that does not answer must not hold every place. A
         // single place cannot be shared: it goes by priority alone.
         let concurrent = configuration.maximumConcurrent
         let perHost =

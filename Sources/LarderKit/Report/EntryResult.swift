@@ -48,7 +48,7 @@ public struct EntryResult: Sendable {
     public var bytes: Int64?
     /// What a check of the bytes found out.
     public var attributes = ObjectAttributes()
-    /// How many requests were started over for it; 0 where none was made.
+    /// How many requests were started over for it; 0 if none was made.
     public var attempts = 0
     /// From its first request to its last byte, in seconds.
     public var seconds: Double = 0

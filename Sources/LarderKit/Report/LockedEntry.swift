@@ -6,10 +6,10 @@ import LarderCache
 public struct LockedEntry: Sendable, Equatable {
     /// The app's name; "" if it has none. Text from outside.
     public let name: String
-    /// The icon's absolute URL without credentials, or a `data:` URL where the manifest held the
+    /// The icon's absolute URL without credentials, or a `data:` URL if the manifest held the
     /// icon itself.
     public let icon: String
-    /// The resource's identity where that is not the URL.
+    /// The resource's identity if that is not the URL.
     public let key: String?
     /// Higher is fetched first: the highest of all entries of the resource.
     public let priority: Int

@@ -2,7 +2,7 @@ import LarderCache
 
 /// What happens during a run, in order.
 public enum PrefetchEvent: Sendable {
-    /// The cache's index was damaged or gone, and was rebuilt. The first event, where it comes.
+    /// The cache's index was damaged or gone, and was rebuilt. The first event, if it comes.
     case recovered(RecoveryReport)
     /// All manifests were read and compared with the cache; requests begin.
     case planned(PlanSummary)

@@ -4,7 +4,7 @@ enum GIFStructure {
 
     /// Walks the blocks and their sub-blocks to the trailer.
     ///
-    /// Bytes after the trailer are ignored, as every decoder does. Where the logical screen has no
+    /// Bytes after the trailer are ignored, as every decoder does. If the logical screen has no
     /// size, the first picture's is taken, as browsers do.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)

@@ -46,7 +46,7 @@ enum ICOStructure {
         var reader = try whole.part(picture.count, "a picture")
         let bitmap = try BMPStructure.Bitmap(&reader)
         // The header counts the rows of the picture and of its mask. The mask itself is not
-        // asked for: some writers leave it out where the pixels have an alpha channel.
+        // asked for: some writers leave it out if the pixels have an alpha channel.
         let height = bitmap.height / 2
         let colourTable = bitmap.headerLength == 12 ? 3 : 4
         let pixels = bitmap.pixelLength / bitmap.height * height

@@ -4,7 +4,7 @@ package enum ImageInspector {
     /// is structurally whole.
     ///
     /// The whole structure is walked and every checksum that a format has is compared; pixels are
-    /// not decoded. Bytes after a format's own end mark are ignored where decoders ignore them.
+    /// not decoded. Bytes after a format's own end mark are ignored if decoders ignore them.
     ///
     /// - Parameter bytes: the whole file.
     /// - Returns: the format and the size in pixels.

@@ -172,7 +172,7 @@ extension VerifyReport.Refetch {
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced:
-            // Where the index had no object, nothing can be said to have changed.
+            // If the index had no object, nothing can be said to have changed.
             let isSame = resource.digest == nil || result.digest == resource.digest
             self.init(
                 key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
