@@ -6,7 +6,7 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the cached URLs.",
-        discussion: "Each line holds digest, size in bytes, media type and URL, parted by tabs.")
+        discussion: "Each line holds digest, size in bytes, media type and URL, separated by tabs.")
 
     @OptionGroup var cache: CacheOptions
 

@@ -19,7 +19,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup(title: "Which part") var part: VerifyOptionGroup
+    @OptionGroup(title: "Which part") var part: VerifyPartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
     @OptionGroup(title: "Patience") var retry: RetryOptions

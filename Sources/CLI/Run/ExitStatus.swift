@@ -8,6 +8,7 @@ enum ExitStatus: Int32 {
     case done = 0
     case couldNotRun = 1
     case someFailed = 2
+    // 64, wrong usage, is the argument parser's: `Larder.main`.
     case badManifest = 65
     case missingInput = 66
     case storage = 74

@@ -43,9 +43,6 @@ public struct EvictionReport: Sendable {
         case temporaries
     }
 
-    /// How many there are, and how much they take.
-    public typealias Tally = ObjectTally
-
     /// One object that goes.
     public struct Victim: Sendable, Equatable {
         /// The object's digest.

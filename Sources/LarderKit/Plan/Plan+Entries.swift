@@ -26,7 +26,7 @@ extension Plan {
     }
 
     /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
-    /// of the manifests, a page of rows at a time; before ``endSettling()``.
+    /// of the manifests, a page of rows at a time; before ``releaseIndex()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try forEachEntry(select, where: "p.fetch IS NULL", body)

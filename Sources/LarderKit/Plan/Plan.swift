@@ -64,7 +64,7 @@ final class Plan: Sendable {
     /// Lets go of what is not needed once the settled entries are reported: most of the pages in
     /// memory, as fetches are read in order; and the cache's index, since the last connection to
     /// leave an index folds its log into it, and this one cannot.
-    func endSettling() throws {
+    func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try PlanSchema.shrink(db)
             if hasIndex { try db.execute(sql: "DETACH DATABASE cache") }

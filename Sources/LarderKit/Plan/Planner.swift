@@ -45,7 +45,7 @@ public struct Planner: Sendable {
                 try plan.forEachEntryInTurn { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }
             }
-            try plan.endSettling()
+            try plan.releaseIndex()
             return plan.summary
         }
     }

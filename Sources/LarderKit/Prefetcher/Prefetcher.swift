@@ -32,7 +32,7 @@ public final class Prefetcher: Sendable {
             let channel = EventChannel()
             let thread = Thread { [self] in
                 channel.finish(
-                    Result { channel.send([.finished(try open(manifests, channel))]) })
+                    Result { channel.send([.finished(try openAndRun(manifests, channel))]) })
             }
             thread.name = "larder.prefetch"
             thread.stackSize = 4 << 20
@@ -57,7 +57,7 @@ public final class Prefetcher: Sendable {
     /// that whoever opens it next rebuilds it: this run itself if it is still planning.
     ///
     /// - Parameter isLastTry: whether the index was rebuilt by this run already.
-    private func open(
+    private func openAndRun(
         _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
     ) throws -> Report {
         guard let cache = try openCache() else { return .interrupted }
@@ -79,7 +79,7 @@ public final class Prefetcher: Sendable {
                 manifests.allSatisfy(\.canBeReadAgain)
             else { throw error }
             cache.close()
-            return try open(manifests, channel, isLastTry: true)
+            return try openAndRun(manifests, channel, isLastTry: true)
         }
     }
 
@@ -127,7 +127,7 @@ public final class Prefetcher: Sendable {
             isLocking: configuration.onLocked != nil)
         try reporter.reportSettled()
         try recordUse(of: plan, in: cache)
-        try plan.endSettling()
+        try plan.releaseIndex()
 
         // What the manifests themselves hold goes straight to the store.
         let check = BodyCheck(
@@ -135,7 +135,7 @@ public final class Prefetcher: Sendable {
         let inline = InlineStage(
             plan: plan, store: store, reporter: reporter, check: check,
             isCancelled: { self.isCancelled })
-        let broken = try inline.run()
+        let inlineFailure = try inline.run()
 
         // Queue → Transfer → Store → Index
         let limits = limits(for: plan)
@@ -147,7 +147,7 @@ public final class Prefetcher: Sendable {
             reporter.report($0)
         }
         let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
-        let failure = try broken ?? fetch(with: queue)
+        let failure = try inlineFailure ?? fetch(with: queue)
         ticker.stop()
 
         // Report

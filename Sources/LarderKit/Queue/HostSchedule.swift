@@ -52,9 +52,9 @@ struct HostSchedule {
     private let readAhead: Int
     private(set) var ready = Heap<ReadyHost>()
     /// Origins that may start a fetch from an instant on.
-    private var held = Heap<Waiting<ReadyHost>>()
+    private var held = Heap<Delayed<ReadyHost>>()
     /// Attempts that may begin from an instant on.
-    private var delayed = Heap<Waiting<Fetch>>()
+    private var delayed = Heap<Delayed<Fetch>>()
     private var givenUp: Set<Int> = []
     /// With more cursors, those that are done with are looked for.
     private var mostCursors: Int
@@ -237,7 +237,7 @@ struct HostSchedule {
         enter(number)
         cursors[number]?.waiting += 1
         countAway(fetch, at: number, 1)
-        delayed.insert(Waiting(instant: instant, serial: serial, value: fetch))
+        delayed.insert(Delayed(instant: instant, serial: serial, value: fetch))
     }
 
     /// Counts a fetch that waits (1), or no longer does (-1), at an origin that a redirect led to:
@@ -344,7 +344,7 @@ struct HostSchedule {
             isOpen: cursor.isAnswering && isConnected(name(of: number)),
             lastUse: cursor.lastUse, place: head.planned.place)
         if let instant = cursor.notBefore, instant > .now {
-            held.insert(Waiting(instant: instant, serial: serial, value: host))
+            held.insert(Delayed(instant: instant, serial: serial, value: host))
             return false
         }
         ready.insert(host)

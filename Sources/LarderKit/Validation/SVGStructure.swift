@@ -33,7 +33,7 @@ enum SVGStructure {
     private static func inspect(
         _ text: UnsafeRawBufferPointer, of file: UnsafeRawBufferPointer
     ) throws(ImageFault) -> ImageInfo {
-        var document = XMLShape(text)
+        var document = XMLWellFormedness(text)
         do {
             try document.walk()
             try document.checkCharacters(isUTF8: !declaresOtherThanUTF8(text))
@@ -76,7 +76,7 @@ enum SVGStructure {
     }
 
     /// Drawing programs put the namespace into an entity, which is not expanded here.
-    private static func isSVG(_ root: XMLShape.Element) -> Bool {
+    private static func isSVG(_ root: XMLWellFormedness.Element) -> Bool {
         let parts = root.name.split(separator: UInt8(ascii: ":"))
         guard parts.count <= 2, parts.last?.elementsEqual("svg".utf8) ?? false else { return false }
         let declaration = Array("xmlns".utf8) + (parts.count == 2 ? ":".utf8 + parts[0] : [])
@@ -92,7 +92,7 @@ enum SVGStructure {
         return start.contains(Array("<svg".utf8)) || start.contains(Array("<!DOCTYPE svg".utf8))
     }
 
-    private static func size(of root: XMLShape.Element) -> (width: Int, height: Int)? {
+    private static func size(of root: XMLWellFormedness.Element) -> (width: Int, height: Int)? {
         func attribute(_ name: String) -> [UInt8] { root.attributes[Array(name.utf8)] ?? [] }
         if let width = pixels(attribute("width")), let height = pixels(attribute("height")) {
             return (width, height)

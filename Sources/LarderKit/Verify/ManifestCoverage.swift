@@ -36,7 +36,7 @@ final class ManifestCoverage: Sendable {
     var entries: Int { plan.summary.entries }
 
     /// Lets go of the cache's index; nothing can be asked any more.
-    func close() { try? plan.endSettling() }
+    func close() { try? plan.releaseIndex() }
 
     /// The objects whose digests begin with `byte`, of those that entries resolve to.
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {

@@ -16,11 +16,11 @@ extension EvictionReport {
     /// The report as one JSON object, without a line end.
     package var json: String {
         func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
-            _ tallies: [Kind: Tally]
+            _ tallies: [Kind: ObjectTally]
         ) -> JSONObject {
             var object = JSONObject()
             for kind in Kind.allCases {
-                let tally = tallies[kind] ?? Tally()
+                let tally = tallies[kind] ?? ObjectTally()
                 var counts = JSONObject()
                 counts.set("count", tally.count)
                 counts.set("bytes", tally.bytes)

@@ -2,14 +2,14 @@ import LarderCache
 import LarderKit
 
 extension EvictionReport.Victim {
-    /// The object's line for people: digest, size in bytes and reason, parted by tabs.
+    /// The object's line for people: digest, size in bytes and reason, separated by tabs.
     package var text: String { "\(digest)\t\(size)\t\(reason.rawValue)" }
 }
 
 extension EvictionReport {
     /// The report for people, a few lines.
     package var text: String {
-        func describe(_ tally: Tally) -> String {
+        func describe(_ tally: ObjectTally) -> String {
             "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
         }
         var lines = ["\(isDryRun ? "would evict" : "evicted") \(describe(total))"]

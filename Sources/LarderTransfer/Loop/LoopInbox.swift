@@ -3,7 +3,7 @@ import Synchronization
 /// What other threads want of the loop: the only state the two sides share.
 final class LoopInbox: Sendable {
     enum Command: Sendable {
-        case start(TransferOrder)
+        case start(PendingTransfer)
         case cancel(TransferID)
         case resume(TransferID)
     }
@@ -33,7 +33,7 @@ final class LoopInbox: Sendable {
             state.lastNumber += 1
             return TransferID(number: state.lastNumber)
         }
-        let order = TransferOrder(id: id, request: request, receiver: receiver)
+        let order = PendingTransfer(id: id, request: request, receiver: receiver)
         let end = state.withLock { state in
             if state.end == nil {
                 state.commands.append(.start(order))

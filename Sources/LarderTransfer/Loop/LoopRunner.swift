@@ -95,7 +95,7 @@ final class LoopRunner {
         }
     }
 
-    private func begin(_ order: TransferOrder) throws(TransferError) {
+    private func begin(_ order: PendingTransfer) throws(TransferError) {
         let handle = if let last = idle.popLast() { last } else { try newHandle() }
         do throws(TransferError) {
             // Who waits for another's connection to a host that does not answer waits in a line

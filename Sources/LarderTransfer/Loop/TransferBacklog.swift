@@ -43,7 +43,7 @@ struct TransferBacklog {
     private var underWay = 0
     /// Those under way without a place, and their priorities.
     private var connecting: [TransferID: Int] = [:]
-    private var orders: [TransferID: TransferOrder] = [:]
+    private var orders: [TransferID: PendingTransfer] = [:]
     private var origins: [String: Origin] = [:]
     /// Origins that a connection was made to, and is open.
     private var connected: Set<String> = []
@@ -63,19 +63,19 @@ struct TransferBacklog {
         self.connectionsAhead = connectionsAhead
     }
 
-    mutating func add(_ order: TransferOrder) {
+    mutating func add(_ order: PendingTransfer) {
         orders[order.id] = order
         origins[order.origin, default: Origin()].waiting.append(order.id)
         review(order.origin)
     }
 
     /// Takes out what waits under that name.
-    mutating func remove(_ id: TransferID) -> TransferOrder? {
+    mutating func remove(_ id: TransferID) -> PendingTransfer? {
         orders.removeValue(forKey: id)
     }
 
     /// Takes out everything that waits, in order; for when nothing is under way any more.
-    mutating func removeAll() -> [TransferOrder] {
+    mutating func removeAll() -> [PendingTransfer] {
         defer {
             orders = [:]
             origins = [:]
@@ -87,7 +87,7 @@ struct TransferBacklog {
 
     /// The next one whose turn it is; it counts as under way until ``ended(_:reachable:)`` or
     /// ``putBack(_:)``.
-    mutating func next() -> TransferOrder? {
+    mutating func next() -> PendingTransfer? {
         while let (name, line) = nextOrigin() {
             origins[name]?.line = .none
             let id = origins[name]?.waiting.popFirst()
@@ -142,7 +142,7 @@ struct TransferBacklog {
     /// A transfer has its connection.
     ///
     /// - Returns: whether there is a place for its request; if not, call ``putBack(_:)``.
-    mutating func connected(_ order: TransferOrder) -> Bool {
+    mutating func connected(_ order: PendingTransfer) -> Bool {
         let hasPlace =
             connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
         if hasPlace, leaveConnecting(order) { underWay += 1 }
@@ -152,14 +152,14 @@ struct TransferBacklog {
 
     /// - Returns: whether it was among those without a place.
     @discardableResult
-    private mutating func leaveConnecting(_ order: TransferOrder) -> Bool {
+    private mutating func leaveConnecting(_ order: PendingTransfer) -> Bool {
         guard connecting.removeValue(forKey: order.id) != nil else { return false }
         origins[order.origin]?.connecting -= 1
         return true
     }
 
     /// Has one that got a connection, and no place, wait for its turn.
-    mutating func putBack(_ order: TransferOrder) {
+    mutating func putBack(_ order: PendingTransfer) {
         leaveConnecting(order)
         orders[order.id] = order
         origins[order.origin]?.underWay -= 1
@@ -170,7 +170,7 @@ struct TransferBacklog {
     }
 
     /// Makes room for others.
-    mutating func ended(_ order: TransferOrder, reachable: Bool) {
+    mutating func ended(_ order: PendingTransfer, reachable: Bool) {
         if !leaveConnecting(order) { underWay -= 1 }
         origins[order.origin]?.underWay -= 1
         origins[order.origin]?.isUnreachable = !reachable

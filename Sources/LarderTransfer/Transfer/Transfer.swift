@@ -5,7 +5,7 @@ import Foundation
 ///
 /// Belongs to the loop's thread.
 final class Transfer {
-    let order: TransferOrder
+    let order: PendingTransfer
     /// What it goes through, if anything.
     let proxy: ProxyServer?
     private let policy: AddressPolicy
@@ -31,7 +31,7 @@ final class Transfer {
     /// The longest unwanted body that is read to its end, since that is cheaper than a connection.
     private static let longestDrained: Int64 = 16 << 10
 
-    init(order: TransferOrder, configuration: TransferConfiguration) {
+    init(order: PendingTransfer, configuration: TransferConfiguration) {
         self.order = order
         let url = order.request.url
         policy = configuration.addressPolicy

@@ -89,7 +89,7 @@ import Testing
         }
         #expect(pages == [ObjectUse.stepLimit, ObjectUse.stepLimit, 1])
         #expect(rows == rows.sorted())
-        try plan.endSettling()
+        try plan.releaseIndex()
     }
 
     /// Confirms resources as an origin would have at `instant`, for a day.

@@ -5,15 +5,15 @@ import Testing
 @Suite struct TransferBacklogTests {
     private let nobody = Recorder()
 
-    private func order(_ number: UInt64, _ host: String) throws -> TransferOrder {
-        TransferOrder(
+    private func order(_ number: UInt64, _ host: String) throws -> PendingTransfer {
+        PendingTransfer(
             id: TransferID(number: number),
             request: TransferRequest(url: try HTTPURL("http://\(host)/")), receiver: nobody)
     }
 
     /// Takes out all whose turn it is.
-    private func take(_ backlog: inout TransferBacklog) -> [TransferOrder] {
-        var taken: [TransferOrder] = []
+    private func take(_ backlog: inout TransferBacklog) -> [PendingTransfer] {
+        var taken: [PendingTransfer] = []
         while let order = backlog.next() { taken.append(order) }
         return taken
     }
@@ -85,7 +85,7 @@ import Testing
     }
 
     /// Has it connected.
-    private func hasPlace(_ order: TransferOrder, in backlog: inout TransferBacklog) -> Bool {
+    private func hasPlace(_ order: PendingTransfer, in backlog: inout TransferBacklog) -> Bool {
         backlog.connected(order)
     }
 
@@ -120,7 +120,7 @@ import Testing
             (number, wanted) in
             var request = TransferRequest(url: try HTTPURL("http://\(wanted.1)/"))
             request.priority = wanted.0
-            return TransferOrder(
+            return PendingTransfer(
                 id: TransferID(number: UInt64(number + 1)), request: request, receiver: nobody)
         }
         for order in orders { backlog.add(order) }
@@ -157,7 +157,7 @@ import Testing
             limit: 1, limitPerOrigin: 6, connectionsAhead: 1)
         var request = TransferRequest(url: try HTTPURL("http://a/"))
         request.isLastOfHost = true
-        let last = TransferOrder(id: TransferID(number: 1), request: request, receiver: nobody)
+        let last = PendingTransfer(id: TransferID(number: 1), request: request, receiver: nobody)
         backlog.add(last)
         #expect(numbers(&backlog) == [1])
         #expect(hasPlace(last, in: &backlog))
@@ -225,7 +225,7 @@ import Testing
         var backlog = TransferBacklog(
             limit: 5, limitPerOrigin: 2, connectionsAhead: connectionsAhead)
         var waiting: Set<UInt64> = []
-        var underWay: [TransferOrder] = []
+        var underWay: [PendingTransfer] = []
         // With a place.
         var placed: Set<UInt64> = []
         var last: UInt64 = 0

@@ -1,5 +1,5 @@
 /// A transfer on its way to the loop: all that is needed to carry it out, and to end it.
-struct TransferOrder: Sendable {
+struct PendingTransfer: Sendable {
     let id: TransferID
     let request: TransferRequest
     let receiver: any TransferReceiver

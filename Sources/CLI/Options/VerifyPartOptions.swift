@@ -3,7 +3,7 @@ import LarderCache
 import LarderKit
 
 /// What is verified, how thoroughly and for how long.
-struct VerifyOptionGroup: ParsableArguments {
+struct VerifyPartOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """

@@ -7,7 +7,7 @@ import LarderCache
 /// attributes, of a declaration's names and of the document's different names, so that 16 MB can
 /// keep it busy for many minutes; here every byte is looked at a fixed number of times. Nothing is
 /// loaded from elsewhere and no entity is expanded.
-struct XMLShape {
+struct XMLWellFormedness {
     /// The first element.
     struct Element {
         let name: [UInt8]
