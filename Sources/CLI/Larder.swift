@@ -35,19 +35,17 @@ struct Larder: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "larder",
         abstract:
-            """
-            Fills an offline icon cache ahead of time, proves it intact, and keeps it within \
-            bounds.
-            """,
+            "Fills an offline icon cache ahead of time, verifies it, and keeps it within bounds.",
         discussion: """
             The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache \
             directory. Results go to standard output, progress and messages to standard error.
 
-            Sizes read as 500kB, 500MB (10^6) or 500MiB (2^20), durations as 90s, 15m, 12h or 30d.
+            Write sizes as 500kB, 500MB (10^6) or 500MiB (2^20), durations as 90s, 15m, 12h or 30d.
 
-            Exit status: 0 done; 1 could not run; 2 some entries failed, corruption was found, or a \
-            limit was out of reach; 64 wrong usage; 65 not a manifest; 66 an input is missing; 74 the \
-            disk is full or failing; 75 another process holds the lock; 130, 143 interrupted.
+            Exit status: 0 done; 1 could not run; 2 some entries failed, corruption was found, or \
+            a limit could not be reached; 64 wrong usage; 65 not a manifest; 66 an input is \
+            missing; 74 the disk is full or failing; 75 another process holds the lock; 130, 143 \
+            interrupted.
             """,
         version: LarderVersion.current,
         subcommands: [

@@ -7,8 +7,8 @@ struct CatCommand: AsyncParsableCommand {
         commandName: "cat",
         abstract: "Print a cached URL's bytes, checked against their digest.",
         discussion: """
-            Exit status 2 if the URL is not cached or its object is damaged; then nothing is \
-            printed.
+            The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
+            printed then.
             """)
 
     @OptionGroup var cache: CacheOptions

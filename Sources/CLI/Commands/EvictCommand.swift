@@ -6,18 +6,18 @@ import LarderPresentation
 struct EvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
-        abstract: "Keep the cache within bounds: remove what was not used for longest.",
+        abstract: "Keep the cache within bounds: remove the least recently used objects.",
         discussion: """
             Removes what crashes left behind, then the least recently used objects until every \
             limit is met. It never removes pinned icons, icons in a --keep manifest, or what a \
             running prefetch has stored; if these alone exceed a limit, the exit status is 2. \
-            Other processes may use the cache meanwhile. Without a limit, only leftovers are \
-            removed.
+            Other processes may use the cache meanwhile. If you give no limit, only leftovers \
+            are removed.
             """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Other runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
     // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
     @Option(
@@ -36,8 +36,8 @@ struct EvictCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Measure age since the last use, or since the bytes were fetched. The oldest go first. \
-            (default: used)
+            Measure age since the last use, or since the bytes were fetched. The oldest objects \
+            are removed first. (default: used)
             """, valueName: "used|fetched"))
     var by: EvictionPolicy.Age?
 
@@ -57,15 +57,15 @@ struct EvictCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Never evict what this manifest names: a file, a URL that was prefetched, or - for \
-            standard input. May be repeated.
+            Never evict what this manifest names. It is a file, a URL that was prefetched, or - \
+            for standard input. May be repeated.
             """,
             valueName: "manifest"))
     var keep: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Evict what this manifest does not name. If repeated, what none of them names.",
+            "Evict what this manifest does not name. If repeated, evict what none of them names.",
             valueName: "manifest"))
     var only: [String] = []
 
@@ -82,7 +82,7 @@ struct EvictCommand: AsyncParsableCommand {
     @Flag(help: "Print what would be evicted, one object per line, and remove nothing.")
     var dryRun = false
 
-    @Flag(help: "Print the report as one JSON object; with --dry-run, after one line per object.")
+    @Flag(help: "Print the report as one JSON object. With --dry-run, the objects come first.")
     var json = false
 
     @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")

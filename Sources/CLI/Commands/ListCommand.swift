@@ -6,11 +6,11 @@ struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the cached URLs.",
-        discussion: "Each line holds digest, size in bytes, media type and URL, separated by tabs.")
+        discussion: "Each line has digest, size in bytes, media type and URL, separated by tabs.")
 
     @OptionGroup var cache: CacheOptions
 
-    @Flag(help: "Print one JSON line for each.")
+    @Flag(help: "Print one JSON line for each URL.")
     var json = false
 
     func run() async throws {

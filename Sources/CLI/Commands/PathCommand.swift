@@ -6,7 +6,7 @@ struct PathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Print the path of a cached URL's file.",
-        discussion: "Exit status 2 where the URL is not cached, or its file is gone.")
+        discussion: "The exit status is 2 if the URL is not cached, or its file is gone.")
 
     @OptionGroup var cache: CacheOptions
 

@@ -5,16 +5,16 @@ import LarderKit
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Keep icons from eviction, or list those that are kept.",
+        abstract: "Protect icons from eviction, or list those that are pinned.",
         discussion: """
-            An icon can be pinned before it is cached. Without arguments, prints what is pinned, \
-            one URL or key on each line.
+            You can pin an icon before it is cached. Without arguments, prints what is pinned, \
+            one URL or key per line.
             """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Other runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
     func run() async throws {
         guard !subjects.subjects.isEmpty else {

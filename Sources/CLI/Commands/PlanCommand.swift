@@ -9,28 +9,28 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
         discussion: """
             A manifest at a URL is read from the cache, as the last prefetch left it.
 
-            Prints one line for each icon: first those to fetch, in that order, then the others \
-            in the manifest's order. A line has the status (missing, stale, cached, skipped or \
-            failed), how the icon failed before, its priority, URL and name; for a bad entry, \
-            its place in the manifest and what is wrong. Addresses are not checked. Of the \
-            network options, only those that change what is sent have an effect.
+            Prints one line for each icon: first those to fetch, in the order of fetching, then \
+            the others in the manifest's order. A line has the status (missing, stale, cached, \
+            skipped or failed), how the icon failed before, its priority, URL and name. For a \
+            bad entry, it has its place in the manifest and what is wrong. Addresses are not \
+            checked. Of the network options, only those that change what is sent have an effect.
             """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Asking again") var revalidation: RevalidationOptions
-    @OptionGroup(title: "Asking again") var failures: FailureOptions
+    @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
+    @OptionGroup(title: "Revalidation and failures") var failures: FailureOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
-    @OptionGroup(title: "Patience") var retry: RetryOptions
+    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
 
-    @Flag(help: "Print one JSON line for each icon, and the counts as the last.")
+    @Flag(help: "Print one JSON line for each icon, and a last line with the counts.")
     var json = false
 
     @Flag(
-        help: "Say of each manifest which shape it was recognised by, and which paths were used.")
+        help: "Show which shape each manifest was recognised by, and which paths were used.")
     var explain = false
 
     @Flag(name: .shortAndLong, help: "Print only the counts.")

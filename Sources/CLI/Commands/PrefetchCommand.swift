@@ -17,13 +17,13 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup var cache: CacheOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Asking again") var revalidation: RevalidationOptions
-    @OptionGroup(title: "Asking again") var failures: FailureOptions
+    @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
+    @OptionGroup(title: "Revalidation and failures") var failures: FailureOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
-    @OptionGroup(title: "Patience") var retry: RetryOptions
+    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-    @OptionGroup(title: "Other runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
@@ -31,13 +31,13 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @Option(
         help: ArgumentHelp(
             """
-            Exit with status 0 if no more icons than this failed: a count, or a percentage of all, \
+            Exit with status 0 if at most this many icons failed: a count, or a percentage of all, \
             such as 2.5%. (default: 0)
             """, valueName: "n|p%"),
         transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
-    @Flag(help: "Also store what its server forbids to store (no-store), as always stale.")
+    @Flag(help: "Also store icons that servers forbid storing (no-store); they are always stale.")
     var storeAnyway = false
 
     @Option(
@@ -53,7 +53,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             """
             Write a lock: a manifest of the same icons with their digests and sizes, so that a \
             prefetch of it gets the same bytes or an error. Nothing is written if an icon failed. \
-            - is standard output, as for --report.
+            With - it goes to standard output, as with --report.
             """, valueName: "file"))
     var writeLock: String?
 

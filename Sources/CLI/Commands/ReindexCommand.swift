@@ -6,16 +6,16 @@ import LarderPresentation
 struct ReindexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex",
-        abstract: "Rebuild the index from the objects and what is left of it.",
+        abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
         discussion: """
             Reads every object and checks it against its digest. URLs come from the index if it \
             is sound, otherwise from the snapshot that the last run took. A damaged index is \
-            kept beside the new one, under the date. A prefetch does the same by itself if it \
-            must.
+            kept next to the new one, with the time in its name. A prefetch does the same by \
+            itself if the index is damaged or missing.
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup(title: "Other runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
     @Flag(help: "Print the report as one JSON object.")
     var json = false

@@ -10,22 +10,22 @@ struct SnapshotCommand: AsyncParsableCommand {
         abstract:
             "Write one consistent copy of the cache, for a read-only medium or another machine.",
         discussion: """
-            The copy has one index file, without a log, and every object in it, checked against \
-            its digest while it is copied. It gets its name only when it is whole and durable. \
-            Other processes may use the cache meanwhile. Exit status 2 if an object was damaged \
-            or could not be read, and was left out.
+            The copy has one index file, without a log, and every object in the index. Each \
+            object is checked against its digest while it is copied. The copy gets its name only \
+            when it is complete and durable. Other processes may use the cache meanwhile. The \
+            exit status is 2 if an object was left out because it was damaged or could not be read.
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup(title: "Other runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Argument(help: "Where: nothing may be there yet, or an empty directory.")
+    @Argument(help: "Where to write the copy: a new or empty directory.")
     var directory: String
 
     @Flag(help: "Print the report as one JSON object.")
     var json = false
 
-    @Flag(name: .shortAndLong, help: "Print nothing but errors.")
+    @Flag(name: .shortAndLong, help: "Print only errors.")
     var quiet = false
 
     func validate() throws {

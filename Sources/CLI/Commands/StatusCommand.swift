@@ -19,7 +19,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     @OptionGroup var cache: CacheOptions
 
-    @Option(help: "How to write it. (default: text)")
+    @Option(help: "The output format. (default: text)")
     var format: Format?
 
     @Flag(help: "The same as --format json.")
@@ -27,7 +27,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write it to this file, which is replaced as a whole; - is standard output.",
+            "Write to this file, which is replaced as a whole. - is standard output.",
             valueName: "file"))
     var output: String?
 

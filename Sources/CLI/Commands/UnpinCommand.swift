@@ -5,12 +5,12 @@ import LarderKit
 struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "Let evictions take icons again.")
+        abstract: "Let evictions remove icons again.")
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Other runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
     @Flag(help: "Unpin everything.")
     var all = false

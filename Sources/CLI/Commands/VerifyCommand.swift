@@ -8,9 +8,9 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
         commandName: "verify",
         abstract: "Re-read every object and check every row; change nothing without --repair.",
         discussion: """
-            Exit status 0 if every object in the index is whole, 2 if not, 66 if there is no \
-            cache. Orphans, leftovers in tmp/, foreign files and wrong permissions are reported, \
-            but are not corruption.
+            The exit status is 0 if every object in the index is whole, 2 if not, and 66 if \
+            there is no cache. Orphans, leftovers in tmp/, foreign files and wrong permissions \
+            are reported, but are not corruption.
 
             With --repair, damaged objects are moved to quarantine/ and fetched again; the \
             status is 0 if nothing is left to repair. A URL that cannot be fetched is dropped \
@@ -19,15 +19,15 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
-    @OptionGroup(title: "Which part") var part: VerifyPartOptions
+    @OptionGroup(title: "What to verify") var part: VerifyPartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
-    @OptionGroup(title: "Patience") var retry: RetryOptions
+    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-    @OptionGroup(title: "Other runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Flag(help: "Move what is not whole to quarantine/, and fetch it again.")
+    @Flag(help: "Move damaged objects to quarantine/ and fetch them again.")
     var repair = false
 
     @Flag(help: "Print the report as one JSON object.")
@@ -35,7 +35,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
 
     @Flag(
         name: .shortAndLong,
-        help: "Print nothing when the cache is clean, and one line when it is not.")
+        help: "Print nothing if the cache is clean, and one line if it is not.")
     var quiet = false
 
     func validate() throws {

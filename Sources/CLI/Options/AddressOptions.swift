@@ -8,8 +8,8 @@ struct AddressOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Fetch through this http, https, socks4, socks4a, socks5 or socks5h proxy; empty for \
-            none. (default: $http_proxy, $https_proxy, $all_proxy)
+            Fetch through this http, https, socks4, socks4a, socks5 or socks5h proxy. An empty \
+            value means no proxy. (default: $http_proxy, $https_proxy, $all_proxy)
             """, valueName: "url"))
     var proxy: String?
 
@@ -34,8 +34,10 @@ struct AddressOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Connect to another host and port; empty ones mean any, or the same.",
-            valueName: "host:port:host:port"))
+            """
+            For the first host and port, connect to the second. If empty, the first ones mean any, \
+            and the second ones mean no change.
+            """, valueName: "host:port:host:port"))
     var connectTo: [String] = []
 
     @Option(

@@ -16,10 +16,10 @@ struct CredentialOptions: ParsableArguments {
             """, valueName: "field"))
     var headers: [String] = []
 
-    @Flag(help: "Take names and passwords from $NETRC, else ~/.netrc.")
+    @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.")
     var netrc = false
 
-    @Option(help: ArgumentHelp("Take names and passwords from this file.", valueName: "file"))
+    @Option(help: ArgumentHelp("Read user names and passwords from this file.", valueName: "file"))
     var netrcFile: String?
 
     @Option(
@@ -36,7 +36,7 @@ struct CredentialOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Its private key, without a passphrase. (default: in the same file)",
+            "The private key of --client-cert, without a passphrase. (default: in the same file)",
             valueName: "file"))
     var clientKey: String?
 

@@ -6,8 +6,8 @@ struct FailureOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Do not ask again for an icon that was gone (404, 410) for this long; it fails at once. \
-            0 asks every time. (default: 1h)
+            For this long, do not ask again for an icon that was gone (404, 410): it fails at \
+            once. 0 asks every time. (default: 1h)
             """, valueName: "time"),
         transform: TimeSpan.orZero)
     var failureTtl = TimeSpan(seconds: 3600)

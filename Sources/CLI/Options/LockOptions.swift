@@ -5,11 +5,11 @@ import LarderCache
 struct LockOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Run only if no other run has this name: letters, digits, '.', '_' and '-'.",
+            "Run only while no other run has this name (of letters, digits, '.', '_' and '-').",
             valueName: "name"))
     var exclusive: String?
 
-    @Flag(help: "Do not wait for other runs: exit with status 75.")
+    @Flag(help: "Do not wait for other runs, but exit with status 75.")
     var noWait = false
 
     @Option(

@@ -7,8 +7,8 @@ struct ManifestOptions: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
             """
-            XML or binary plist, JSON, JSON Lines or a list of URLs, each also in gzip: a file, an \
-            http or https URL, or - for standard input.
+            A file, an http or https URL, or - for standard input. The format is XML or binary \
+            plist, JSON, JSON Lines or a list of URLs, with or without gzip.
             """,
             valueName: "manifest"))
     var manifests: [String]

@@ -11,8 +11,7 @@ struct ReadingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Where the entries are, such as feed.results; by default as the manifest's shape has \
-            it.
+            Where the entries are, such as feed.results. By default, the manifest's shape decides.
             """,
             valueName: "path"))
     var entries: String?
@@ -34,14 +33,14 @@ struct ReadingOptions: ParsableArguments {
             "Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", valueName: "path"))
     var integrityKey: String?
 
-    @Option(help: "Which icons to take of an entry that has several.")
+    @Option(help: "Which icons to take if an entry has several.")
     var icons = IconSelection.all
 
     @Option(
         help: ArgumentHelp(
             """
-            The size in pixels that {size}, {width}, {height}, {w} and {h} in an icon's URL stand \
-            for.
+            Replace {size}, {width}, {height}, {w} and {h} in an icon's URL with this number of \
+            pixels.
             """,
             valueName: "n"))
     var iconSize = 512
@@ -53,13 +52,14 @@ struct ReadingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse a manifest with more entries; one with several icons counts for each.",
+            "Refuse a manifest with more entries. One with several icons counts once per icon.",
             valueName: "n"))
     var maxEntries = ManifestLimits().maximumEntries
 
     @Option(
         help: ArgumentHelp(
-            "Refuse a manifest from a URL or out of gzip that is longer.", valueName: "size"))
+            "Refuse a manifest from a URL, or unpacked from gzip, that is longer.",
+            valueName: "size"))
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
     @Option(

@@ -5,15 +5,15 @@ import LarderKit
 struct RetryOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Attempts for each URL if a failure may be temporary, the first included.",
+            "Try each URL up to this many times in all while its failure may be temporary.",
             valueName: "n"))
     var attempts = 5
 
     @Option(
         help: ArgumentHelp(
             """
-            Make no attempt later than this after the first one, and give up a host that asks to \
-            be left alone for longer. (default: 10m)
+            Begin no attempt later than this after the first one, and give up on a host that asks \
+            for a longer wait. (default: 10m)
             """, valueName: "time"),
         transform: TimeSpan.parse)
     var retryMaxTime = TimeSpan(seconds: 600)

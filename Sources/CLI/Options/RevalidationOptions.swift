@@ -6,8 +6,8 @@ struct RevalidationOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Which cached icons to ask for again: stale ones; always, fresh ones too, unless they \
-            are immutable; or never any.
+            Which cached icons to ask for again. stale: those that are not fresh; always: also \
+            fresh ones, unless they are immutable; never: none.
             """, valueName: "which"))
     var revalidate = Revalidation.stale
 

@@ -4,26 +4,26 @@ import LarderTransfer
 
 /// How much of the network is used, and for how long.
 struct TransferOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Transfers under way at once.", valueName: "n"))
+    @Option(help: ArgumentHelp("Run at most this many transfers at once.", valueName: "n"))
     var maxConcurrent = 16
 
     @Option(
         help: ArgumentHelp(
             """
-            Requests in flight to one scheme, host and port. If others wait, one place of \
-            --max-concurrent is left to them.
+            Send at most this many requests at once to one scheme, host and port. If there are \
+            several, the limit for each is at most one less than --max-concurrent.
             """, valueName: "n"))
     var maxPerHost = 6
 
     @Option(
         help: ArgumentHelp(
-            "Refuse larger bodies than, say, 500kB or 2MiB. (default: 16MiB)", valueName: "size"),
+            "Refuse bodies larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size"),
         transform: ByteCount.parse)
     var maxObjectSize = ByteCount(16 << 20)
 
     @Option(
         help: ArgumentHelp(
-            "Give up a connection that takes longer to open: 5s, 2m. (default: 10s)",
+            "Give up a connection that takes longer than this to open: 5s, 2m. (default: 10s)",
             valueName: "time"),
         transform: TimeSpan.parse)
     var connectTimeout = TimeSpan(seconds: 10)
@@ -37,7 +37,7 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Give up a transfer that takes longer in all: 90s, 1h. (default: 5m)",
+            "Give up a transfer that takes longer than this in all: 90s, 1h. (default: 5m)",
             valueName: "time"),
         transform: TimeSpan.parse)
     var timeout = TimeSpan(seconds: 300)

@@ -7,19 +7,21 @@ struct VerifyPartOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            Verify a random part (5%), or one of several parts that cover the whole in turn (3/10).
+            Verify a random part (5%), or one of several that together cover the whole \
+            cache (3/10).
             """, valueName: "p%|n/m"),
         transform: Sample.parse)
     var sample: Sample?
 
     @Option(
         help: ArgumentHelp(
-            "Take the same random part whenever this number is the same.", valueName: "n"))
+            "Choose the random part by this number: the same number gives the same part.",
+            valueName: "n"))
     var seed: UInt64?
 
     @Option(
         help: ArgumentHelp(
-            "Stop after this time; the next run with a time limit goes on there.",
+            "Stop after this time. The next run with a time limit continues there.",
             valueName: "time"),
         transform: TimeSpan.parse)
     var maxDuration: TimeSpan?
@@ -33,7 +35,7 @@ struct VerifyPartOptions: ParsableArguments {
             """, valueName: "manifest"))
     var manifests: [String] = []
 
-    @Flag(help: "Compare sizes, and read no bytes.")
+    @Flag(help: "Compare sizes only, without reading any bytes.")
     var quick = false
 
     func validate() throws {
