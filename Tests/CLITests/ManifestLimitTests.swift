@@ -91,7 +91,7 @@ import Testing
     }
 
     /// libxml2 kept each of them to the end: 800 MB of these.
-    @Test func commentsAndInstructionsTakeNoMemory() async throws {
+    @Test(.isLong) func commentsAndInstructionsTakeNoMemory() async throws {
         try await withFixture { larder in
             let noise = String(repeating: "<!--c--><?p d?>", count: 500_000)
             let manifest = try larder.write(

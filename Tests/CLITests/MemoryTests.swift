@@ -6,11 +6,10 @@ import Testing
 @Suite struct MemoryTests {
     private enum Run: CaseIterable { case plan, cold, warm }
 
-    @Test(.timeLimit(.minutes(20)))
+    @Test(.isLong, .timeLimit(.minutes(20)))
     func aHundredThousandEntriesNeedHardlyMoreThanTenThousand() async throws {
-        // Fewer are enough to tell growth, if only a share of the long-running tests is wanted.
-        let counts = testShare == 1 ? (10_000, 100_000) : (5_000, 15_000)
-        let (small, large) = (try await peaks(of: counts.0), try await peaks(of: counts.1))
+        let small = try await peaks(of: 10_000)
+        let large = try await peaks(of: 100_000)
         for run in Run.allCases {
             let (few, many) = (try #require(small[run]), try #require(large[run]))
             #expect(Double(many) <= 1.2 * Double(few), "\(run): \(few) and \(many) bytes")

@@ -1,4 +1,5 @@
 import Foundation
+import Testing
 
 /// A number that the environment sets: how long a test goes on, or which run it repeats.
 func testSetting(_ name: String) -> Int? {
@@ -24,4 +25,9 @@ func onThreadOfItsOwn<Value: Sendable>(
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result { try body() }) }
     }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// For tests that take long and have no repetitions: they run only if all are wanted.
+    static var isLong: Self { .enabled(if: testShare == 1, "Scripts/test --all runs it") }
 }
