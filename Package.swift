@@ -96,6 +96,9 @@ let package = Package(
         .executableTarget(name: "icon-manifests", path: "Benchmarks/IconManifests"),
         .executableTarget(name: "delay-relay", path: "Benchmarks/DelayRelay"),
         .executableTarget(name: "bench", path: "Benchmarks/Bench"),
+        // Reading in an app, beside the plainest code that does the same.
+        .executableTarget(
+            name: "memory-hits", dependencies: ["LarderIcons"], path: "Benchmarks/MemoryHits"),
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(name: "LarderTestSupport", path: "Tests/LarderTestSupport"),
