@@ -136,7 +136,8 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
-            name: "LarderIconsTests", dependencies: ["LarderIcons", "LarderTestSupport"]),
+            name: "LarderIconsTests",
+            dependencies: ["LarderCache", "LarderIcons", "LarderTestSupport"]),
         .testTarget(
             name: "LarderKitTests",
             dependencies: [

@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 
 /// A content-addressed cache directory: objects named by their SHA-256 digests, and an index of
@@ -218,29 +219,62 @@ public final class Cache: Sendable {
     ///
     /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
-        let subject = "\(object.digest)"
+        let file = try open(object)
+        var bytes = [UInt8](repeating: 0, count: Int(object.size))
+        _ = try bytes.withUnsafeMutableBytes { room in
+            Result { () throws(CacheError) in try read(file, of: object, nil, into: room) }
+        }.get()
+        return bytes
+    }
+
+    /// The same, and what their file is. They are not compared with the digest again if their file
+    /// is `known` to be that.
+    package func data(
+        of object: StoredObject, unlessKnown known: FileIdentity?
+    ) throws(CacheError) -> (data: Data, file: FileIdentity) {
+        let file = try open(object)
+        var data = Data(count: Int(object.size))
+        let identity = try data.withUnsafeMutableBytes { room in
+            Result { () throws(CacheError) in try read(file, of: object, known, into: room) }
+        }.get()
+        return (data, identity)
+    }
+
+    private func open(_ object: StoredObject) throws(CacheError) -> FileDescriptor {
         let file: FileDescriptor
         do {
             file = try directory.open(object.digest)
         } catch  where error.code == .corrupt {
             guard try index?.object(object.digest) == nil else { throw error }
-            throw CacheError(.corrupt, subject: subject, message: "was evicted meanwhile")
+            throw CacheError(
+                .corrupt, subject: "\(object.digest)", message: "was evicted meanwhile")
         }
-        guard try file.status().st_size == object.size else {
-            throw CacheError(.corrupt, subject: subject, message: "the file has another size")
+        guard try file.status().st_size == object.size else { throw Self.otherSize(object) }
+        return file
+    }
+
+    private func read(
+        _ file: FileDescriptor, of object: StoredObject, _ known: FileIdentity?,
+        into room: UnsafeMutableRawBufferPointer
+    ) throws(CacheError) -> FileIdentity {
+        // Before its bytes are read: if they change meanwhile, it is another file the next time.
+        let identity = FileIdentity(try file.status())
+        var filled = 0
+        while filled < room.count {
+            let read = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[filled...]))
+            guard read > 0 else { throw Self.otherSize(object) }
+            filled += read
         }
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Int(object.size))
-        let found = try ObjectReader().digest(
-            file,
-            onBytes: { part in
-                // A file that grows meanwhile has another digest, and may grow without end.
-                if bytes.count + part.count <= object.size { bytes.append(contentsOf: part) }
-            })
-        guard let found, found == (object.digest, object.size) else {
-            throw CacheError(.corrupt, subject: subject, message: "the bytes have another digest")
+        guard identity != known else { return identity }
+        guard Digest(SHA256.hash(data: UnsafeRawBufferPointer(room))) == object.digest else {
+            throw CacheError(
+                .corrupt, subject: "\(object.digest)", message: "the bytes have another digest")
         }
-        return bytes
+        return identity
+    }
+
+    private static func otherSize(_ object: StoredObject) -> CacheError {
+        CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
     /// Records that objects are used now, so that an eviction takes others first. Nothing is
@@ -258,8 +292,13 @@ public final class Cache: Sendable {
     /// The same for what a reader was just given: who can read is never failed because use cannot
     /// be recorded.
     package func noteUse(of object: StoredObject) {
-        guard let index, !isReadOnly, ObjectUse.isDue(object.usedAt) else { return }
-        try? index.writeInPassing { try ObjectUse.record(object.digest, at: Date(), in: $0) }
+        if ObjectUse.isDue(object.usedAt) { noteUse(of: [object.digest]) }
+    }
+
+    /// The same for several, at most ``ObjectUse/stepLimit``.
+    package func noteUse(of objects: [Digest]) {
+        guard let index, !isReadOnly else { return }
+        try? index.writeInPassing { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
 
     /// What the cache holds.

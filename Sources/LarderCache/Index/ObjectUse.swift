@@ -27,11 +27,12 @@ package enum ObjectUse {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
 
-    /// Records a use if it is due; nothing if the object is gone.
-    static func record(_ object: Digest, at instant: Date, in db: Database) throws {
-        try PreparedStatement(
+    /// Records uses that are due; nothing if the object is gone.
+    static func record(_ objects: [Digest], at instant: Date, in db: Database) throws {
+        let update = try PreparedStatement(
             db, "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)"
-        ).run(instant.timeIntervalSince1970, object)
+        )
+        for object in objects { try update.run(instant.timeIntervalSince1970, object) }
     }
 
     /// Records uses that are due; nothing if the row is gone, or another object's by now.

@@ -97,7 +97,7 @@ import Testing
             store.close()
             let known = IndexedObject(row: 1, digest: digest)
             try cache.requireWritable().write { db in
-                try ObjectUse.record(digest, at: unset, in: db)
+                try ObjectUse.record([digest], at: unset, in: db)
                 try ObjectUse.record([known], at: unset, in: db)
             }
             #expect(try abs(object(cache).usedAt.timeIntervalSince(used)) < 1)

@@ -2,14 +2,14 @@ import Foundation
 
 /// A documentation article, for tests that compile its code.
 public enum Article {
-    /// Whether the first Swift code that begins with `import` is in a test's source, but for its
-    /// imports.
+    /// Whether all Swift code that begins with `import` is in a test's source, but for its imports.
     ///
     /// - Parameters:
     ///   - article: its path beneath the package's root.
+    ///   - module: if not nil, only code that imports it counts.
     ///   - source: the test's file.
     public static func codeIs(
-        _ article: String, in source: String = #filePath
+        _ article: String, importing module: String? = nil, in source: String = #filePath
     ) throws -> Bool {
         var root = URL(fileURLWithPath: #filePath)
         for _ in 0..<4 { root.deleteLastPathComponent() }
@@ -17,10 +17,13 @@ public enum Article {
             contentsOf: root.appendingPathComponent(article), encoding: .utf8)
         let blocks = text.components(separatedBy: "```swift\n").dropFirst()
             .compactMap { $0.components(separatedBy: "```").first }
-        guard let block = blocks.first(where: { $0.hasPrefix("import ") }) else { return false }
-        let code = block.split(separator: "\n", omittingEmptySubsequences: false)
-            .drop { $0.hasPrefix("import ") || $0.isEmpty }
+            .filter { $0.hasPrefix("import ") && (module.map($0.contains) ?? true) }
         let compiled = try String(contentsOfFile: source, encoding: .utf8)
-        return compiled.contains(code.joined(separator: "\n"))
+        return !blocks.isEmpty
+            && blocks.allSatisfy { block in
+                let code = block.split(separator: "\n", omittingEmptySubsequences: false)
+                    .drop { $0.hasPrefix("import ") || $0.isEmpty }
+                return compiled.contains(code.joined(separator: "\n"))
+            }
     }
 }

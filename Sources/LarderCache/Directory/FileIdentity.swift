@@ -1,0 +1,33 @@
+import Foundation
+
+/// What a file was when it was read: as long as all of it stays, so do the file's bytes.
+///
+/// Whoever changes bytes in place changes the file's times, as does whoever sets those back: the
+/// time of the last status change cannot be set.
+package struct FileIdentity: Sendable, Hashable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: Int64
+    private let modified: Time
+    private let changed: Time
+
+    private struct Time: Sendable, Hashable {
+        let seconds: Int
+        let nanoseconds: Int
+
+        init(_ time: timespec) { (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec)) }
+    }
+
+    init(_ status: stat) {
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        inode = UInt64(status.st_ino)
+        size = Int64(status.st_size)
+        #if canImport(Darwin)
+            modified = Time(status.st_mtimespec)
+            changed = Time(status.st_ctimespec)
+        #else
+            modified = Time(status.st_mtim)
+            changed = Time(status.st_ctim)
+        #endif
+    }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import LarderCache
+
+/// The icons of a cache directory, for an app: from memory, or read on threads of its own.
+///
+///     let icons = IconCache(directory: caches.appendingPathComponent("icons"))
+///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
+///     let data = try await icons.data(for: url)
+///
+/// Nothing that a thread calls here waits for a disk, a lock or another process; what is `async`
+/// does so elsewhere.
+///
+/// Bytes are compared with their digest when they are first read, and again only if their file has
+/// changed. That they were used is recorded for `larder evict`, in batches.
+public final class IconCache: Sendable {
+    /// What a cache knows of an icon.
+    public struct Match: Sendable {
+        /// Its URL, object and validators.
+        public let resource: Resource
+        /// Which cache it is in.
+        public let source: MemoryCache.Entry.Source
+    }
+
+    /// So many icons are read from the disk at once.
+    private static let readers = 4
+
+    /// The icons in memory.
+    public let memory: MemoryCache
+
+    private let layers: [CacheLayer]
+    private let recorder: UseRecorder
+    let reads = SharedWork<MemoryCache.Entry?>()
+    let queue = OperationQueue()
+
+    /// A cache in two places at most. Nothing is opened until it is asked, and a directory that is
+    /// not there is empty.
+    ///
+    /// - Parameters:
+    ///   - directory: the cache's directory.
+    ///   - bundle: a cache that is only read, such as one that the app is shipped with. Of an icon
+    ///     in both, the one that was received later counts. Default: nil, none.
+    ///   - memory: what keeps icons in memory. Default: one with the default limit.
+    public init(directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache()) {
+        self.memory = memory
+        let main = CacheLayer(path: directory.path, source: .disk)
+        layers = [main] + (bundle.map { [CacheLayer(path: $0.path, source: .bundle)] } ?? [])
+        recorder = UseRecorder(main)
+        queue.maxConcurrentOperationCount = Self.readers
+        queue.qualityOfService = .userInitiated
+        queue.name = "larder.icons"
+    }
+
+    /// The icon, if it is in memory. Returns at once.
+    public func entry(inMemoryFor url: URL) -> MemoryCache.Entry? {
+        memory.entry(for: url.absoluteString)
+    }
+
+    /// The icon's bytes; nil if it is not cached.
+    ///
+    /// - Throws: as ``entry(for:)``.
+    public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
+
+    /// The icon, from memory or the disk; nil if it is not cached. Several that ask for one at a
+    /// time share one reading.
+    ///
+    /// - Throws: `CacheError` if it is cached and cannot be read: `.corrupt` if its bytes are
+    ///   damaged. `CancellationError` if the task is cancelled.
+    public func entry(for url: URL) async throws -> MemoryCache.Entry? {
+        let key = url.absoluteString
+        if let entry = memory.entry(for: key) { return entry }
+        return try await reads.value(for: key) { finish in
+            perform { finish(Result { try self.read(key) }) }
+        }
+    }
+
+    /// What is known of the icon, without its bytes; nil if it is not cached.
+    ///
+    /// - Throws: `CacheError` if the index cannot be read; `CancellationError`.
+    public func lookup(_ url: URL) async throws -> Match? {
+        try await onReader { try self.matches(url.absoluteString).first?.match }
+    }
+
+    /// Whether the icon is cached.
+    ///
+    /// - Throws: as ``lookup(_:)``.
+    public func contains(_ url: URL) async throws -> Bool {
+        if memory.contains(url.absoluteString) { return true }
+        return try await lookup(url) != nil
+    }
+
+    /// Records the uses that wait for it, and closes the directories, on a thread of its own. The
+    /// next read opens them again: for an app that is about to be suspended.
+    public func flush() async {
+        try? await onReader { [self] in
+            recorder.flush()
+            layers.forEach { $0.close() }
+        }
+    }
+
+    // MARK: - On a reader's thread
+
+    private func read(_ key: String) throws -> MemoryCache.Entry? {
+        var failure: (any Error)?
+        for (layer, match) in try matches(key) {
+            do {
+                let object = match.resource.object
+                guard let data = try layer.data(of: object) else { continue }
+                let entry = MemoryCache.Entry(
+                    data: data, mediaType: object.mediaType, source: match.source)
+                memory.insert(entry, for: key)
+                if layer === layers[0] { recorder.note(object) }
+                return entry
+            } catch {
+                // The other cache may have it whole.
+                failure = failure ?? error
+            }
+        }
+        if let failure { throw failure }
+        return nil
+    }
+
+    /// The caches that have the icon, the one that received it last first.
+    private func matches(_ key: String) throws -> [(layer: CacheLayer, match: Match)] {
+        var found: [(layer: CacheLayer, match: Match)] = []
+        var failure: (any Error)?
+        for layer in layers {
+            do {
+                guard let resource = try layer.resource(key) else { continue }
+                found.append((layer, Match(resource: resource, source: layer.source)))
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        if found.isEmpty, let failure { throw failure }
+        let times = found.map(\.match.resource.receivedAt)
+        return times.count == 2 && times[1] > times[0] ? found.reversed() : found
+    }
+
+    @discardableResult
+    private func perform(_ body: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        let operation = BlockOperation(block: body)
+        queue.addOperation(operation)
+        return { operation.cancel() }
+    }
+
+    private func onReader<Value: Sendable>(
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        return try await withCheckedThrowingContinuation { waiter in
+            perform { waiter.resume(with: Result { try body() }) }
+        }
+    }
+}

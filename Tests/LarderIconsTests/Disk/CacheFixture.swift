@@ -1,0 +1,38 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+
+/// Caches for an app to read, made as a prefetch makes them.
+enum CacheFixture {
+    /// Stores `contents` in the cache at `path`, which it makes.
+    ///
+    /// - Returns: the paths of the objects' files, by URL.
+    @discardableResult
+    static func fill(
+        _ path: String, with contents: [String: [UInt8]], receivedAt: Date = Date()
+    ) throws -> [String: String] {
+        let cache = try Cache.create(at: path)
+        let store = try cache.store()
+        for (url, bytes) in contents {
+            let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
+            let staged = try store.stage(
+                body, digest: body.finish(), attributes: ObjectAttributes())
+            store.add(
+                Deposit(
+                    token: 0, key: url, url: url, validators: Validators(), receivedAt: receivedAt,
+                    content: .staged(staged)),
+                for: nil
+            ) {}
+        }
+        store.flush()
+        store.close()
+        var files: [String: String] = [:]
+        for url in contents.keys {
+            if let resource = try cache.resource(url) {
+                files[url] = cache.absolutePath(of: resource.object.digest)
+            }
+        }
+        cache.close()
+        return files
+    }
+}

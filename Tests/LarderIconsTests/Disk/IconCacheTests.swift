@@ -1,0 +1,218 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+import Testing
+
+@testable import LarderIcons
+
+@Suite(.timeLimit(.minutes(5))) struct IconCacheTests {
+    private let url = URL(string: "https://a.example/icon.png")!
+    private let bytes = IconPainter.png(seed: 1, size: 8)
+
+    private func withDirectories(
+        _ body: (_ main: URL, _ bundle: URL) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            try await body(
+                URL(fileURLWithPath: directory.path("cache")),
+                URL(fileURLWithPath: directory.path("bundle")))
+        }
+    }
+
+    private func icons(_ directory: URL, bundle: URL? = nil) -> IconCache {
+        IconCache(directory: directory, bundle: bundle, memory: MemoryCache(pressure: nil))
+    }
+
+    @Test func isReadFromTheDiskOnceAndThenFromMemory() async throws {
+        try await withDirectories { main, _ in
+            let file = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let icons = icons(main)
+            #expect(icons.entry(inMemoryFor: url) == nil)
+            #expect(try await icons.contains(url))
+            let entry = try #require(try await icons.entry(for: url))
+            #expect(Array(entry.data) == bytes)
+            guard case .disk = entry.source else { return #expect(Bool(false)) }
+
+            unlink(try #require(file[url.absoluteString]))
+            #expect(icons.entry(inMemoryFor: url)?.data == Data(bytes))
+            #expect(try await icons.data(for: url) == Data(bytes))
+        }
+    }
+
+    @Test func whatIsNotCachedIsNil() async throws {
+        try await withDirectories { main, bundle in
+            try CacheFixture.fill(main.path, with: ["https://b.example/": bytes])
+            let icons = icons(main, bundle: bundle)
+            #expect(try await icons.data(for: url) == nil)
+            #expect(try await icons.lookup(url) == nil)
+            #expect(try await !icons.contains(url))
+        }
+    }
+
+    @Test func aCacheThatIsMadeLaterIsFound() async throws {
+        try await withDirectories { main, _ in
+            let icons = icons(main)
+            #expect(try await icons.data(for: url) == nil)
+            try FileManager.default.createDirectory(at: main, withIntermediateDirectories: true)
+            #expect(try await icons.data(for: url) == nil)
+            try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            #expect(try await icons.data(for: url) == Data(bytes))
+        }
+    }
+
+    @Test func aCacheThatIsReplacedIsOpenedAgain() async throws {
+        try await withDirectories { main, bundle in
+            try CacheFixture.fill(main.path, with: ["https://b.example/": bytes])
+            let icons = icons(main)
+            #expect(try await icons.contains(URL(string: "https://b.example/")!))
+            let other = IconPainter.png(seed: 2, size: 8)
+            try CacheFixture.fill(bundle.path, with: [url.absoluteString: other])
+            try FileManager.default.removeItem(at: main)
+            try FileManager.default.moveItem(at: bundle, to: main)
+            await icons.flush()
+            #expect(try await icons.data(for: url) == Data(other))
+        }
+    }
+
+    // MARK: A bundle
+
+    @Test(arguments: [true, false])
+    func whatWasReceivedLaterWins(isBundleNewer: Bool) async throws {
+        try await withDirectories { main, bundle in
+            let other = IconPainter.png(seed: 2, size: 8)
+            let past = Date(timeIntervalSinceNow: -86_400)
+            try CacheFixture.fill(
+                main.path, with: [url.absoluteString: bytes],
+                receivedAt: isBundleNewer ? past : Date())
+            try CacheFixture.fill(
+                bundle.path, with: [url.absoluteString: other],
+                receivedAt: isBundleNewer ? Date() : past)
+            let icons = icons(main, bundle: bundle)
+            #expect(try await icons.data(for: url) == Data(isBundleNewer ? other : bytes))
+            let match = try #require(try await icons.lookup(url))
+            if case .bundle = match.source {
+                #expect(isBundleNewer)
+            } else {
+                #expect(!isBundleNewer)
+            }
+        }
+    }
+
+    @Test func theBundleIsReadIfThereIsNoOtherCacheAndIsLeftAsItIs() async throws {
+        try await withDirectories { main, bundle in
+            try CacheFixture.fill(bundle.path, with: [url.absoluteString: bytes])
+            let before = try FileManager.default.subpathsOfDirectory(atPath: bundle.path).sorted()
+            chmod(bundle.path, 0o500)
+            defer { chmod(bundle.path, 0o700) }
+            let icons = icons(main, bundle: bundle)
+            #expect(try await icons.data(for: url) == Data(bytes))
+            await icons.flush()
+            let after = try FileManager.default.subpathsOfDirectory(atPath: bundle.path).sorted()
+            #expect(before == after)
+            #expect(!FileManager.default.fileExists(atPath: main.path))
+        }
+    }
+
+    // MARK: Damage
+
+    @Test func damagedBytesAreAnErrorAndNeverHandedOut() async throws {
+        try await withDirectories { main, _ in
+            let files = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let file = try #require(files[url.absoluteString])
+            let icons = icons(main)
+            #expect(try await icons.data(for: url) == Data(bytes))
+            icons.memory.removeAll()
+
+            // The same size, the same inode, the time of its last change set back.
+            var status = stat()
+            #expect(stat(file, &status) == 0)
+            chmod(file, 0o600)
+            let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: file))
+            try handle.write(contentsOf: Data([bytes[0] ^ 1]))
+            try handle.close()
+            let old = FileManager.default
+            try old.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_700_000_000)], ofItemAtPath: file)
+            let error = await #expect(throws: CacheError.self) { try await icons.data(for: url) }
+            #expect(error?.code == .corrupt)
+            #expect(icons.entry(inMemoryFor: url) == nil)
+        }
+    }
+
+    @Test func theOtherCacheHelpsIfOneIsDamaged() async throws {
+        try await withDirectories { main, bundle in
+            let files = try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            try CacheFixture.fill(
+                bundle.path, with: [url.absoluteString: bytes],
+                receivedAt: Date(timeIntervalSinceNow: -100))
+            unlink(try #require(files[url.absoluteString]))
+            let entry = try #require(try await icons(main, bundle: bundle).entry(for: url))
+            #expect(Array(entry.data) == bytes)
+            guard case .bundle = entry.source else { return #expect(Bool(false)) }
+        }
+    }
+
+    // MARK: Many readers
+
+    @Test func readersOfOneIconShareOneReading() async throws {
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let icons = icons(main)
+            icons.queue.isSuspended = true
+            let tasks = (0..<10).map { _ in Task { try await icons.data(for: url) } }
+            while icons.reads.callers < 10 { await Task.yield() }
+            #expect(icons.queue.operationCount == 1)
+            icons.queue.isSuspended = false
+            for task in tasks { #expect(try await task.value == Data(bytes)) }
+        }
+    }
+
+    @Test func aCancelledReaderReadsNothing() async throws {
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let icons = icons(main)
+            icons.queue.isSuspended = true
+            let task = Task { try await icons.data(for: url) }
+            while icons.reads.callers < 1 { await Task.yield() }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            icons.queue.isSuspended = false
+            // Behind it in the queue.
+            _ = try await icons.lookup(url)
+            #expect(icons.memory.counts.insertions == 0)
+        }
+    }
+
+    // MARK: Use
+
+    @Test func usesAreRecordedForEvictions() async throws {
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(
+                main.path, with: [url.absoluteString: bytes],
+                receivedAt: Date(timeIntervalSinceNow: -86_400))
+            let icons = icons(main)
+            let before = try #require(try await icons.lookup(url)).resource.object.usedAt
+            #expect(before < Date(timeIntervalSinceNow: -80_000))
+            _ = try await icons.data(for: url)
+            await icons.flush()
+            let after = try #require(try await icons.lookup(url)).resource.object.usedAt
+            #expect(after > Date(timeIntervalSinceNow: -3_600))
+        }
+    }
+
+    @Test func nothingIsHeldWhenItIsNoLongerUsed() async throws {
+        weak var released: IconCache?
+        weak var memory: MemoryCache?
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(
+                main.path, with: [url.absoluteString: bytes],
+                receivedAt: Date(timeIntervalSinceNow: -86_400))
+            let icons = icons(main)
+            (released, memory) = (icons, icons.memory)
+            _ = try await icons.data(for: url)
+            _ = try await icons.lookup(url)
+            await icons.flush()
+        }
+        #expect(released == nil && memory == nil)
+    }
+}
