@@ -118,13 +118,13 @@ extension CacheIndex {
                     objects.isNull(column)
                         ? nil : Date(timeIntervalSince1970: try objects.requireTime(column))
                 }
-                totals.objects = Int(objects.integer(0))
-                totals.bytes = try objects.requireInteger(1)
-                totals.oldest = try instant(2)
-                totals.newest = try instant(3)
-                totals.oldestUse = try instant(4)
-                totals.newestUse = try instant(5)
-                totals.pins = Int(objects.integer(6))
+                totals.objects = Int(objects.integer(ObjectColumn.count))
+                totals.bytes = try objects.requireInteger(ObjectColumn.bytes)
+                totals.oldest = try instant(ObjectColumn.oldest)
+                totals.newest = try instant(ObjectColumn.newest)
+                totals.oldestUse = try instant(ObjectColumn.oldestUse)
+                totals.newestUse = try instant(ObjectColumn.newestUse)
+                totals.pins = Int(objects.integer(ObjectColumn.pins))
             }
             _ = try PreparedStatement(
                 db,
@@ -134,12 +134,28 @@ extension CacheIndex {
                 FROM resources r
                 """
             ).rows { resources in
-                totals.resources = Int(resources.integer(0))
-                totals.freshResources = Int(resources.integer(1))
-                totals.failures = Int(resources.integer(2))
+                totals.resources = Int(resources.integer(ResourceColumn.count))
+                totals.freshResources = Int(resources.integer(ResourceColumn.fresh))
+                totals.failures = Int(resources.integer(ResourceColumn.failures))
             }
             return totals
         }
+    }
+
+    private enum ObjectColumn {
+        static let count: CInt = 0
+        static let bytes: CInt = 1
+        static let oldest: CInt = 2
+        static let newest: CInt = 3
+        static let oldestUse: CInt = 4
+        static let newestUse: CInt = 5
+        static let pins: CInt = 6
+    }
+
+    private enum ResourceColumn {
+        static let count: CInt = 0
+        static let fresh: CInt = 1
+        static let failures: CInt = 2
     }
 
     /// How many objects there are, and the sum of their sizes.
@@ -181,7 +197,7 @@ extension CacheIndex {
     /// A page that does not lead on would be read for ever: its index is damaged.
     private static func confirm(_ end: String?, isBehind last: String?) throws {
         guard let end, let last, !last.utf8.lexicographicallyPrecedes(end.utf8) else { return }
-        throw DatabaseError.corrupt("keys are out of order")
+        throw DatabaseError.corruption("keys are out of order")
     }
 
     func isPinned(_ key: String) throws(CacheError) -> Bool {

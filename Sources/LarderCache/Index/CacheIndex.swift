@@ -177,7 +177,7 @@ final class CacheIndex: Sendable {
         if !db.configuration.readonly, sqlite3_db_readonly(db.sqliteConnection, "main") == 1,
             faccessat(file.directory.root.raw, file.name, W_OK, 0) == 0
         {
-            throw DatabaseError.corrupt("it says that it cannot be written")
+            throw DatabaseError.corruption("it says that it cannot be written")
         }
         // A log may state any size, and copying would fill the disk with it.
         let pages = try PreparedStatement(db, "PRAGMA page_count").firstInteger() ?? 0
@@ -186,13 +186,13 @@ final class CacheIndex: Sendable {
             pages.multipliedReportingOverflow(by: pageSize).partialValue / 2
                 <= file.byteCount + 8 << 20
         else {
-            throw DatabaseError.corrupt("it has fewer pages than it says")
+            throw DatabaseError.corruption("it has fewer pages than it says")
         }
         switch try IndexSchema.origin(of: db) {
         case .none: return nil
         case .own(let migrations): return migrations
         case .newer: throw newerVersion(file)
-        case .foreign: throw DatabaseError.corrupt("its tables are not those that larder makes")
+        case .foreign: throw DatabaseError.corruption("its tables are not those that larder makes")
         }
     }
 

@@ -14,7 +14,7 @@ extension Database {
 
 extension DatabaseError {
     /// What SQLite itself does not find wrong with a file.
-    static func corrupt(_ message: String, sql: String? = nil) -> DatabaseError {
+    static func corruption(_ message: String, sql: String? = nil) -> DatabaseError {
         DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: sql)
     }
 }

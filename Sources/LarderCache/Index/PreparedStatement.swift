@@ -159,7 +159,7 @@ package struct PreparedStatement {
     package static let longestTime = 1e12
 
     private func corrupt(_ message: String) -> DatabaseError {
-        .corrupt(message, sql: statement.sql)
+        .corruption(message, sql: statement.sql)
     }
 
     /// A column as an integer; NULL is 0.

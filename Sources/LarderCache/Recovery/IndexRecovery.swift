@@ -160,7 +160,7 @@ struct IndexRecovery {
                 let rest = try database.read(unless: isCancelled) {
                     try $0.complaints(isQuick: false, limit: 1)
                 }
-                if let complaint = rest.first { throw DatabaseError.corrupt(complaint) }
+                if let complaint = rest.first { throw DatabaseError.corruption(complaint) }
                 return source
             } catch let error as DatabaseError {
                 // Two rows of one name.

@@ -34,7 +34,7 @@ struct CacheSnapshot {
             try index?.copy(to: database, unless: isCancelled)
             // Pages that lead to each other have rows without end, all of which would be copied.
             let complaints = try database.read { try $0.complaints(isQuick: true, limit: 1) }
-            if let complaint = complaints.first { throw DatabaseError.corrupt(complaint) }
+            if let complaint = complaints.first { throw DatabaseError.corruption(complaint) }
             try database.writeWithoutTransaction {
                 // The copy says that it has a log, like the original.
                 try $0.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA foreign_keys = ON")
