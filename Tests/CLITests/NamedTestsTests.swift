@@ -35,4 +35,15 @@ import Testing
         }
         #expect(named > 20)
     }
+
+    @Test func thePromisesSayWhichTestsTheShortFormLeavesOut() throws {
+        let page = try String(
+            contentsOf: Self.root.appendingPathComponent("docs/promises.md"), encoding: .utf8)
+        for (suite, text) in try suites() where page.contains("`\(suite)") {
+            for match in text.matches(of: /@Test\(\.isLong[^@]*?func (\w+)\(/)
+            where page.contains("`\(suite).\(match.output.1)`") {
+                #expect(page.contains("all but `\(suite)`"), "\(suite).\(match.output.1)")
+            }
+        }
+    }
 }

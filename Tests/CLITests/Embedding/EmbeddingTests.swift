@@ -9,7 +9,7 @@ import Testing
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().path
 
-    @Test(.enabled(if: testShare == 1), .timeLimit(.minutes(60)))
+    @Test(.isLong, .timeLimit(.minutes(60)))
     func anAppGetsTheCacheAndNothingElse() async throws {
         try await withFixture { larder in
             let icon = Icons.reply(1)
