@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Documentation needs a plugin that nobody else does: LARDER_DOCC=1 swift package generate-documentation
+// Documentation needs a plugin that nobody else does: Scripts/docs.
 let documents = Context.environment["LARDER_DOCC"] != nil
 
 // What is resolved for a target only if its trait is on.
@@ -17,8 +17,8 @@ let package = Package(
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache"]),
         .library(name: "LarderKit", targets: ["LarderKit", "LarderCache", "LarderTransfer"]),
     ],
-    // On by default. An app that embeds LarderCache or LarderIcons turns them off with `traits: []`:
-    // then nothing but GRDB and swift-crypto is resolved for it.
+    // On by default. An app that embeds LarderCache or LarderIcons turns them off with
+    // `traits: []`: then nothing but GRDB and swift-crypto is resolved for it.
     traits: [
         .trait(name: "Prefetching", description: "LarderKit and the command line"),
         .trait(

@@ -19,7 +19,8 @@ static inline CURLcode larder_easy_set_pointer(CURL *handle, CURLoption option, 
   return curl_easy_setopt(handle, option, value);
 }
 
-static inline CURLcode larder_easy_set_list(CURL *handle, CURLoption option, struct curl_slist *value) {
+static inline CURLcode larder_easy_set_list(CURL *handle, CURLoption option,
+                                            struct curl_slist *value) {
   return curl_easy_setopt(handle, option, value);
 }
 
@@ -66,7 +67,8 @@ static inline CURLcode larder_easy_get_pointer(CURL *handle, CURLINFO info, void
 // NULL where there is no memory for it.
 static inline CURLSH *larder_share_sessions(void) {
   CURLSH *share = curl_share_init();
-  if (share && curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) != CURLSHE_OK) {
+  if (share &&
+      curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION) != CURLSHE_OK) {
     curl_share_cleanup(share);
     return NULL;
   }

@@ -37,16 +37,18 @@ static bool ends_with(const struct tail *tail, const char *end) {
     return tail->count >= count && memcmp(tail->text + tail->count - count, end, count) == 0;
 }
 
-// Adds a hexadecimal digit; false where it is none.
+// Adds a hexadecimal digit; false if it is not one.
 static bool add_digit(uintptr_t *number, char byte) {
-    int digit = byte >= '0' && byte <= '9' ? byte - '0' : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+    int digit = byte >= '0' && byte <= '9'   ? byte - '0'
+                : byte >= 'a' && byte <= 'f' ? byte - 'a' + 10
+                                             : -1;
     if (digit < 0) return false;
     *number = *number << 4 | (uintptr_t)digit;
     return true;
 }
 
-// Whether the address is in a mapped `…-shm`. The kernel is asked, since what is mapped changes with each index that is
-// opened and closed. By calls alone that a signal's handler may make.
+// Whether the address is in a mapped `…-shm`. The kernel is asked, since what is mapped changes
+// with each index that is opened and closed. By calls alone that a signal's handler may make.
 static bool is_in_shared_memory(uintptr_t address) {
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     if (maps < 0) return false;

@@ -3,11 +3,13 @@
 
 #include <stdbool.h>
 
-// From now on a store into SQLite's shared memory whose disk has failed does not end the process with SIGBUS: it
-// goes to a page of the process's own, and larder_shared_memory_is_lost() says so. Any other SIGBUS does what it did.
+// From now on a store into SQLite's shared memory whose disk has failed does not end the process
+// with SIGBUS: it goes to a page of the process's own, and larder_shared_memory_is_lost() says so.
+// Any other SIGBUS does what it did.
 void larder_guard_shared_memory(void);
 
-// Whether that has happened: what the others see of the index, and what this process does, may differ.
+// Whether that has happened: what the others see of the index, and what this process does, may
+// differ.
 bool larder_shared_memory_is_lost(void);
 
 #endif

@@ -17,7 +17,7 @@ extension MemoryCache {
         public internal(set) var insertions = 0
         /// Entries that another one of the same key replaced.
         public internal(set) var replacements = 0
-        /// Entries that a limit, a call of ``MemoryCache/trim(toCost:)`` or memory pressure removed.
+        /// Entries that a limit, ``MemoryCache/trim(toCost:)`` or memory pressure removed.
         public internal(set) var evictions = 0
         /// Entries that ``MemoryCache/remove(_:)`` or ``MemoryCache/removeAll()`` removed, or that
         /// had the key of one that was refused.

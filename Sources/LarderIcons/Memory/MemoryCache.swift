@@ -8,8 +8,8 @@ import Foundation
 ///
 /// Under memory pressure it gives up half of what it holds (a warning), or everything (critical).
 public final class MemoryCache: @unchecked Sendable {
-    // Unchecked because there are variables: every access to `store` holds `lock`, and `observation`
-    // is set by `init` alone. (`Mutex` needs iOS 18.)
+    // Unchecked because there are variables: every access to `store` holds `lock`, and only `init`
+    // sets `observation`. (`Mutex` needs iOS 18.)
     private let lock = NSLock()
     private var store: MemoryStore
     private var observation: MemoryPressure.Observation?
@@ -33,9 +33,9 @@ public final class MemoryCache: @unchecked Sendable {
     ///   - costLimit: what all entries may cost, in bytes; by default ``defaultCostLimit``. A
     ///     negative limit is 0, which keeps nothing.
     ///   - countLimit: how many entries may be held. By default, only their cost is limited.
-    ///   - entryShare: the share of `costLimit`, from 0 to 1, that one entry may cost. An entry that
-    ///     costs more is not kept, because it would evict too many others at once. By default a
-    ///     quarter: 8 MiB of 32, which is more than any icon has.
+    ///   - entryShare: the share of `costLimit`, from 0 to 1, that one entry may cost. An entry
+    ///     that costs more is not kept, because it would evict too many others at once. By default
+    ///     a quarter: 8 MiB of 32, which is more than any icon has.
     ///   - pressure: what tells of memory pressure, by default the system. Nil: nothing does.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,

@@ -23,8 +23,8 @@ extension Plan {
                 try Row.fetchAll(
                     db.cachedStatement(
                         sql: """
-                            SELECT e.id AS entry, e.name, f.key, f.url, f.priority, l.digest, l.size,
-                                l.media_type, i.fetch AS inline
+                            SELECT e.id AS entry, e.name, f.key, f.url, f.priority, l.digest,
+                                l.size, l.media_type, i.fetch AS inline
                             FROM locked l JOIN entries e ON e.id = l.entry
                                 JOIN entries f ON f.id = coalesce(e.leader, e.id)
                                 LEFT JOIN inline i ON i.fetch = f.id

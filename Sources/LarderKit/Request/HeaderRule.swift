@@ -89,7 +89,7 @@ extension HeaderRule.ParseError: CustomStringConvertible {
         switch self {
         case .noName: "expected 'Name: value' or 'host: Name: value'"
         case .badHost: "what is before the first colon looks like a host and is none"
-        case .notSendable: "the name is no token, or the value holds control characters"
+        case .notSendable: "the name is not a token, or the value has control characters"
         case .ambiguous:
             "the value begins with a name and a colon; a host needs a dot, a port or brackets to be"
                 + " taken for one, such as 'intranet:443: Name: value'"

@@ -100,7 +100,8 @@ extension VerifyReport {
         if !lost.isEmpty {
             let failure = refetches.first { $0.outcome == .failed }
             let reason = failure.map {
-                ": could not be fetched again, the first \($0.key.shownAsURL): \($0.problem?.code ?? "failed")"
+                ": could not be fetched again, the first \($0.key.shownAsURL):"
+                    + " \($0.problem?.code ?? "failed")"
             }
             parts.append("\(lost.count) lost\(reason ?? "")")
             parts.append("the next prefetch asks for them")

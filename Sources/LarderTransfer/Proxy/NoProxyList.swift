@@ -1,8 +1,8 @@
 /// The hosts that are reached without a proxy, in curl's reading of `no_proxy`.
 ///
-/// Names and addresses separated by commas or blanks. A name stands for itself and all names below it,
-/// with or without a dot in front; an address in any notation for itself; an address with `/` and a
-/// prefix length for its network; `*` for everything. Ports have no say.
+/// Names and addresses separated by commas or blanks. A name stands for itself and all names below
+/// it, with or without a dot in front; an address in any notation for itself; an address with `/`
+/// and a prefix length for its network; `*` for everything. Ports have no say.
 /// Source: [curl(1), --noproxy](https://curl.se/docs/manpage.html#--noproxy).
 public struct NoProxyList: Sendable {
     private var matchesAll = false

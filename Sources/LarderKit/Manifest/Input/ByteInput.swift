@@ -6,7 +6,8 @@ final class ByteInput {
     let name: String
     /// Where it came from, for relative URLs; nil if that is not on the network.
     let baseURL: HTTPURL?
-    /// Must be called when all of it was read as a manifest, with whether its URLs have credentials.
+    /// Must be called when all of it was read as a manifest, with whether its URLs have
+    /// credentials.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
     /// How much may be unpacked of what is packed; nil is as the limits have it.
     var maximumUnpackedBytes: Int64?

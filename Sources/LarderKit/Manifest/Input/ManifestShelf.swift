@@ -67,7 +67,8 @@ struct ManifestShelf: Sendable {
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Notes that the server vouches for what is there. Whether that can be written does not matter.
+    /// Notes that the server vouches for what is there. It does not matter if that cannot be
+    /// written.
     func note(_ content: Deposit.Content, of kept: Kept, by response: ManifestResponse) {
         guard let store else { return }
         store.add(response.deposit(content, on: kept.resource), for: nil) {}
