@@ -65,11 +65,15 @@ extension ManifestFormat {
     private static func refusal(of window: ByteWindow) -> ManifestError {
         let content = UnsafeRawBufferPointer(window.unread)
         let head = window.unread.prefix(512)
+        // A text may begin with the letters of a format, such as MZ or ID3.
+        let isText = head.prefix(16).allSatisfy { 0x20..<0x7F ~= $0 || $0.isJSONBlank }
+        let mayHaveSignature = !isText || head.first == UInt8(ascii: "%")
         let found =
             isHTML(window.unread)
             ? ContentGuess.page
             : ImageInspector.format(of: content).map { "an image (\($0.name))" }
-                ?? ContentGuess.signature(of: content) ?? (head.contains(0) ? "binary data" : nil)
+                ?? (mayHaveSignature ? ContentGuess.signature(of: content) : nil)
+                ?? (head.contains(0) ? "binary data" : nil)
         if let found {
             return ManifestError(
                 .notAManifest, source: window.input.name, "not a manifest but \(found)")
