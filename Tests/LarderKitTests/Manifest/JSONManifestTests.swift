@@ -132,4 +132,9 @@ import Testing
             }
         }
     }
+
+    @Test func anObjectThatEndsOnAnotherLineIsNotTheFirstOfJSONLines() throws {
+        let error = try manifestError("{\"name\":\"A\"\n} {\"icon\":\"https://a.example/1\"}\n")
+        #expect(error?.code == .malformed, "\(String(describing: error))")
+    }
 }
