@@ -24,6 +24,21 @@ extension CacheIndex {
         }
     }
 
+    /// The resource of a URL that a manifest spells so.
+    func resource(spelledAs text: String) throws(CacheError) -> Resource? {
+        guard hasSpellings else { return nil }
+        return try lookUp { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT \(Resource.columns) FROM spellings s JOIN resources r ON r.id = s.resource
+                    JOIN objects o ON o.id = r.object
+                WHERE s.text = ?
+                """
+            ).rows(text, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
+        }
+    }
+
     /// The object of a digest, if the index vouches for one.
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try lookUp { db in

@@ -13,6 +13,8 @@ final class CacheIndex: Sendable {
     private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
     let uri: String
+    /// Whether its version has the table of spellings.
+    let hasSpellings: Bool
     private let wait: WriterWait
     let pause = StepPause()
     var path: String { file.path }
@@ -28,6 +30,7 @@ final class CacheIndex: Sendable {
         let wait = WriterWait(directory.wait, subject: file.path)
         self.wait = wait
         uri = file.uri(.reading)
+        hasSpellings = true
         // One process at a time, because two that migrate a new file at once both make its tables.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
@@ -128,7 +131,7 @@ final class CacheIndex: Sendable {
             }
             // One that a killed process left without tables reads as none.
             guard let applied else { return nil }
-            guard IndexSchema.isCurrent(applied) else {
+            guard IndexSchema.isReadable(applied) else {
                 throw CacheError(
                     .index, subject: file.path,
                     message: """
@@ -136,6 +139,7 @@ final class CacheIndex: Sendable {
                         newer one has opened it where it can be written
                         """)
             }
+            hasSpellings = IndexSchema.isCurrent(applied)
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(reader: queue)
         } catch {

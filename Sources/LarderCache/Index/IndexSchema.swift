@@ -40,6 +40,9 @@ enum IndexSchema {
     /// Whether all migrations have been applied, as the origin has it.
     static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
 
+    /// Whether it can be read as it is: what came later is a table of its own.
+    static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
+
     /// Whether the tables are those that the migrations which have been applied make.
     static func isIntact(_ db: Database) throws -> Bool {
         if case .own = try origin(of: db) { return true }
@@ -186,6 +189,16 @@ enum IndexSchema {
                         WHERE \(isNoURL) AND key NOT GLOB 'ni:*';
                     INSERT OR IGNORE INTO pins SELECT 'key:' || key, pinned_at FROM pins
                         WHERE 'key:' || key IN (SELECT key FROM resources);
+                    """)
+        }
+        migrator.registerMigration("5: spellings") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE spellings (
+                        text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
+                        resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE INDEX spellings_by_resource ON spellings (resource);
                     """)
         }
         return migrator

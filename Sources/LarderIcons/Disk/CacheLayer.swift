@@ -24,9 +24,10 @@ final class CacheLayer: @unchecked Sendable {
         self.source = source
     }
 
-    /// The resource of a URL; nil if it is not cached, or there is no cache.
+    /// The resource of a URL as a manifest spells it, or in its canonical spelling; nil if it is
+    /// not cached, or there is no cache.
     func resource(_ url: String) throws -> Resource? {
-        try using { try $0.resource(url) } ?? nil
+        try using { try $0.resource(spelledAs: url) } ?? nil
     }
 
     /// The bytes of an object that ``resource(_:)`` has named, compared with its digest if its file

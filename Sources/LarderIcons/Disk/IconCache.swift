@@ -7,8 +7,8 @@ import LarderCache
 ///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
 ///     let data = try await icons.data(for: url)
 ///
-/// Nothing that a thread calls here waits for a disk, a lock or another process; what is `async`
-/// does so elsewhere.
+/// A URL is found as the manifest spells it, and in its canonical spelling. Nothing that a thread
+/// calls here waits for a disk, a lock or another process; what is `async` does so elsewhere.
 ///
 /// Bytes are compared with their digest when they are first read, and again only if their file has
 /// changed. That they were used is recorded for `larder evict`, in batches.

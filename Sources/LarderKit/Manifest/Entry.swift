@@ -17,13 +17,17 @@ public struct Entry: Equatable, Sendable {
     /// never part of it: entries that differ in them alone are one resource.
     public let key: String?
 
+    /// The icon's URL as the manifest spells it, if that is an absolute URL without credentials,
+    /// and not what its icon is looked up by.
+    public let spelling: String?
+
     /// What its icon is looked up by in a cache: a `ResourceKey`.
     public var resourceKey: String { key.map(ResourceKey.named) ?? icon.string }
 
     /// Takes an entry's parts.
     public init(
         name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,
-        expectedSize: Int64? = nil, key: String? = nil
+        expectedSize: Int64? = nil, key: String? = nil, spelling: String? = nil
     ) {
         self.name = name
         self.icon = icon
@@ -31,5 +35,6 @@ public struct Entry: Equatable, Sendable {
         self.expectedDigest = expectedDigest
         self.expectedSize = expectedSize
         self.key = key
+        self.spelling = spelling
     }
 }

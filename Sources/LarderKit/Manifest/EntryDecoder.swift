@@ -67,12 +67,14 @@ struct EntryDecoder {
             let expectedDigest = try digest(integrity: named, sha256: beside["sha256"] ?? .null)
             let expectedSize = try size(beside["size"] ?? .null)
             switch target {
-            case .remote(let url):
+            case .remote(let url, let spelling):
                 return .entry(
                     Entry(
                         name: entry.name, icon: url, priority: entry.priority,
                         expectedDigest: expectedDigest, expectedSize: expectedSize,
-                        key: entry.key))
+                        key: entry.key,
+                        spelling: entry.key == nil && spelling?.isSame(as: url.string) == true
+                            ? nil : spelling))
             case .inline(let bytes):
                 return .inline(
                     InlineEntry(

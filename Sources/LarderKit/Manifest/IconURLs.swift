@@ -33,7 +33,8 @@ struct IconURLs {
 
     /// An icon's place.
     enum Target {
-        case remote(HTTPURL)
+        /// - Parameter spelling: the text that it was made of, if that says all of it.
+        case remote(HTTPURL, spelling: String?)
         case inline([UInt8])
     }
 
@@ -63,7 +64,11 @@ struct IconURLs {
         if isOfGateway { text = try gatewayURL(text) }
         do {
             let url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
-            if url.string.utf8.count <= ManifestLimits.maximumURLSize { return .remote(url) }
+            let sizes = [url.string.utf8.count, text.utf8.count]
+            if sizes.allSatisfy({ $0 <= ManifestLimits.maximumURLSize }) {
+                let isAbsolute = text.begins(with: "http:") || text.begins(with: "https:")
+                return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
+            }
         } catch {
             throw Self.error(error, text)
         }

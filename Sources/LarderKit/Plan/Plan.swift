@@ -224,6 +224,36 @@ final class Plan: Sendable {
         static let digest: CInt = 1
     }
 
+    /// Hands out the spellings of URLs that are not their resources' keys, in pages.
+    func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
+        try database.unsafeRead { db in
+            let rows = try PreparedStatement(
+                db,
+                """
+                SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
+                    JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                ORDER BY s.entry
+                """)
+            defer { rows.reset() }
+            var page: [Spelling] = []
+            while try rows.step() {
+                page.append(
+                    Spelling(
+                        try rows.requireText(SpellingColumn.text),
+                        of: try rows.requireText(SpellingColumn.key)))
+                guard page.count == ObjectUse.stepLimit else { continue }
+                try body(page)
+                page.removeAll(keepingCapacity: true)
+            }
+            if !page.isEmpty { try body(page) }
+        }
+    }
+
+    private enum SpellingColumn {
+        static let text: CInt = 0
+        static let key: CInt = 1
+    }
+
     /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a
     /// full disk is called one.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {

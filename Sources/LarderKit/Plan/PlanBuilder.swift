@@ -16,6 +16,7 @@ struct PlanBuilder {
     private let insertEntry: PreparedStatement
     private let insertBytes: PreparedStatement
     private let insertProblem: PreparedStatement
+    private let insertSpelling: PreparedStatement
 
     init(for db: Database, sealingWith seal: CredentialSeal) throws {
         self.seal = seal
@@ -28,6 +29,8 @@ struct PlanBuilder {
             """)
         insertBytes = try PreparedStatement(
             db, "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
+        insertSpelling = try PreparedStatement(
+            db, "INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
         insertProblem = try PreparedStatement(
             db,
             """
@@ -75,6 +78,7 @@ struct PlanBuilder {
             $0.bind(entry.expectedDigest)
             $0.bind(entry.expectedSize)
         }
+        if let spelling = entry.spelling { try insertSpelling.run(lastID, spelling) }
     }
 
     private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {

@@ -67,6 +67,10 @@ enum PlanSchema {
             fetch INTEGER PRIMARY KEY,
             status INTEGER NOT NULL
         );
+        CREATE TABLE main.spellings (  -- of URLs that are not their resources' keys
+            entry INTEGER PRIMARY KEY,
+            text TEXT NOT NULL
+        );
         CREATE TABLE main.uses (       -- what is cached, and used for the first time in a while
             object INTEGER NOT NULL,
             digest BLOB NOT NULL

@@ -149,6 +149,7 @@ public final class Prefetcher: Sendable {
         let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
         let failure = try inlineFailure ?? fetch(with: queue)
         ticker.stop()
+        try recordSpellings(of: plan, in: cache)
 
         // Report
         var report = try reporter.finish(
@@ -174,6 +175,16 @@ public final class Prefetcher: Sendable {
             try plan.forEachUse { objects in
                 if isCancelled { throw CancellationError() }
                 try cache.recordUse(of: objects)
+            }
+        } catch is CacheError, is CancellationError {}
+    }
+
+    /// The same for how the manifests spell what is cached by now.
+    private func recordSpellings(of plan: Plan, in cache: Cache) throws {
+        do {
+            try plan.forEachSpelling { spellings in
+                if isCancelled { throw CancellationError() }
+                try cache.record(spellings)
             }
         } catch is CacheError, is CancellationError {}
     }

@@ -8,6 +8,7 @@ enum EarlierIndex: Int, CaseIterable {
     case second
     case third
     case fourth
+    case fifth
 
     /// Writes the file, with a log like theirs.
     ///
@@ -85,6 +86,15 @@ enum EarlierIndex: Int, CaseIterable {
                 """
         case .fourth:
             Self.third.tables + "INSERT INTO grdb_migrations VALUES ('4: keys apart from URLs');"
+        case .fifth:
+            Self.fourth.tables + """
+                INSERT INTO grdb_migrations VALUES ('5: spellings');
+                CREATE TABLE spellings (
+                    text TEXT PRIMARY KEY NOT NULL, -- a manifest's URL that is not the key
+                    resource INTEGER NOT NULL REFERENCES resources (id) ON DELETE CASCADE
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX spellings_by_resource ON spellings (resource);
+                """
         }
     }
 
@@ -111,6 +121,8 @@ enum EarlierIndex: Int, CaseIterable {
                 UPDATE resources SET key = 'key:key' WHERE key = 'key';
                 UPDATE pins SET key = 'key:key';
                 """
+        case .fifth:
+            Self.fourth.rows + "INSERT INTO spellings VALUES ('HTTP://A.example/2', 2);"
         }
     }
 }

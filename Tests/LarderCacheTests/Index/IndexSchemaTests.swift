@@ -115,7 +115,7 @@ import Testing
         try withTemporaryDirectory { directory in
             func tables(_ path: String) throws -> [String] {
                 try DatabaseQueue(path: path).read { db in
-                    try ["objects", "resources", "failures", "pins"].flatMap { table in
+                    try ["objects", "resources", "failures", "pins", "spellings"].flatMap { table in
                         try Row.fetchAll(db, sql: "PRAGMA table_xinfo(\(table))")
                             .map { "\(table): \($0)" }
                     }
@@ -132,6 +132,17 @@ import Testing
             let old = try tables(directory.path("old/index.sqlite"))
             #expect(old == (try tables(directory.path("new/index.sqlite"))))
             #expect(old.count > 20)
+        }
+    }
+
+    /// A cache that an app was shipped with, and that an earlier version made.
+    @Test func whatLacksOnlySpellingsIsReadWhereItCannotBeWritten() throws {
+        try withTemporaryDirectory { directory in
+            try write(.fourth, at: directory.path)
+            let cache = try CacheDirectory(path: directory.path, create: false)
+            let index = try #require(try CacheIndex(readOnly: cache))
+            #expect(try index.resource("http://a.example/2") != nil)
+            #expect(try index.resource(spelledAs: "HTTP://A.example/2") == nil)
         }
     }
 

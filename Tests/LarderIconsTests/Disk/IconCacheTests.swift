@@ -74,6 +74,19 @@ import Testing
         }
     }
 
+    @Test func isFoundAsTheManifestSpellsIt() async throws {
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(main.path, with: [url.absoluteString: bytes])
+            let spelling = "HTTPS://A.example/icon.png#large"
+            let cache = try Cache.create(at: main.path)
+            try cache.record([Spelling(spelling, of: url.absoluteString)])
+            cache.close()
+            let other = try #require(URL(string: spelling))
+            #expect(other.absoluteString == spelling)
+            #expect(try await icons(main).data(for: other) == Data(bytes))
+        }
+    }
+
     // MARK: A bundle
 
     @Test(arguments: [true, false])

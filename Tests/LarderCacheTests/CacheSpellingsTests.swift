@@ -1,0 +1,71 @@
+import GRDB
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+/// Resources that are found by what a manifest has for their URL.
+@Suite struct CacheSpellingsTests {
+    private let key = "https://a.example/"
+
+    private func withCache(_ body: (Cache) throws -> Void) throws {
+        try withTemporaryDirectory { directory in
+            try body(
+                try Cache.filled(
+                    at: directory.path("cache"), with: [key: [1], "https://b.example/": [2]]))
+        }
+    }
+
+    @Test func bothSpellingsAreFound() throws {
+        try withCache { cache in
+            try cache.record([Spelling("HTTPS://A.example", of: key)])
+            #expect(try cache.resource(spelledAs: key)?.key == key)
+            #expect(try cache.resource(spelledAs: "HTTPS://A.example")?.key == key)
+            #expect(try cache.resource(spelledAs: "HTTPS://a.example") == nil)
+        }
+    }
+
+    @Test func theLastManifestCounts() throws {
+        try withCache { cache in
+            try cache.record([Spelling("x", of: key)])
+            try cache.record([Spelling("x", of: "https://b.example/")])
+            #expect(try cache.resource(spelledAs: "x")?.key == "https://b.example/")
+        }
+    }
+
+    @Test func whatIsNotCachedIsPassedOver() throws {
+        try withCache { cache in
+            try cache.record([Spelling("x", of: "https://c.example/"), Spelling("y", of: key)])
+            #expect(try cache.resource(spelledAs: "x") == nil)
+            #expect(try cache.resource(spelledAs: "y")?.key == key)
+        }
+    }
+
+    @Test func knownOnesAreNotWrittenAgain() throws {
+        try withCache { cache in
+            let writer = try #require(cache.index).connections.writer
+            func changes() throws -> Int { try writer.read { $0.totalChangesCount } }
+            try cache.record([Spelling("x", of: key)])
+            let before = try changes()
+            try cache.record([Spelling("x", of: key), Spelling("y", of: "https://c.example/")])
+            #expect(try changes() == before)
+            try cache.record([Spelling("z", of: key)])
+            #expect(try changes() > before)
+        }
+    }
+
+    @Test func spellingsGoWithTheirResource() throws {
+        try withCache { cache in
+            try cache.record([Spelling("x", of: key)])
+            var policy = EvictionPolicy()
+            policy.maximumObjects = 0
+            policy.grace = 0
+            _ = try cache.evict(policy) { _ in }
+            #expect(try cache.resource(spelledAs: "x") == nil)
+            let rows = try cache.index?.connections.writer.read {
+                try Int.fetchOne($0, sql: "SELECT count(*) FROM spellings")
+            }
+            #expect(rows == 0)
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+/// Icons are found by the text that the manifest has for them, as an app looks them up.
+@Suite struct SpellingTests {
+    private func withOrigin(
+        _ body: (_ origin: Origin, _ cache: String) async throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            let origin = try Origin()
+            let reply = Reply.ok(IconPainter.png(seed: 1, size: 8), type: "image/png")
+                .header("Cache-Control", "max-age=86400")
+            origin.onAny { _ in reply }
+            try await body(origin, directory.path("cache"))
+        }
+    }
+
+    private func find(_ text: String, in path: String) throws -> String? {
+        let cache = try Cache.open(at: path)
+        defer { cache.close() }
+        return try cache.resource(spelledAs: text)?.key
+    }
+
+    @Test func whatAManifestSpellsOtherwiseIsFound() async throws {
+        try await withOrigin { origin, cache in
+            let url = origin.url("/a%7Eb?x")
+            let spelling = url.replacing("http://", with: "HTTP://") + "#icon"
+            _ = try await prefetch(manifest([spelling]), into: cache)
+            let key = try #require(try find(spelling, in: cache))
+            #expect(key != spelling && !key.contains("#"))
+            #expect(try find(key, in: cache) == key)
+        }
+    }
+
+    @Test func whatIsCachedGetsTheNextManifestsSpelling() async throws {
+        try await withOrigin { origin, cache in
+            let url = origin.url("/a")
+            _ = try await prefetch(manifest([url]), into: cache)
+            #expect(try find(url + "#b", in: cache) == nil)
+            let (report, _) = try await prefetch(manifest([url + "#b", url]), into: cache)
+            #expect(report.count(.fetched) == 0)
+            #expect(try find(url + "#b", in: cache) == url)
+        }
+    }
+
+    @Test func anIconWithAKeyIsFoundByItsURL() async throws {
+        try await withOrigin { origin, cache in
+            let url = origin.url("/a?signature=1")
+            _ = try await prefetch(#"[{"icon": "\#(url)", "key": "logo"}]"#, into: cache)
+            #expect(try find(url, in: cache) == "key:logo")
+        }
+    }
+
+    /// Neither credentials nor what says only a part of the URL are recorded.
+    @Test func whatSaysTooMuchOrTooLittleIsNotRecorded() async throws {
+        try await withOrigin { origin, cache in
+            let url = origin.url("/a")
+            let secret = url.replacing("http://", with: "http://user:secret@")
+            _ = try await prefetch(manifest([secret]), into: cache) {
+                $0.manifestRules.baseURL = nil
+            }
+            #expect(try find(secret, in: cache) == nil)
+            #expect(try find(url, in: cache) != nil)
+        }
+    }
+
+    @Test func whatFailsHasNoSpelling() async throws {
+        try await withOrigin { origin, cache in
+            origin.onAny { _ in .status(404) }
+            let url = origin.url("/a") + "#b"
+            _ = try await prefetch(manifest([url]), into: cache)
+            #expect(try find(url, in: cache) == nil)
+        }
+    }
+}
