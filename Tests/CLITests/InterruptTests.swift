@@ -67,7 +67,7 @@ import Testing
 
     /// Large drawings are checked one after the other, for seconds in all: those that have come and
     /// wait for it kept an interrupted run going for minutes.
-    @Test func whatWaitsToBeCheckedIsUnfinished() async throws {
+    @Test(.isLong) func whatWaitsToBeCheckedIsUnfinished() async throws {
         try await withFixture { larder in
             let drawing = Reply.ok("<svg>" + String(repeating: "<a/>", count: 3_900_000) + "</svg>")
             larder.origin.onAny { _ in drawing }

@@ -149,7 +149,7 @@ public final class Prefetcher: Sendable {
         let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
         let failure = try inlineFailure ?? fetch(with: queue)
         ticker.stop()
-        try recordSpellings(of: plan, in: cache)
+        if failure == nil { recordSpellings(of: plan, in: cache) }
 
         // Report
         var report = try reporter.finish(
@@ -179,14 +179,13 @@ public final class Prefetcher: Sendable {
         } catch is CacheError, is CancellationError {}
     }
 
-    /// The same for how the manifests spell what is cached by now.
-    private func recordSpellings(of plan: Plan, in cache: Cache) throws {
-        do {
-            try plan.forEachSpelling { spellings in
-                if isCancelled { throw CancellationError() }
-                try cache.record(spellings)
-            }
-        } catch is CacheError, is CancellationError {}
+    /// Records how the manifests spell what is cached by now. No run fails for it: the next one
+    /// records what this one did not.
+    private func recordSpellings(of plan: Plan, in cache: Cache) {
+        try? plan.forEachSpelling { spellings in
+            if isCancelled { throw CancellationError() }
+            try cache.record(spellings)
+        }
     }
 
     private func fetch(with queue: FetchQueue) throws -> CacheError? {
