@@ -2,7 +2,7 @@ import LarderKit
 import Testing
 
 /// XML's rules, seen through SVG documents.
-struct XMLShapeTests: ImageTests {
+struct XMLWellFormednessTests: ImageTests {
     @Test(arguments: [
         "<svg/>", "<svg></svg>", "<svg ></svg >", "\n<svg/>\n", "<svg><g/><g></g>text</svg>",
         "<?xml version='1.0'?><svg/>", "<?xml\nversion='1.0'?><svg/>",
