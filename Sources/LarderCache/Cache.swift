@@ -219,10 +219,10 @@ public final class Cache: Sendable {
     ///
     /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
-        let file = try open(object)
+        let (file, _) = try open(object)
         var bytes = [UInt8](repeating: 0, count: Int(object.size))
-        _ = try bytes.withUnsafeMutableBytes { room in
-            Result { () throws(CacheError) in try read(file, of: object, nil, into: room) }
+        try bytes.withUnsafeMutableBytes { room in
+            Result { () throws(CacheError) in try read(file, of: object, into: room) }
         }.get()
         return bytes
     }
@@ -232,15 +232,21 @@ public final class Cache: Sendable {
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
-        let file = try open(object)
+        let (file, identity) = try open(object)
         var data = Data(count: Int(object.size))
-        let identity = try data.withUnsafeMutableBytes { room in
-            Result { () throws(CacheError) in try read(file, of: object, known, into: room) }
+        try data.withUnsafeMutableBytes { room in
+            Result { () throws(CacheError) in
+                try read(file, of: object, into: room, isKnown: identity == known)
+            }
         }.get()
         return (data, identity)
     }
 
-    private func open(_ object: StoredObject) throws(CacheError) -> FileDescriptor {
+    /// The file of an object, and what it is before its bytes are read: if they change meanwhile,
+    /// it is another file the next time.
+    private func open(
+        _ object: StoredObject
+    ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
         let file: FileDescriptor
         do {
             file = try directory.open(object.digest)
@@ -249,28 +255,25 @@ public final class Cache: Sendable {
             throw CacheError(
                 .corrupt, subject: "\(object.digest)", message: "was evicted meanwhile")
         }
-        guard try file.status().st_size == object.size else { throw Self.otherSize(object) }
-        return file
+        let status = try file.status()
+        guard status.st_size == object.size else { throw Self.otherSize(object) }
+        return (file, FileIdentity(status))
     }
 
     private func read(
-        _ file: FileDescriptor, of object: StoredObject, _ known: FileIdentity?,
-        into room: UnsafeMutableRawBufferPointer
-    ) throws(CacheError) -> FileIdentity {
-        // Before its bytes are read: if they change meanwhile, it is another file the next time.
-        let identity = FileIdentity(try file.status())
+        _ file: FileDescriptor, of object: StoredObject,
+        into room: UnsafeMutableRawBufferPointer, isKnown: Bool = false
+    ) throws(CacheError) {
         var filled = 0
         while filled < room.count {
             let read = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[filled...]))
             guard read > 0 else { throw Self.otherSize(object) }
             filled += read
         }
-        guard identity != known else { return identity }
-        guard Digest(SHA256.hash(data: UnsafeRawBufferPointer(room))) == object.digest else {
+        guard isKnown || Digest(SHA256.hash(data: UnsafeRawBufferPointer(room))) == object.digest else {
             throw CacheError(
                 .corrupt, subject: "\(object.digest)", message: "the bytes have another digest")
         }
-        return identity
     }
 
     private static func otherSize(_ object: StoredObject) -> CacheError {

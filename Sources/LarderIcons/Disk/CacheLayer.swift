@@ -52,13 +52,20 @@ final class CacheLayer: @unchecked Sendable {
         cache.noteUse(of: objects)
     }
 
-    /// Closes the cache; the next read opens it again.
+    deinit {
+        // SQLite may write as it closes: not on the thread that lets go of this, which may be the
+        // app's main one.
+        guard let cache else { return }
+        DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
+    }
+
+    /// Closes the cache, as soon as nobody reads it; the next read opens it again.
     func close() {
         let cache = lock.withLock {
             defer { self.cache = nil }
             return self.cache
         }
-        cache?.close()
+        withExtendedLifetime(cache) {}
     }
 
     private func remember(_ file: FileIdentity, as digest: Digest) {

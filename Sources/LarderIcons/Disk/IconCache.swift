@@ -89,11 +89,15 @@ public final class IconCache: Sendable {
     }
 
     /// Records the uses that wait for it, and closes the directories, on a thread of its own. The
-    /// next read opens them again: for an app that is about to be suspended.
+    /// next read opens them again: for an app that is about to be suspended. Done even if the task
+    /// is cancelled.
     public func flush() async {
-        try? await onReader { [self] in
-            recorder.flush()
-            layers.forEach { $0.close() }
+        await withCheckedContinuation { waiter in
+            perform { [self] in
+                recorder.flush()
+                layers.forEach { $0.close() }
+                waiter.resume()
+            }
         }
     }
 

@@ -20,8 +20,9 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
         var giveUp: (@Sendable () -> Void)?
     }
 
-    /// One call's; its variables belong to the lock.
+    /// One call of ``value(for:start:)``.
     private final class Caller: @unchecked Sendable {
+        // Unchecked because there are variables; every access holds the work's `lock`.
         var hasJoined = false
         var isCancelled = false
     }

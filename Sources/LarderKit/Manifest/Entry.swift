@@ -17,8 +17,9 @@ public struct Entry: Equatable, Sendable {
     /// never part of it: entries that differ in them alone are one resource.
     public let key: String?
 
-    /// The icon's URL as the manifest spells it, if that is an absolute URL without credentials,
-    /// and not what its icon is looked up by.
+    /// The icon's URL as the manifest spells it, if that is an absolute URL without credentials
+    /// and not the canonical spelling. Nil if the entry has a key, since that is no spelling of its
+    /// URL: others would find its bytes under theirs.
     public let spelling: String?
 
     /// What its icon is looked up by in a cache: a `ResourceKey`.

@@ -73,7 +73,8 @@ struct EntryDecoder {
                         name: entry.name, icon: url, priority: entry.priority,
                         expectedDigest: expectedDigest, expectedSize: expectedSize,
                         key: entry.key,
-                        spelling: entry.key == nil && spelling?.isSame(as: url.string) == true
+                        // With a key, it would say that anybody's bytes are that URL's.
+                        spelling: entry.key != nil || spelling?.isSame(as: url.string) == true
                             ? nil : spelling))
             case .inline(let bytes):
                 return .inline(

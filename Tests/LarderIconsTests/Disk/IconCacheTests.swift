@@ -196,6 +196,49 @@ import Testing
         }
     }
 
+    /// To close it while it is read failed the reading.
+    @Test func readersAndFlushesGoOnBesideEachOther() async throws {
+        try await withDirectories { main, _ in
+            let urls = (0..<100).map { "https://a.example/\($0)" }
+            try CacheFixture.fill(
+                main.path,
+                with: Dictionary(
+                    uniqueKeysWithValues: urls.enumerated().map { ($1, Array("\($0)".utf8)) }))
+            let icons = icons(main)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for task in 0..<4 {
+                    group.addTask {
+                        for round in 0..<5 {
+                            for (number, url) in urls.enumerated() {
+                                let url = try #require(URL(string: url))
+                                #expect(try await icons.data(for: url) == Data("\(number)".utf8))
+                            }
+                            if (task + round) % 2 == 0 { icons.memory.removeAll() }
+                        }
+                    }
+                }
+                for _ in 0..<200 { await icons.flush() }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test func flushesEvenIfTheTaskIsCancelled() async throws {
+        try await withDirectories { main, _ in
+            try CacheFixture.fill(
+                main.path, with: [url.absoluteString: bytes],
+                receivedAt: Date(timeIntervalSinceNow: -86_400))
+            let icons = icons(main)
+            _ = try await icons.data(for: url)
+            await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                await icons.flush()
+            }.value
+            let used = try #require(try await icons.lookup(url)).resource.object.usedAt
+            #expect(used > Date(timeIntervalSinceNow: -3_600))
+        }
+    }
+
     // MARK: Use
 
     @Test func usesAreRecordedForEvictions() async throws {

@@ -45,11 +45,14 @@ import Testing
         }
     }
 
-    @Test func anIconWithAKeyIsFoundByItsURL() async throws {
+    /// What a manifest's key names came from any URL: it must not be found as another's icon.
+    @Test func anIconWithAKeyIsNotFoundByAURL() async throws {
         try await withOrigin { origin, cache in
-            let url = origin.url("/a?signature=1")
-            _ = try await prefetch(#"[{"icon": "\#(url)", "key": "logo"}]"#, into: cache)
-            #expect(try find(url, in: cache) == "key:logo")
+            for url in [origin.url("/mine"), origin.url("/yours") + "#b"] {
+                _ = try await prefetch(#"[{"icon": "\#(url)", "key": "logo"}]"#, into: cache)
+                #expect(try find(url, in: cache) == nil)
+            }
+            #expect(try find("key:logo", in: cache) == "key:logo")
         }
     }
 
