@@ -270,7 +270,8 @@ public final class Cache: Sendable {
             guard read > 0 else { throw Self.otherSize(object) }
             filled += read
         }
-        guard isKnown || Digest(SHA256.hash(data: UnsafeRawBufferPointer(room))) == object.digest else {
+        let bytes = UnsafeRawBufferPointer(room)
+        guard isKnown || Digest(SHA256.hash(data: bytes)) == object.digest else {
             throw CacheError(
                 .corrupt, subject: "\(object.digest)", message: "the bytes have another digest")
         }
