@@ -15,7 +15,7 @@ let package = Package(
         .executable(name: "larder", targets: ["larder"]),
         .library(name: "LarderCache", targets: ["LarderCache"]),
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache"]),
-        .library(name: "LarderKit", targets: ["LarderKit", "LarderCache", "LarderTransfer"]),
+        .library(name: "LarderKit", targets: ["LarderKit", "LarderCache", "LarderIcons", "LarderTransfer"]),
     ],
     // On by default. An app that embeds LarderCache or LarderIcons turns them off with
     // `traits: []`: then nothing but GRDB and swift-crypto is resolved for it.
@@ -74,7 +74,7 @@ let package = Package(
         .target(
             name: "LarderKit",
             dependencies: [
-                "CXML2", "CZlib", "LarderCache", "LarderTransfer",
+                "CXML2", "CZlib", "LarderCache", "LarderIcons", "LarderTransfer",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),

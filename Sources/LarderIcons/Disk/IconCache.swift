@@ -1,7 +1,8 @@
 import Foundation
 import LarderCache
 
-/// The icons of a cache directory, for an app: from memory, or read on threads of its own.
+/// The icons of a cache directory, for an app: from memory, or read on threads of its own. What an
+/// ``IconLoader`` fetches is stored in it.
 ///
 ///     let icons = IconCache(directory: caches.appendingPathComponent("icons"))
 ///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
@@ -22,13 +23,14 @@ public final class IconCache: Sendable {
     }
 
     /// So many icons are read from the disk at once.
-    private static let readers = 4
+    static let readers = 4
 
     /// The icons in memory.
     public let memory: MemoryCache
 
     private let layers: [CacheLayer]
-    private let recorder: UseRecorder
+    private let recorder: UseRecorder?
+    private let writer: IconWriter?
     let reads = SharedWork<MemoryCache.Entry?>()
     let queue = OperationQueue()
 
@@ -45,6 +47,20 @@ public final class IconCache: Sendable {
         let main = CacheLayer(path: directory.path, source: .disk)
         layers = [main] + (bundle.map { [CacheLayer(path: $0.path, source: .bundle)] } ?? [])
         recorder = UseRecorder(main)
+        writer = IconWriter(path: directory.path)
+        prepare()
+    }
+
+    /// A cache in memory alone.
+    public init(memory: MemoryCache) {
+        self.memory = memory
+        layers = []
+        recorder = nil
+        writer = nil
+        prepare()
+    }
+
+    private func prepare() {
         queue.maxConcurrentOperationCount = Self.readers
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
@@ -66,8 +82,14 @@ public final class IconCache: Sendable {
     /// - Throws: `CacheError` if it is cached and cannot be read: `.corrupt` if its bytes are
     ///   damaged. `CancellationError` if the task is cancelled.
     public func entry(for url: URL) async throws -> MemoryCache.Entry? {
+        if let entry = memory.entry(for: url.absoluteString) { return entry }
+        return try await entry(onDiskFor: url)
+    }
+
+    /// The same of one that is not in memory.
+    func entry(onDiskFor url: URL) async throws -> MemoryCache.Entry? {
+        guard !layers.isEmpty else { return nil }
         let key = url.absoluteString
-        if let entry = memory.entry(for: key) { return entry }
         return try await reads.value(for: key) { finish in
             perform { finish(Result { try self.read(key) }) }
         }
@@ -88,13 +110,35 @@ public final class IconCache: Sendable {
         return try await lookup(url) != nil
     }
 
-    /// Records the uses that wait for it, and closes the directories, on a thread of its own. The
+    /// Keeps an icon that was fetched in memory.
+    func keep(_ icon: FetchedIcon, for url: URL) -> MemoryCache.Entry {
+        let entry = MemoryCache.Entry(
+            data: icon.data, mediaType: icon.mediaType, source: .network)
+        memory.insert(entry, for: url.absoluteString)
+        return entry
+    }
+
+    /// Stores an icon that was fetched, if it may be: a URL's secrets are kept nowhere, and only
+    /// what HTTP answered is a URL's. Returns when there is room for another.
+    func store(_ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: URL) async {
+        guard let writer, url.user == nil, url.password == nil,
+            ["http", "https"].contains(url.scheme?.lowercased())
+        else { return }
+        await writer.store(icon, entry, for: url.absoluteString)
+    }
+
+    /// Why fetched icons could not be stored when that was last tried: the disk is full, or another
+    /// process rebuilds the cache. Nil if they could. They are in memory all the same.
+    public var storeFailure: CacheError? { writer?.lastFailure }
+
+    /// Stores what waits for it, records the uses that wait for it, and closes the directories, on a thread of its own. The
     /// next read opens them again: for an app that is about to be suspended. Done even if the task
     /// is cancelled.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
-                recorder.flush()
+                writer?.close()
+                recorder?.flush()
                 layers.forEach { $0.close() }
                 waiter.resume()
             }
@@ -104,6 +148,10 @@ public final class IconCache: Sendable {
     // MARK: - On a reader's thread
 
     private func read(_ key: String) throws -> MemoryCache.Entry? {
+        if let entry = writer?.entry(key) {
+            memory.insert(entry, for: key)
+            return entry
+        }
         var failure: (any Error)?
         for (layer, match) in try matches(key) {
             do {
@@ -112,7 +160,7 @@ public final class IconCache: Sendable {
                 let entry = MemoryCache.Entry(
                     data: data, mediaType: object.mediaType, source: match.source)
                 memory.insert(entry, for: key)
-                if layer === layers[0] { recorder.note(object) }
+                if layer === layers[0] { recorder?.note(object) }
                 return entry
             } catch {
                 // The other cache may have it whole.

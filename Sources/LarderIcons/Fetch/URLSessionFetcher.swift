@@ -1,0 +1,89 @@
+// On Linux, FoundationNetworking would bring libcurl along.
+#if canImport(Darwin)
+    import Foundation
+    import ImageIO
+    import UniformTypeIdentifiers
+
+    /// Fetches icons with `URLSession`.
+    public final class URLSessionFetcher: IconFetcher {
+        private let session: URLSession
+        private let maximumBytes: Int
+
+        /// A fetcher.
+        ///
+        /// - Parameters:
+        ///   - session: by default one of its own without a cache, since the icons are cached
+        ///     already.
+        ///   - maximumBytes: a longer body is refused. Default: 16 MiB.
+        public init(session: URLSession? = nil, maximumBytes: Int = 16 << 20) {
+            let configuration = URLSessionConfiguration.ephemeral
+            configuration.urlCache = nil
+            configuration.timeoutIntervalForRequest = 30
+            configuration.timeoutIntervalForResource = 300
+            self.session = session ?? URLSession(configuration: configuration)
+            self.maximumBytes = maximumBytes
+        }
+
+        public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
+            let (bytes, response) = try await session.bytes(from: request.url)
+            let task = bytes.task
+            task.priority = Self.priority(request.priority)
+            request.onPriorityChange { [weak task] in task?.priority = Self.priority($0) }
+            guard let response = response as? HTTPURLResponse else {
+                throw IconFailure(.fetch, url: request.url, "the response is not HTTP")
+            }
+            guard [200, 203].contains(response.statusCode) else {
+                task.cancel()
+                let after = response.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init)
+                throw IconFailure(
+                    .fetch, url: request.url,
+                    "the server answered with status \(response.statusCode)", retryAfter: after)
+            }
+            guard response.expectedContentLength <= Int64(maximumBytes) else {
+                task.cancel()
+                throw tooLong(request.url)
+            }
+            var data = Data()
+            data.reserveCapacity(max(0, Int(response.expectedContentLength)))
+            for try await byte in bytes {
+                guard data.count < maximumBytes else {
+                    task.cancel()
+                    throw tooLong(request.url)
+                }
+                data.append(byte)
+            }
+            guard response.expectedContentLength < 0
+                || !data.isEmpty && data.count >= response.expectedContentLength
+            else { throw IconFailure(.fetch, url: request.url, "the body is cut off") }
+            // Servers send error pages with status 200, too.
+            guard let image = CGImageSourceCreateWithData(data as CFData, nil),
+                CGImageSourceGetStatus(image) == .statusComplete,
+                let type = CGImageSourceGetType(image)
+            else { throw IconFailure(.fetch, url: request.url, "the body is not a whole image") }
+            let headers = response.allHeaderFields.compactMap { name, value in
+                (name as? String).flatMap { name in
+                    (value as? String).map { (name: name, value: $0) }
+                }
+            }
+            let url = response.url?.absoluteString
+            return FetchedIcon(
+                data: data, mediaType: UTType(type as String)?.preferredMIMEType,
+                headers: headers,
+                responseURL: url == request.url.absoluteString ? nil : url)
+        }
+
+        private func tooLong(_ url: URL) -> IconFailure {
+            IconFailure(.fetch, url: url, "the body is longer than \(maximumBytes) bytes")
+        }
+
+        private static func priority(_ priority: IconPriority) -> Float {
+            switch priority {
+            case .veryLow: 0.1
+            case .low: URLSessionTask.lowPriority
+            case .normal: URLSessionTask.defaultPriority
+            case .high: URLSessionTask.highPriority
+            case .veryHigh: 1
+            }
+        }
+    }
+#endif

@@ -1,0 +1,116 @@
+import Foundation
+
+/// Gets icons for views: memory → disk → network, each once for all who wait for it.
+///
+///     let loader = IconLoader(cache: icons, fetcher: URLSessionFetcher())
+///     for await state in loader.states(for: app.icon, priority: .veryHigh) { show(state) }
+///
+/// Everything is by URL: a view that is used again for another row cancels its task, or compares
+/// the URL. Every function may be called on any thread, the main one, too, and waits for nothing
+/// but memory. If a loader is let go of, what is under way is cancelled.
+public final class IconLoader: Sendable {
+    /// How icons are got.
+    public struct Options: Sendable {
+        /// So many are fetched at once. Default: 6.
+        public var concurrentFetches = 6
+        /// For so many seconds an icon that could not be fetched is not asked for again, or longer
+        /// if its server says so, up to a day. 0: not at all. Default: 60.
+        public var failureLifetime: TimeInterval = 60
+
+        /// The defaults.
+        public init() {}
+    }
+
+    /// Where icons are kept.
+    public let cache: IconCache
+
+    private let loads: Loads
+
+    /// A loader.
+    ///
+    /// - Parameters:
+    ///   - cache: where icons are looked for first, and kept.
+    ///   - fetcher: gets what is not cached. Default: nil, nothing does.
+    ///   - options: how icons are got.
+    public convenience init(
+        cache: IconCache, fetcher: (any IconFetcher)? = nil, options: Options = Options()
+    ) {
+        self.init(cache: cache, fetcher: fetcher, options: options) { Date() }
+    }
+
+    /// - Parameter now: the time, by which failures are remembered.
+    init(
+        cache: IconCache, fetcher: (any IconFetcher)?, options: Options,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.cache = cache
+        loads = Loads(cache: cache, fetcher: fetcher, options: options, now: now)
+    }
+
+    /// What is known of the icon now, from memory alone. Begins nothing.
+    public func state(for url: URL) -> IconState { loads.state(of: url.absoluteString) }
+
+    /// Gets the icon, and tells what came of it: `image` or `failed`.
+    ///
+    /// - Parameters:
+    ///   - priority: what has the higher one is got first. Default: normal.
+    ///   - then: called once, on any thread: within this call if memory has the answer. Not called
+    ///     if the task is cancelled before, or the loader is let go of.
+    /// - Returns: a task to cancel, or to change the priority by.
+    @discardableResult
+    public func load(
+        _ url: URL, priority: IconPriority = .normal,
+        then: @escaping @Sendable (IconState) -> Void
+    ) -> IconTask {
+        let waiter = loads.join(url, priority, then: then)
+        return IconTask(
+            waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
+    }
+
+    /// The states of the icon for a view: a placeholder if memory has no answer, and then what came
+    /// of it. A task that ends to go through them ends the load.
+    public func states(
+        for url: URL, priority: IconPriority = .normal
+    ) -> AsyncStream<IconState> {
+        AsyncStream { states in
+            if loads.mustWait(for: url.absoluteString) { states.yield(.placeholder(.disk)) }
+            let task = load(url, priority: priority) { state in
+                states.yield(state)
+                states.finish()
+            }
+            states.onTermination = { _ in task.cancel() }
+        }
+    }
+
+    /// The icon.
+    ///
+    /// - Throws: ``IconFailure``; `CancellationError` if the task is cancelled.
+    public func icon(
+        for url: URL, priority: IconPriority = .normal
+    ) async throws -> MemoryCache.Entry {
+        for await state in states(for: url, priority: priority) {
+            switch state {
+            case .image(let entry, _): return entry
+            case .failed(let failure, _): throw failure
+            case .placeholder: continue
+            }
+        }
+        throw CancellationError()
+    }
+
+    /// Has icons ready in memory, at a low priority: for `UITableViewDataSourcePrefetching` and the
+    /// like.
+    public func prefetch(_ urls: [URL]) { loads.prefetch(urls) }
+
+    /// Ends what ``prefetch(_:)`` has begun for these, unless somebody waits for them.
+    public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
+
+    /// Asks for icons that could not be got again when they are next wanted: because a person
+    /// wants that, or there is a network again.
+    ///
+    /// - Parameter url: only for this one. Default: nil, for all.
+    public func forgetFailures(of url: URL? = nil) { loads.forgetFailures(url?.absoluteString) }
+
+    /// How many icons are being got, or wait for that.
+    public var loadCount: Int { loads.count }
+}

@@ -1,0 +1,278 @@
+import Foundation
+
+/// The icons that are being got: memory → disk → network, each once for all who wait for it.
+///
+/// An icon that is not in memory waits for one of the places to be read in, and if it is not
+/// cached, for one to be fetched in. Both go by priority, and an icon has its place until its bytes
+/// are handed over, which for a fetched one includes the disk: a slow disk slows the network down.
+final class Loads: @unchecked Sendable {
+    // Unchecked because the state is variables; every access holds `lock`. No foreign code is
+    // called with it, nor a task cancelled.
+
+    private typealias Effect = () -> Void
+
+    private struct Lane {
+        let places: Int
+        var taken = 0
+        var waiting = TurnQueue()
+    }
+
+    private let cache: IconCache
+    private let fetcher: (any IconFetcher)?
+    private let failureLifetime: TimeInterval
+    private let now: @Sendable () -> Date
+
+    private let lock = NSLock()
+    private var loads: [String: Load] = [:]
+    /// Who waits for what was only to be had ready.
+    private var prefetched: [String: Int] = [:]
+    private var failures = FailureMemory()
+    private var readers: Lane
+    private var fetches: Lane
+    private var serial = 0
+
+    init(
+        cache: IconCache, fetcher: (any IconFetcher)?, options: IconLoader.Options,
+        now: @escaping @Sendable () -> Date
+    ) {
+        self.cache = cache
+        self.fetcher = fetcher
+        self.now = now
+        failureLifetime = options.failureLifetime
+        readers = Lane(places: IconCache.readers)
+        fetches = Lane(places: max(1, options.concurrentFetches))
+    }
+
+    deinit { loads.values.forEach { $0.task?.cancel() } }
+
+    /// How many icons are being got.
+    var count: Int { lock.withLock { loads.count } }
+
+    /// What is known without waiting for anything but memory.
+    func state(of key: String) -> IconState {
+        if let entry = cache.memory.entry(for: key) { return .image(entry, from: .memory) }
+        return lock.withLock {
+            if let failure = failures.failure(of: key, at: now()) {
+                return .failed(failure, from: .memory)
+            }
+            return switch loads[key]?.stage {
+            case .reading: .placeholder(.disk)
+            case .fetching: .placeholder(.network)
+            case nil: .placeholder(nil)
+            }
+        }
+    }
+
+    /// Whether memory has no answer. Not counted as a look-up.
+    func mustWait(for key: String) -> Bool {
+        !cache.memory.contains(key)
+            && lock.withLock { failures.failure(of: key, at: now()) == nil }
+    }
+
+    /// Waits for an icon; `then` is called once, within this call if memory has the answer.
+    ///
+    /// - Returns: the waiter, to leave with; nil if nothing is waited for.
+    func join(
+        _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
+    ) -> Int? {
+        let key = url.absoluteString
+        if let entry = cache.memory.entry(for: key) {
+            then(.image(entry, from: .memory))
+            return nil
+        }
+        let joined = withEffects { effects -> Result<Int, IconFailure> in
+            if let failure = failures.failure(of: key, at: now()) { return .failure(failure) }
+            return .success(
+                add(Load.Waiter(priority: priority, then: then), key, url, &effects))
+        }
+        switch joined {
+        case .success(let waiter): return waiter
+        case .failure(let failure):
+            then(.failed(failure, from: .memory))
+            return nil
+        }
+    }
+
+    /// Has icons ready that nobody waits for yet.
+    func prefetch(_ urls: [URL]) {
+        let missing = urls.filter { !cache.memory.contains($0.absoluteString) }
+        withEffects { effects in
+            for url in missing {
+                let key = url.absoluteString
+                guard prefetched[key] == nil, failures.failure(of: key, at: now()) == nil else {
+                    continue
+                }
+                prefetched[key] = add(
+                    Load.Waiter(priority: .low, then: nil), key, url, &effects)
+            }
+        }
+    }
+
+    /// Ends what ``prefetch(_:)`` has begun and nobody else waits for.
+    func stopPrefetching(_ urls: [URL]) {
+        withEffects { effects in
+            for url in urls {
+                let key = url.absoluteString
+                guard let waiter = prefetched.removeValue(forKey: key) else { continue }
+                remove(waiter, key, &effects)
+            }
+        }
+    }
+
+    func leave(_ key: String, _ waiter: Int) {
+        withEffects { remove(waiter, key, &$0) }
+    }
+
+    func setPriority(_ priority: IconPriority, _ key: String, _ waiter: Int) {
+        withEffects { effects in
+            guard loads[key]?.waiters[waiter] != nil else { return }
+            loads[key]?.waiters[waiter]?.priority = priority
+            reorder(key, &effects)
+        }
+    }
+
+    /// Asks for what has failed again when it is next wanted.
+    func forgetFailures(_ key: String?) {
+        lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
+    }
+
+    // MARK: - With the lock
+
+    /// Changes the state, and does outside of the lock what follows from that.
+    @discardableResult
+    private func withEffects<Value>(_ body: (inout [Effect]) -> Value) -> Value {
+        var effects: [Effect] = []
+        let value = lock.withLock {
+            let value = body(&effects)
+            advance()
+            return value
+        }
+        effects.forEach { $0() }
+        return value
+    }
+
+    private func add(
+        _ waiter: Load.Waiter, _ key: String, _ url: URL, _ effects: inout [Effect]
+    ) -> Int {
+        serial += 1
+        let number = serial
+        if loads[key] == nil { loads[key] = Load(url: url, serial: number) }
+        loads[key]?.waiters[number] = waiter
+        reorder(key, &effects)
+        return number
+    }
+
+    private func remove(_ waiter: Int, _ key: String, _ effects: inout [Effect]) {
+        guard loads[key]?.waiters.removeValue(forKey: waiter) != nil else { return }
+        guard loads[key]?.waiters.isEmpty ?? true else { return reorder(key, &effects) }
+        readers.waiting.remove(key)
+        fetches.waiting.remove(key)
+        // Its place is free when its work has ended.
+        if let task = loads.removeValue(forKey: key)?.task { effects.append { task.cancel() } }
+    }
+
+    /// Gives a load the place that its priority is due.
+    private func reorder(_ key: String, _ effects: inout [Effect]) {
+        guard let load = loads[key] else { return }
+        let priority = load.priority
+        if let request = load.request { effects.append { request.change(to: priority) } }
+        guard load.task == nil else { return }
+        switch load.stage {
+        case .reading: readers.waiting.insert(key, priority)
+        case .fetching: fetches.waiting.insert(key, priority)
+        }
+    }
+
+    private func advance() {
+        while readers.taken < readers.places, let key = readers.waiting.next() {
+            guard let load = loads[key] else { continue }
+            readers.taken += 1
+            begin(key) { [cache, weak self] in
+                let result: Result<MemoryCache.Entry?, any Error>
+                do {
+                    result = .success(try await cache.entry(onDiskFor: load.url))
+                } catch {
+                    result = .failure(error)
+                }
+                self?.readEnded(key, load.serial, result)
+            }
+        }
+        while fetches.taken < fetches.places, let key = fetches.waiting.next() {
+            guard let load = loads[key], let fetcher else { continue }
+            fetches.taken += 1
+            let request = IconRequest(url: load.url, priority: load.priority)
+            loads[key]?.request = request
+            begin(key) { [cache, weak self] in
+                do {
+                    let icon = try await fetcher.fetch(request)
+                    let entry = cache.keep(icon, for: load.url)
+                    self?.settle(key, load.serial, .image(entry, from: .network))
+                    await cache.store(icon, entry, for: load.url)
+                } catch {
+                    self?.fetchFailed(key, load.serial, error)
+                }
+                self?.fetchEnded()
+            }
+        }
+    }
+
+    /// Begins a load's work, which runs elsewhere, and needs the lock to be heard of again.
+    private func begin(_ key: String, _ work: @escaping @Sendable () async -> Void) {
+        loads[key]?.task = Task(priority: .userInitiated, operation: work)
+    }
+
+    // MARK: - What became of it
+
+    private func readEnded(
+        _ key: String, _ serial: Int, _ result: Result<MemoryCache.Entry?, any Error>
+    ) {
+        withEffects { effects in
+            readers.taken -= 1
+            guard let load = loads[key], load.serial == serial else { return }
+            if case .success(let entry?) = result {
+                return finish(key, .image(entry, from: IconSource(entry.source)), &effects)
+            }
+            guard fetcher == nil else {
+                loads[key]?.stage = .fetching
+                loads[key]?.task = nil
+                return reorder(key, &effects)
+            }
+            let failure =
+                switch result {
+                case .success: IconFailure(.notCached, url: load.url, "is not cached")
+                case .failure(let error):
+                    IconFailure(
+                        .unreadable, url: load.url, "\(error)", underlying: error)
+                }
+            finish(key, .failed(failure, from: .disk), &effects)
+        }
+    }
+
+    private func fetchFailed(_ key: String, _ serial: Int, _ error: any Error) {
+        withEffects { effects in
+            // If it was cancelled, nobody waits, and it says nothing of the icon.
+            guard let load = loads[key], load.serial == serial else { return }
+            let failure =
+                error as? IconFailure
+                ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
+            failures.remember(failure, of: key, for: failureLifetime, at: now())
+            finish(key, .failed(failure, from: .network), &effects)
+        }
+    }
+
+    private func settle(_ key: String, _ serial: Int, _ state: IconState) {
+        withEffects { effects in
+            guard loads[key]?.serial == serial else { return }
+            finish(key, state, &effects)
+        }
+    }
+
+    private func fetchEnded() { withEffects { _ in fetches.taken -= 1 } }
+
+    private func finish(_ key: String, _ state: IconState, _ effects: inout [Effect]) {
+        prefetched[key] = nil
+        for waiter in loads.removeValue(forKey: key)?.waiters.values ?? [:].values {
+            if let then = waiter.then { effects.append { then(state) } }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Foundation
+import LarderCache
+import LarderIcons
+import LarderTransfer
+
+/// Fetches icons for an `IconLoader` the way a ``Prefetcher`` does: with libcurl, over connections
+/// that are kept, and only whole images.
+///
+/// One attempt is made: the loader remembers a failure for a while, and a person scrolls on.
+public final class TransferFetcher: IconFetcher {
+    /// Of a response's fields, those that say how long its bytes may be used.
+    private static let kept = [
+        "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
+    ]
+
+    private let loop: TransferLoop
+    private let policy: FetchPolicy
+    private let allowsDowngrade: Bool
+    private let acceptsAnyContent: Bool
+
+    /// A fetcher with connections of its own.
+    ///
+    /// - Parameters:
+    ///   - transfer: how connections are made. Default: its defaults.
+    ///   - headers: header fields to be sent. Default: none but those that larder itself needs.
+    ///   - maximumBodyBytes: a longer body is refused. Default: 16 MiB.
+    ///   - allowsDowngrade: whether redirects from https to http are followed. Default: false.
+    ///   - acceptsAnyContent: whether something else than a whole image is taken. Default: false.
+    /// - Throws: `TransferError` if connections cannot be made like that.
+    public init(
+        _ transfer: TransferConfiguration = .init(), headers: [HeaderRule] = [],
+        maximumBodyBytes: Int64 = 16 << 20, allowsDowngrade: Bool = false,
+        acceptsAnyContent: Bool = false
+    ) throws {
+        loop = try TransferLoop(configuration: transfer)
+        policy = FetchPolicy(
+            headers: RequestHeaders(rules: headers, usesNetrc: transfer.netrcFile != nil),
+            maximumBodyBytes: maximumBodyBytes, storesUnstorable: false)
+        self.allowsDowngrade = allowsDowngrade
+        self.acceptsAnyContent = acceptsAnyContent
+    }
+
+    deinit {
+        // Nobody waits for it: the last user may be the app's main thread.
+        DispatchQueue.global(qos: .utility).async { [loop] in loop.shutdown() }
+    }
+
+    public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
+        do {
+            return try await follow(request)
+        } catch let failure as FetchFailure {
+            throw IconFailure(
+                .fetch, url: request.url, failure.message, underlying: failure,
+                retryAfter: failure.retryAfter.map { $0 / .seconds(1) })
+        }
+    }
+
+    private func follow(_ request: IconRequest) async throws -> FetchedIcon {
+        let url: HTTPURL
+        do throws(HTTPURL.ParseError) {
+            url = try HTTPURL(request.url.absoluteString)
+        } catch {
+            throw IconFailure(.fetch, url: request.url, "\(error)", underlying: error)
+        }
+        var target = RequestTarget(url)
+        while true {
+            let body = ReceivedBody(target, policy)
+            switch try await receive(body, request.priority) {
+            case .redirect(let location, let freshUntil):
+                try target.follow(
+                    location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
+            case .body(let head, let bytes):
+                return FetchedIcon(
+                    data: Data(bytes), mediaType: try mediaType(of: bytes),
+                    headers: Self.kept.flatMap { name in
+                        head.headers.all(name).map { (name: name, value: $0) }
+                    },
+                    responseURL: target.redirects > 0 ? target.url.string : nil)
+            }
+        }
+    }
+
+    private func receive(
+        _ body: ReceivedBody, _ priority: IconPriority
+    ) async throws -> ReceivedBody.Answer {
+        var request = policy.request(to: body.target, about: nil)
+        // Whole steps of a queue's priorities, around 0.
+        request.priority = (priority.rawValue - IconPriority.normal.rawValue) * 4
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { waiter in
+                guard body.wait(waiter) else { return }
+                body.began(loop.start(request, receiver: body), on: loop)
+            }
+        } onCancel: {
+            body.cancel()
+        }
+    }
+
+    private func mediaType(of bytes: [UInt8]) throws -> String? {
+        do {
+            return try bytes.withUnsafeBytes { try ImageInspector.inspect($0) }.mediaType.rawValue
+        } catch let fault as ImageFault {
+            if acceptsAnyContent { return nil }
+            throw FetchFailure(fault, mayBeCut: false)
+        }
+    }
+}
