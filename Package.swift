@@ -15,7 +15,9 @@ let package = Package(
         .executable(name: "larder", targets: ["larder"]),
         .library(name: "LarderCache", targets: ["LarderCache"]),
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache"]),
-        .library(name: "LarderKit", targets: ["LarderKit", "LarderCache", "LarderIcons", "LarderTransfer"]),
+        .library(
+            name: "LarderKit",
+            targets: ["LarderKit", "LarderCache", "LarderIcons", "LarderTransfer"]),
     ],
     // On by default. An app that embeds LarderCache or LarderIcons turns them off with
     // `traits: []`: then nothing but GRDB and swift-crypto is resolved for it.
@@ -141,7 +143,7 @@ let package = Package(
         .testTarget(
             name: "LarderKitTests",
             dependencies: [
-                "LarderKit", "LarderPresentation", "LarderTestSupport",
+                "LarderIcons", "LarderKit", "LarderPresentation", "LarderTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(

@@ -131,9 +131,9 @@ public final class IconCache: Sendable {
     /// process rebuilds the cache. Nil if they could. They are in memory all the same.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores what waits for it, records the uses that wait for it, and closes the directories, on a thread of its own. The
-    /// next read opens them again: for an app that is about to be suspended. Done even if the task
-    /// is cancelled.
+    /// Stores icons and records uses that wait for that, and closes the directories, on a thread of
+    /// its own. The next read opens them again: for an app that is about to be suspended. Done even
+    /// if the task is cancelled.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in

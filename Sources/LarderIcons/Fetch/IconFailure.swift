@@ -39,5 +39,6 @@ public struct IconFailure: Error, Sendable {
 }
 
 extension IconFailure: CustomStringConvertible {
+    /// The URL and the reason in words.
     public var description: String { "\(url): \(message)" }
 }

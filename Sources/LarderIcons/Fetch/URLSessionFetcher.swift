@@ -24,6 +24,7 @@
             self.maximumBytes = maximumBytes
         }
 
+        /// Fetches one icon, in one attempt.
         public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
             let (bytes, response) = try await session.bytes(from: request.url)
             let task = bytes.task
@@ -52,8 +53,9 @@
                 }
                 data.append(byte)
             }
-            guard response.expectedContentLength < 0
-                || !data.isEmpty && data.count >= response.expectedContentLength
+            guard
+                response.expectedContentLength < 0
+                    || !data.isEmpty && data.count >= response.expectedContentLength
             else { throw IconFailure(.fetch, url: request.url, "the body is cut off") }
             // Servers send error pages with status 200, too.
             guard let image = CGImageSourceCreateWithData(data as CFData, nil),

@@ -1,5 +1,5 @@
-/// One caller's interest in an icon, see ``IconLoader/load(_:priority:then:)``. It may be let go of:
-/// that cancels nothing.
+/// One caller's interest in an icon, see ``IconLoader/load(_:priority:then:)``. To let go of it
+/// cancels nothing.
 public final class IconTask: Sendable {
     private let loads: Loads?
     private let key: String

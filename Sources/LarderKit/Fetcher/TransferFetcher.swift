@@ -45,6 +45,9 @@ public final class TransferFetcher: IconFetcher {
         DispatchQueue.global(qos: .utility).async { [loop] in loop.shutdown() }
     }
 
+    /// Fetches one icon, in one attempt.
+    ///
+    /// - Throws: `IconFailure`; `CancellationError`.
     public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
         do {
             return try await follow(request)

@@ -1,0 +1,356 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+import Testing
+
+@testable import LarderIcons
+
+@Suite(.timeLimit(.minutes(5))) struct IconLoaderTests {
+    private struct Fault: Error {}
+
+    private let bytes = IconPainter.png(seed: 1, size: 8)
+
+    private func url(_ name: String) -> URL { URL(string: "https://a.example/\(name)")! }
+
+    private func loader(
+        _ fetcher: ScriptedFetcher?, memory: MemoryCache = MemoryCache(pressure: nil),
+        at directory: URL? = nil, bundle: URL? = nil,
+        _ change: (inout IconLoader.Options) -> Void = { _ in }
+    ) -> IconLoader {
+        var options = IconLoader.Options()
+        change(&options)
+        let cache =
+            directory.map { IconCache(directory: $0, bundle: bundle, memory: memory) }
+            ?? IconCache(memory: memory)
+        return IconLoader(cache: cache, fetcher: fetcher, options: options)
+    }
+
+    private func icon(_ bytes: [UInt8]? = nil) -> FetchedIcon {
+        FetchedIcon(data: Data(bytes ?? self.bytes), mediaType: "image/png")
+    }
+
+    /// What a load came to: how often, and the last of it.
+    private final class Heard: @unchecked Sendable {
+        // Unchecked because there is a variable; every access holds `lock`.
+        private let lock = NSLock()
+        private var states: [IconState] = []
+
+        var count: Int { lock.withLock { states.count } }
+        var last: IconState? { lock.withLock { states.last } }
+        func hear(_ state: IconState) { lock.withLock { states.append(state) } }
+    }
+
+    @Test func whatIsInMemoryIsThereAtOnce() async throws {
+        let loader = loader(nil)
+        loader.cache.memory.insert(
+            MemoryCache.Entry(data: Data(bytes), source: .bundle), for: url("a").absoluteString)
+        let heard = Heard()
+        loader.load(url("a")) { heard.hear($0) }
+        guard case .image(let entry, from: .memory)? = heard.last else {
+            return #expect(Bool(false), "\(String(describing: heard.last))")
+        }
+        #expect(entry.data == Data(bytes) && heard.count == 1)
+        guard case .image(_, from: .memory) = loader.state(for: url("a")) else {
+            return #expect(Bool(false))
+        }
+    }
+
+    @Test func theDiskComesBeforeTheNetwork() async throws {
+        try await withTemporaryDirectory { directory in
+            let main = URL(fileURLWithPath: directory.path("cache"))
+            let bundle = URL(fileURLWithPath: directory.path("bundle"))
+            try CacheFixture.fill(main.path, with: [url("main").absoluteString: bytes])
+            try CacheFixture.fill(bundle.path, with: [url("bundle").absoluteString: bytes])
+            let fetcher = ScriptedFetcher { _ in icon() }
+            let loader = loader(fetcher, at: main, bundle: bundle)
+            var sources: [IconSource] = []
+            for name in ["main", "bundle", "network", "main"] {
+                for await case .image(let entry, let source) in loader.states(for: url(name)) {
+                    #expect(entry.data == Data(bytes))
+                    sources.append(source)
+                }
+            }
+            #expect(sources == [.disk, .bundle, .network, .memory])
+            #expect(fetcher.asked == ["network"])
+        }
+    }
+
+    @Test func manyWaitersShareOneFetch() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher)
+        let heard = Heard()
+        for _ in 0..<50 { loader.load(url("a")) { heard.hear($0) } }
+        await fetcher.wait(for: 1)
+        for _ in 0..<50 { loader.load(url("a")) { heard.hear($0) } }
+        fetcher.finish("a", .success(icon()))
+        await until { heard.count == 100 }
+        #expect(fetcher.count == 1 && loader.loadCount == 0)
+        #expect(heard.last?.entry?.data == Data(bytes))
+    }
+
+    @Test func theLastCancelledWaiterCancelsTheFetch() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher)
+        let heard = Heard()
+        let tasks = (0..<3).map { _ in loader.load(url("a")) { heard.hear($0) } }
+        await fetcher.wait(for: 1)
+        tasks[0].cancel()
+        tasks[2].cancel()
+        tasks[2].cancel()
+        #expect(loader.loadCount == 1 && fetcher.cancelled == 0)
+        tasks[1].cancel()
+        await until { fetcher.cancelled == 1 }
+        #expect(loader.loadCount == 0)
+        // And the next one asks anew, in the place of the cancelled one.
+        let last = Heard()
+        loader.load(url("a")) { last.hear($0) }
+        await fetcher.wait(for: 2)
+        fetcher.finish("a", .success(icon()))
+        await until { last.count == 1 }
+        #expect(heard.count == 0)
+    }
+
+    @Test func theHighestPriorityIsFetchedFirst() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher) { $0.concurrentFetches = 1 }
+        let heard = Heard()
+        func load(_ name: String, _ priority: IconPriority) -> IconTask {
+            loader.load(url(name), priority: priority) { heard.hear($0) }
+        }
+        _ = load("first", .normal)
+        await fetcher.wait(for: 1)
+        let low = load("low", .low)
+        let tasks = ["a", "b", "c"].map { load($0, .normal) }
+        // All are looked for on the disk before they wait for the network.
+        for name in ["low", "a", "b", "c"] {
+            await until {
+                if case .placeholder(.network) = loader.state(for: url(name)) {
+                    true
+                } else {
+                    false
+                }
+            }
+        }
+        tasks[2].setPriority(.veryHigh)
+        low.setPriority(.high)
+        tasks[0].setPriority(.veryLow)
+        // Another waiter raises it for all.
+        _ = load("b", .veryHigh)
+        for (number, name) in ["first", "c", "b", "low", "a"].enumerated() {
+            await fetcher.wait(for: number + 1)
+            #expect(fetcher.asked.last == name)
+            fetcher.finish(name, .success(icon()))
+        }
+        #expect(fetcher.asked == ["first", "c", "b", "low", "a"])
+    }
+
+    @Test func aFetchUnderWayHearsOfItsPriority() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher)
+        loader.prefetch([url("a")])
+        await fetcher.wait(for: 1)
+        let task = loader.load(url("a"), priority: .high) { _ in }
+        task.setPriority(.veryHigh)
+        task.setPriority(.veryHigh)
+        task.cancel()
+        #expect(fetcher.priorities == [.low, .high, .veryHigh, .low])
+        loader.stopPrefetching([url("a")])
+        await until { fetcher.cancelled == 1 }
+    }
+
+    @Test func failuresAreRememberedForATimeAndNeverAsIcons() async throws {
+        let clock = Changing(Date(timeIntervalSince1970: 0))
+        let fetcher = ScriptedFetcher { url in
+            throw url.lastPathComponent == "patient"
+                ? IconFailure(.fetch, url: url, "later", retryAfter: 3600) : Fault()
+        }
+        let loader = IconLoader(
+            cache: IconCache(memory: MemoryCache(pressure: nil)), fetcher: fetcher,
+            options: IconLoader.Options(), now: { clock.value })
+        for name in ["a", "patient", "a", "patient"] {
+            await #expect(throws: IconFailure.self) { try await loader.icon(for: url(name)) }
+        }
+        #expect(fetcher.asked == ["a", "patient"])
+        guard case .failed(let failure, from: .memory) = loader.state(for: url("a")) else {
+            return #expect(Bool(false))
+        }
+        #expect(failure.code == .fetch && failure.underlying is Fault)
+        #expect(loader.cache.memory.counts.insertions == 0)
+        loader.prefetch([url("a")])
+        #expect(loader.loadCount == 0)
+
+        clock.value += 61
+        for name in ["a", "patient"] {
+            await #expect(throws: IconFailure.self) { try await loader.icon(for: url(name)) }
+        }
+        #expect(fetcher.asked == ["a", "patient", "a"])
+        loader.forgetFailures()
+        _ = try? await loader.icon(for: url("patient"))
+        #expect(fetcher.asked == ["a", "patient", "a", "patient"])
+    }
+
+    @Test func withoutAFetcherWhatIsNotCachedHasFailed() async throws {
+        let loader = loader(nil)
+        let failure = await #expect(throws: IconFailure.self) {
+            try await loader.icon(for: url("a"))
+        }
+        #expect(failure?.code == .notCached)
+        // It may be cached by now.
+        guard case .placeholder(nil) = loader.state(for: url("a")) else {
+            return #expect(Bool(false))
+        }
+    }
+
+    @Test func prefetchedRowsAreFetchedOnceAndGivenUpUnlessSomebodyWaits() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher)
+        loader.prefetch([url("a"), url("b"), url("a")])
+        loader.prefetch([url("a")])
+        await fetcher.wait(for: 2)
+        let heard = Heard()
+        loader.load(url("a")) { heard.hear($0) }
+        loader.stopPrefetching([url("a"), url("b"), url("c")])
+        await until { fetcher.cancelled == 1 }
+        fetcher.finish("a", .success(icon()))
+        await until { heard.count == 1 }
+        #expect(fetcher.count == 2)
+        loader.prefetch([url("a")])
+        #expect(loader.loadCount == 0)
+    }
+
+    @Test func whatWasFetchedIsOnTheDisk() async throws {
+        try await withTemporaryDirectory { directory in
+            let main = URL(fileURLWithPath: directory.path("cache"))
+            let secret = URL(string: "https://name:word@a.example/secret")!
+            let fetcher = ScriptedFetcher { url in
+                let cacheControl = url.lastPathComponent == "private" ? "no-store" : "max-age=60"
+                return FetchedIcon(
+                    data: Data(bytes), mediaType: "image/png",
+                    headers: [("etag", "\"1\""), ("Cache-Control", cacheControl)])
+            }
+            let loader = loader(fetcher, at: main)
+            for url in [url("a"), url("private"), secret] {
+                #expect(try await loader.icon(for: url).data == Data(bytes))
+            }
+            await loader.cache.flush()
+            #expect(loader.cache.storeFailure == nil)
+
+            let cache = try Cache.open(at: main.path)
+            let resource = try #require(try cache.resource(url("a").absoluteString))
+            #expect(resource.validators.etag == "\"1\"")
+            #expect(resource.object.mediaType == "image/png")
+            var keys: [String] = []
+            try cache.forEachResource { keys.append($0.key) }
+            #expect(keys == [url("a").absoluteString])
+            cache.close()
+            let offline = self.loader(nil, at: main)
+            #expect(try await offline.icon(for: url("a")).data == Data(bytes))
+        }
+    }
+
+    /// Memory keeps nothing here, and a batch is committed only after a second.
+    @Test func whatIsNotCommittedYetIsNotFetchedAgain() async throws {
+        try await withTemporaryDirectory { directory in
+            let main = URL(fileURLWithPath: directory.path("cache"))
+            let fetcher = ScriptedFetcher { _ in icon() }
+            let loader = loader(fetcher, memory: MemoryCache(costLimit: 0, pressure: nil), at: main)
+            for _ in 0..<3 {
+                for number in 0..<20 {
+                    _ = try await loader.icon(for: url("\(number)"))
+                }
+            }
+            #expect(fetcher.count == 20)
+        }
+    }
+
+    @Test func aDamagedIconIsFetchedAgain() async throws {
+        try await withTemporaryDirectory { directory in
+            let main = URL(fileURLWithPath: directory.path("cache"))
+            let key = url("a").absoluteString
+            let files = try CacheFixture.fill(main.path, with: [key: bytes])
+            let file = try #require(files[key])
+            chmod(file, 0o644)
+            try Data(repeating: 1, count: bytes.count).write(to: URL(fileURLWithPath: file))
+            let offline = loader(nil, at: main)
+            let failure = await #expect(throws: IconFailure.self) {
+                try await offline.icon(for: url("a"))
+            }
+            #expect(failure?.code == .unreadable && failure?.underlying is CacheError)
+
+            let other = IconPainter.png(seed: 2, size: 8)
+            let fetcher = ScriptedFetcher { _ in icon(other) }
+            let online = loader(fetcher, at: main)
+            #expect(try await online.icon(for: url("a")).data == Data(other))
+            await online.cache.flush()
+            let again = loader(nil, at: main)
+            #expect(try await again.icon(for: url("a")).data == Data(other))
+        }
+    }
+
+    @Test func aCacheThatCannotBeWrittenCostsNoIcon() async throws {
+        try await withTemporaryDirectory { directory in
+            let file = directory.path("file")
+            try Data().write(to: URL(fileURLWithPath: file))
+            let fetcher = ScriptedFetcher { _ in icon() }
+            let loader = loader(fetcher, at: URL(fileURLWithPath: file))
+            #expect(try await loader.icon(for: url("a")).data == Data(bytes))
+            await loader.cache.flush()
+            #expect(loader.cache.storeFailure != nil)
+        }
+    }
+
+    @Test func aViewSeesAPlaceholderAndThenTheIcon() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher)
+        var states = loader.states(for: url("a")).makeAsyncIterator()
+        guard case .placeholder(.disk)? = await states.next() else {
+            return #expect(Bool(false))
+        }
+        await fetcher.wait(for: 1)
+        guard case .placeholder(.network) = loader.state(for: url("a")) else {
+            return #expect(Bool(false))
+        }
+        fetcher.finish("a", .success(icon()))
+        guard case .image(_, from: .network)? = await states.next() else {
+            return #expect(Bool(false))
+        }
+        #expect(await states.next() == nil)
+    }
+
+    @Test func aCancelledTaskEndsItsLoad() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher)
+        let task = Task { try await loader.icon(for: url("a")) }
+        await fetcher.wait(for: 1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        await until { fetcher.cancelled == 1 }
+        #expect(loader.loadCount == 0)
+    }
+
+    /// It was cancelled, and came all the same.
+    @Test func whatComesAfterACancellationIsKept() async throws {
+        let fetcher = ScriptedFetcher()
+        let loader = loader(fetcher)
+        let task = loader.load(url("a")) { _ in }
+        await fetcher.wait(for: 1)
+        // Before the task's cancellation is heard of.
+        fetcher.finish("a", .success(icon()))
+        task.cancel()
+        await until { loader.cache.memory.contains(url("a").absoluteString) }
+    }
+}
+
+/// A value that a test changes.
+final class Changing<Value: Sendable>: @unchecked Sendable {
+    // Unchecked because there is a variable; every access holds `lock`.
+    private let lock = NSLock()
+    private var current: Value
+
+    init(_ value: Value) { current = value }
+
+    var value: Value {
+        get { lock.withLock { current } }
+        set { lock.withLock { current = newValue } }
+    }
+}
