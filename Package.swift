@@ -100,7 +100,8 @@ let package = Package(
         .executableTarget(name: "bench", path: "Benchmarks/Bench"),
         // Reading in an app, beside the plainest code that does the same.
         .executableTarget(
-            name: "memory-hits", dependencies: ["LarderIcons"], path: "Benchmarks/MemoryHits"),
+            name: "icon-reads", dependencies: ["LarderCache", "LarderIcons"],
+            path: "Benchmarks/IconReads"),
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(name: "LarderTestSupport", path: "Tests/LarderTestSupport"),
