@@ -2,8 +2,8 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// What an app that embeds LarderCache resolves and builds, and that the README's code works in it.
-/// Takes minutes, since it builds all of it anew.
+/// What an app that embeds LarderCache or LarderIcons resolves and builds, and that the README's
+/// code and the examples work. Takes minutes, since it builds all of it anew.
 @Suite struct EmbeddingTests {
     private static let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -36,6 +36,51 @@ import Testing
                 try RunningProcess(app + "/.build/debug/App", [larder.cache]).wait()
             }
             #expect(run.standardOutput == "\(icon.bodyLength)\n", "\(run)")
+        }
+    }
+
+    /// `Examples/`, built as it stands, and its reader run on a cache.
+    @Test(.isLong, .timeLimit(.minutes(60)))
+    func theExamplesBuildAndRead() async throws {
+        try await withFixture { larder in
+            let icon = Icons.reply(1)
+            larder.origin.on("/notes.png", icon)
+            let url = larder.origin.url("/notes.png")
+            try #require(try larder.prefetch(larder.manifest(urls: [url])).status == 0)
+
+            let examples = larder.directory.path("examples")
+            try FileManager.default.copyItem(atPath: Self.root + "/Examples", toPath: examples)
+            let package = try String(contentsOfFile: examples + "/Package.swift", encoding: .utf8)
+            try Data(
+                package.replacingOccurrences(of: "path: \"..\"", with: "path: \"\(Self.root)\"")
+                    .utf8
+            )
+            .write(to: URL(fileURLWithPath: examples + "/Package.swift"))
+            try? FileManager.default.removeItem(atPath: examples + "/.build")
+            let build = try await swift("build", "--package-path", examples, "--jobs", "2")
+            try #require(build.status == 0, "\(build)")
+            #expect(!build.standardError.contains("warning:"), "\(build)")
+
+            #expect(
+                try names(examples + "/.build/checkouts") == [
+                    "GRDB.swift", "swift-asn1", "swift-crypto",
+                ])
+            #expect(
+                try names(examples + "/.build/debug/Modules", ".swiftmodule") == [
+                    "Crypto", "CryptoBoringWrapper", "GRDB", "LarderCache", "LarderIcons",
+                    "icon_list", "icon_reader",
+                ])
+            let reader = examples + "/.build/debug/icon-reader"
+            let run = try await onThreadOfItsOwn {
+                try RunningProcess(reader, [larder.cache, url, "https://a.example/none"]).wait()
+            }
+            #expect(run.status == 1)
+            #expect(
+                run.standardOutput == """
+                    image/png, \(icon.bodyLength) bytes, disk: \(url)
+                    https://a.example/none: is not cached
+
+                    """, "\(run)")
         }
     }
 

@@ -1,0 +1,16 @@
+import Foundation
+
+/// What the list shows: the entries of a manifest, here `apps.json` in the app's bundle.
+struct App: Codable, Identifiable, Hashable {
+    let name: String
+    let icon: URL
+
+    var id: URL { icon }
+
+    static func bundled() -> [App] {
+        guard let file = Bundle.main.url(forResource: "apps", withExtension: "json"),
+            let data = try? Data(contentsOf: file)
+        else { return [] }
+        return (try? JSONDecoder().decode([App].self, from: data)) ?? []
+    }
+}

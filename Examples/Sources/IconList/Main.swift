@@ -1,0 +1,15 @@
+#if canImport(SwiftUI)
+    import SwiftUI
+
+    @main struct Main: SwiftUI.App {
+        var body: some Scene {
+            WindowGroup { IconList(apps: App.bundled()) }
+        }
+    }
+#else
+    @main enum Main {
+        static func main() {
+            print("This example has windows: build it on one of Apple's platforms.")
+        }
+    }
+#endif
