@@ -19,19 +19,24 @@ public final class IconRequest: @unchecked Sendable {
     /// The highest priority of those who wait for it.
     public var priority: IconPriority { lock.withLock { current } }
 
-    /// Has `body` called with each new priority, on any thread, and no earlier one any more.
+    /// Has `body` called with each new priority, on any thread, and no earlier one any more. Two
+    /// changes may come at once: ``priority`` is the last one.
     ///
     /// The request keeps `body`, and nobody keeps the request once it was fetched.
     public func onPriorityChange(_ body: @escaping @Sendable (IconPriority) -> Void) {
         lock.withLock { onChange = body }
     }
 
-    func change(to priority: IconPriority) {
-        let tell = lock.withLock {
-            guard priority != current else { return nil as (@Sendable (IconPriority) -> Void)? }
-            current = priority
-            return onChange
+    /// - Returns: whether that is another one: then ``tell()`` is due.
+    func change(to priority: IconPriority) -> Bool {
+        lock.withLock {
+            defer { current = priority }
+            return current != priority
         }
-        tell?(priority)
+    }
+
+    func tell() {
+        let (priority, body) = lock.withLock { (current, onChange) }
+        body?(priority)
     }
 }

@@ -175,7 +175,9 @@ final class Loads: @unchecked Sendable {
     private func reorder(_ key: String, _ effects: inout [Effect]) {
         guard let load = loads[key] else { return }
         let priority = load.priority
-        if let request = load.request { effects.append { request.change(to: priority) } }
+        if let request = load.request, request.change(to: priority) {
+            effects.append { request.tell() }
+        }
         guard load.task == nil else { return }
         switch load.stage {
         case .reading: readers.waiting.insert(key, priority)
