@@ -108,6 +108,10 @@ let package = Package(
         .executableTarget(
             name: "sample-origin", dependencies: ["LarderTestSupport"],
             path: "Tests/SampleOrigin"),
+        // Does one thing ten times: what it holds must not grow.
+        .executableTarget(
+            name: "repeated-runs", dependencies: ["LarderCache", "LarderIcons", "LarderKit"],
+            path: "Tests/RepeatedRuns"),
         .target(
             name: "LarderTestTLS",
             dependencies: [
@@ -153,8 +157,8 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "larder", "LarderCache", "LarderKit", "LarderTransfer", "LarderTestSupport",
-                "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
+                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderTransfer",
+                "LarderTestSupport", "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],
     swiftLanguageModes: [.v6]
