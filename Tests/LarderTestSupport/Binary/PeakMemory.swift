@@ -15,13 +15,19 @@ enum PeakMemory {
     #else
         static let samplingMilliseconds: Int32 = 10
 
-        /// The running maximum of a living process.
+        /// The running maximum of a living process. Every child's is read a hundred times a second:
+        /// with a String of the file, that was a thirtieth of the tests' time.
         static func sample(_ pid: Int32) -> Int? {
-            guard let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
-            else { return nil }
-            let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
-            return line.flatMap { $0.split(whereSeparator: \.isWhitespace).dropFirst().first }
-                .flatMap { Int($0) }.map { $0 << 10 }
+            let file = open("/proc/\(pid)/status", O_RDONLY | O_CLOEXEC)
+            guard file >= 0 else { return nil }
+            defer { close(file) }
+            return withUnsafeTemporaryAllocation(of: CChar.self, capacity: 4096) { text in
+                let count = read(file, text.baseAddress, text.count - 1)
+                guard count > 0, let start = text.baseAddress else { return nil }
+                start[count] = 0
+                guard let line = strstr(start, "\nVmHWM:") else { return nil }
+                return strtol(line + 7, nil, 10) << 10
+            }
         }
 
         static func bytes(of usage: rusage, sampled: Int?) -> Int? {
