@@ -16,7 +16,7 @@ import Testing
             #expect(try larder.prefetch(small).status == 0)
 
             // 48 kB each, 2.4 MB in all.
-            let bitmap = IconPainter.bmp(seed: 1, size: 128)
+            let bitmap = IconPainter.largeBMP(seed: 1, bytes: 49_000)
             larder.origin.onAny { .ok(bitmap + Array($0.path.utf8), type: "image/bmp") }
             let urls = (100..<150).map { larder.origin.url("/\($0)") }
             let large = try larder.manifest(urls: urls, name: "large.json")

@@ -39,7 +39,7 @@ final class FaultOrigin: Sendable {
         let drawn = Icons.icon(0)
         let small = Self.icons(4) { drawn + Array("<!-- \($0) -->".utf8) }
         // A pixel differs.
-        let painted = IconPainter.bmp(seed: 3, size: 160)
+        let painted = IconPainter.largeBMP(seed: 3, bytes: 76_000)
         let bitmap = Self.icons(1) { painted.dropLast() + [UInt8(truncatingIfNeeded: $0)] }[0]
         icons = [fresh: small[0], stale: small[1], changing: small[2], large: bitmap]
         let isGood = Flag()

@@ -241,8 +241,7 @@ import Testing
 
     @Test func aLargeBodyGoesThroughAFile() async throws {
         let origin = try Origin()
-        let icon = IconPainter.bmp(seed: 1, size: 1024)
-        #expect(icon.count > 3_000_000)
+        let icon = IconPainter.largeBMP(seed: 1, bytes: 3_000_000)
         origin.on("/large", .ok(icon))
         try await withTemporaryDirectory { directory in
             let (report, _) = try await prefetch(

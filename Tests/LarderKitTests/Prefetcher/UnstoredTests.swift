@@ -38,7 +38,7 @@ import Testing
     /// Larger than what is held in memory: its file must go.
     @Test func aLargeBodyLeavesNothing() async throws {
         let origin = try Origin()
-        let icon = IconPainter.bmp(seed: 1, size: 512)
+        let icon = IconPainter.largeBMP(seed: 1, bytes: 780_000)
         origin.on("/a", .ok(icon).header("Cache-Control", "no-store"))
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")

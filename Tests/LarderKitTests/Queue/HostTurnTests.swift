@@ -146,7 +146,7 @@ import Testing
             let share = Double(number * 7 % 600) / 600 * log(30.5)
             return origin.url("/\(number)", host: "h\(Int(exp(share) - 0.5)).localhost")
         }
-        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue)).delayed(0.02) }
+        origin.onAny { .ok(IconPainter.png(seed: $0.target.hashValue, size: 8)).delayed(0.02) }
         try await withTemporaryDirectory { directory in
             let finished = try await prefetch(manifest(urls), into: directory.path("cache")) {
                 $0.maximumConcurrent = 16

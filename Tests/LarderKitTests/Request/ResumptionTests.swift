@@ -7,7 +7,7 @@ import Testing
 /// Bodies that are interrupted, and how they come to their end.
 @Suite struct ResumptionTests {
     /// 196 kB: three times of what is held in memory.
-    private func icon(_ seed: Int) -> [UInt8] { IconPainter.bmp(seed: seed, size: 256) }
+    private func icon(_ seed: Int) -> [UInt8] { IconPainter.largeBMP(seed: seed, bytes: 196_000) }
 
     private let impatient: RetryPolicy = {
         var policy = RetryPolicy()

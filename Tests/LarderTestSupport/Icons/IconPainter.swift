@@ -15,6 +15,18 @@ public enum IconPainter {
     public static func bmp(seed: Int, size: Int = 48) -> [UInt8] {
         bmp(Icon(seed: seed), size: size)
     }
+    /// A bitmap of at least so many bytes. All but a few thousand are a note, for a large picture
+    /// takes seconds to paint.
+    public static func largeBMP(seed: Int, bytes: Int) -> [UInt8] {
+        var note = ""
+        var number = 0
+        while note.utf8.count < bytes {
+            note += "\(number) "
+            number += 1
+        }
+        let icon = Icon(seed: seed)
+        return bmp(Icon(icon.glyph, hue: icon.hue, note: note + icon.note), size: 16)
+    }
     /// A Windows icon with a bitmap of 16 pixels and a PNG of `size`.
     public static func ico(seed: Int, size: Int = 48) -> [UInt8] {
         ico(Icon(seed: seed), size: size)
