@@ -14,8 +14,8 @@ import Testing
     }
 
     private struct Scene {
-        static let objects = 10_500
-        static let harms = 10_000
+        static let objects = share(of: 10_500)
+        static let harms = share(of: 10_000)
 
         let cache: Cache
         var expected: [String: Kind] = [:]

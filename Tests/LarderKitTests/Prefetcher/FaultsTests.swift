@@ -6,10 +6,7 @@ import Testing
 
 /// Whole runs against origins that fail at random.
 @Suite(.timeLimit(.minutes(30))) struct FaultsTests {
-    private static let isForAll =
-        ["1", nil].contains(ProcessInfo.processInfo.environment["LARDER_TEST_SHARE"])
-
-    @Test(.enabled(if: isForAll, "Scripts/test --all runs it"))
+    @Test(.enabled(if: testShare == 1, "Scripts/test --all runs it"))
     func thirteenThousandEntriesArriveWhereThreeOfTenResponsesFail() async throws {
         let origin = try Origin()
         // Four failures in a row at most: five attempts get over all of them.
