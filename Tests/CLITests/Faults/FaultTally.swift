@@ -27,7 +27,10 @@ struct FaultTally: CustomStringConvertible {
     init(ofSome count: Int, in scene: FaultScene, seed: Int) {
         self.seed = seed
         var random = Pseudorandom(seed: seed)
-        for _ in 0..<count {
+        var draws = 0
+        // Some commands make no calls of some kinds: a few draws may all miss.
+        while draws < count || (reached == 0 && draws < count + 16) {
+            draws += 1
             var fault = Fault(
                 call: Fault.Call.changes[random.next(below: Fault.Call.changes.count)],
                 number: 1 + random.next(below: 64),
