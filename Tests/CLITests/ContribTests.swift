@@ -69,9 +69,13 @@ import Testing
         try withTemporaryDirectory { directory in
             // A program that only notes how it was called.
             let program = directory.path("larder")
-            try Data("#!/bin/sh\necho $1 >> \(directory.path("log"))\nexit \(status)\n".utf8)
-                .write(to: URL(fileURLWithPath: program))
-            #expect(chmod(program, 0o755) == 0)
+            // Written by a child: what this process has open for writing, the child of another test
+            // holds for a moment, and until then it cannot be run (ETXTBSY).
+            let text = "#!/bin/sh\necho $1 >> \(directory.path("log"))\nexit \(status)\n"
+            let write = ["-c", "cat > \"$0\" && chmod 755 \"$0\"", program]
+            #expect(
+                try RunningProcess("/bin/sh", write, standardInput: Data(text.utf8)).wait().status
+                    == 0)
             let data = try Data(
                 contentsOf: Self.folder.appendingPathComponent("com.example.larder.plist"))
             let agent = try #require(
