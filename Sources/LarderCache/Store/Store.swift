@@ -99,13 +99,19 @@ package final class Store: @unchecked Sendable {
     ///
     /// An object that is there already is trusted only if the index vouches for it and its file
     /// has the right size; otherwise the staged bytes will replace it.
+    ///
+    /// - Parameter isReplacing: whether they do so in any case, because what is there is known to
+    ///   be damaged. Default: false.
     package func stage(
-        _ body: StagedBody, digest: Digest, attributes: ObjectAttributes
+        _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
+        isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
         let size = body.count
-        var (isStored, isCold) = lock.withLock { (deposited.contains(digest), self.isCold) }
+        var (isStored, isCold) = lock.withLock {
+            (!isReplacing && deposited.contains(digest), self.isCold)
+        }
         // The file first: if much is new, that answers without the index.
-        if !isStored, !isCold, try directory.isPresent(digest, size: size) {
+        if !isReplacing, !isStored, !isCold, try directory.isPresent(digest, size: size) {
             isStored = try index.object(digest) != nil
         }
         return StagedObject(

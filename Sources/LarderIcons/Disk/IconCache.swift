@@ -120,11 +120,16 @@ public final class IconCache: Sendable {
 
     /// Stores an icon that was fetched, if it may be: a URL's secrets are kept nowhere, and only
     /// what HTTP answered is a URL's. Returns when there is room for another.
-    func store(_ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: URL) async {
+    ///
+    /// - Parameter isReplacing: whether what is stored of it is damaged.
+    func store(
+        _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: URL, isReplacing: Bool
+    ) async {
         guard let writer, url.user == nil, url.password == nil,
             ["http", "https"].contains(url.scheme?.lowercased())
         else { return }
-        await writer.store(icon, entry, for: url.absoluteString)
+        await writer.store(
+            icon, entry, for: url.absoluteString, isReplacing: isReplacing)
     }
 
     /// Why fetched icons could not be stored when that was last tried: the disk is full, or another

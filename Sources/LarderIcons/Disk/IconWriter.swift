@@ -51,12 +51,16 @@ final class IconWriter: Depositor, @unchecked Sendable {
     var lastFailure: CacheError? { lock.withLock { failure } }
 
     /// Has an icon stored; returns when it is staged, which is not yet committed.
-    func store(_ icon: FetchedIcon, _ entry: MemoryCache.Entry, for key: String) async {
+    ///
+    /// - Parameter isReplacing: whether what is stored of it is damaged.
+    func store(
+        _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for key: String, isReplacing: Bool
+    ) async {
         let validators = Validators(icon.values)
         guard !CacheControl(validators.cacheControl).isNoStore else { return }
         await withCheckedContinuation { waiter in
             queue.async { [self] in
-                write(icon, validators, entry, for: key)
+                write(icon, validators, entry, for: key, isReplacing)
                 waiter.resume()
             }
         }
@@ -84,7 +88,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     // MARK: - On the queue
 
     private func write(
-        _ icon: FetchedIcon, _ validators: Validators, _ entry: MemoryCache.Entry, for key: String
+        _ icon: FetchedIcon, _ validators: Validators, _ entry: MemoryCache.Entry, for key: String,
+        _ isReplacing: Bool
     ) {
         lastUse = Date()
         guard lastUse >= notBefore else { return }
@@ -93,7 +98,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
             let body = try store.newBody { append in try entry.data.withUnsafeBytes(append) }
             let staged = try store.stage(
                 body, digest: try body.finish(),
-                attributes: ObjectAttributes(mediaType: entry.mediaType))
+                attributes: ObjectAttributes(mediaType: entry.mediaType),
+                isReplacing: isReplacing)
             lastToken += 1
             let token = lastToken
             keys[token] = key

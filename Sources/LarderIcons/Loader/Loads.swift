@@ -209,7 +209,8 @@ final class Loads: @unchecked Sendable {
                     let icon = try await fetcher.fetch(request)
                     let entry = cache.keep(icon, for: load.url)
                     self?.settle(key, load.serial, .image(entry, from: .network))
-                    await cache.store(icon, entry, for: load.url)
+                    await cache.store(
+                        icon, entry, for: load.url, isReplacing: load.isDamaged)
                 } catch {
                     self?.fetchFailed(key, load.serial, error)
                 }
@@ -237,6 +238,7 @@ final class Loads: @unchecked Sendable {
             guard fetcher == nil else {
                 loads[key]?.stage = .fetching
                 loads[key]?.task = nil
+                if case .failure = result { loads[key]?.isDamaged = true }
                 return reorder(key, &effects)
             }
             let failure =

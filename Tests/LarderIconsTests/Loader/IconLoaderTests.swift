@@ -277,13 +277,18 @@ import Testing
             }
             #expect(failure?.code == .unreadable && failure?.underlying is CacheError)
 
-            let other = IconPainter.png(seed: 2, size: 8)
-            let fetcher = ScriptedFetcher { _ in icon(other) }
-            let online = loader(fetcher, at: main)
-            #expect(try await online.icon(for: url("a")).data == Data(other))
-            await online.cache.flush()
-            let again = loader(nil, at: main)
-            #expect(try await again.icon(for: url("a")).data == Data(other))
+            // Its server has the same bytes, or others by now.
+            for bytes in [bytes, IconPainter.png(seed: 2, size: 8)] {
+                let fetcher = ScriptedFetcher { _ in icon(bytes) }
+                chmod(file, 0o644)
+                try Data(repeating: 1, count: self.bytes.count)
+                    .write(to: URL(fileURLWithPath: file))
+                let online = loader(fetcher, at: main)
+                #expect(try await online.icon(for: url("a")).data == Data(bytes))
+                await online.cache.flush()
+                let again = loader(nil, at: main)
+                #expect(try await again.icon(for: url("a")).data == Data(bytes))
+            }
         }
     }
 
