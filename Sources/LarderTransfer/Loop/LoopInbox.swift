@@ -6,6 +6,8 @@ final class LoopInbox: Sendable {
         case start(PendingTransfer)
         case cancel(TransferID)
         case resume(TransferID)
+        case setPriority(Int, TransferID)
+        case withdraw(TransferID)
     }
 
     private struct State {

@@ -76,6 +76,11 @@ final class LoopRunner {
         case .start(let order): backlog.add(order)
         case .cancel(let id): cancel(id)
         case .resume(let id): resume(id)
+        case .setPriority(let priority, let id):
+            // It may have to wait for a place once it is connected.
+            underWay[id]?.transfer?.order.request.priority = priority
+            backlog.setPriority(priority, of: id)
+        case .withdraw(let id): backlog.remove(id)?.end(.abandoned, "the transfer was withdrawn")
         }
     }
 

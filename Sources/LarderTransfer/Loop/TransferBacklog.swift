@@ -1,8 +1,8 @@
 import DequeModule
 import HeapModule
 
-/// The transfers that wait for their turn, and who is next: in the order they came, except that an
-/// origin with enough under way does not hold up the others.
+/// The transfers that wait for their turn, and who is next: by priority, then in the order they
+/// came, except that an origin with enough under way does not hold up the others.
 ///
 /// Only who has a connection takes a place. The first transfer to an origin begins without one, to
 /// connect while others transfer; if no place is free for its request then, it waits for its
@@ -14,7 +14,7 @@ import HeapModule
 struct TransferBacklog {
     private struct Origin {
         /// In order; some may have been cancelled since.
-        var waiting: Deque<TransferID> = []
+        private(set) var waiting: Deque<Turn> = []
         /// With a place or without.
         var underWay = 0
         /// Of those, without.
@@ -23,15 +23,46 @@ struct TransferBacklog {
         var isUnreachable = false
 
         var isIdle: Bool { underWay == 0 && waiting.isEmpty }
+
+        /// Most go to the end.
+        mutating func lineUp(_ turn: Turn) {
+            let isLast = waiting.last.map { $0 < turn } ?? true
+            let place = isLast ? nil : waiting.firstIndex { turn < $0 }
+            waiting.insert(turn, at: place ?? waiting.endIndex)
+            // To stand where its new first one belongs.
+            if place == waiting.startIndex { line = .none }
+        }
+
+        mutating func remove(_ turn: Turn) {
+            if waiting.first == turn { line = .none }
+            waiting.removeAll { $0 == turn }
+        }
+
+        mutating func takeFirst() -> TransferID? {
+            line = .none
+            return waiting.popFirst()?.id
+        }
     }
 
     /// What an origin stands in line for.
     private enum Line { case none, place, connection }
 
+    /// A transfer's place among those that wait: by priority, then in the order they came.
+    private struct Turn: Comparable, Hashable {
+        let priority: Int
+        let id: TransferID
+
+        init(_ order: PendingTransfer) { (priority, id) = (order.request.priority, order.id) }
+
+        static func < (left: Turn, right: Turn) -> Bool {
+            (right.priority, left.id.number) < (left.priority, right.id.number)
+        }
+    }
+
     /// An origin by the first of its transfers that wait.
-    private struct ReadyOrigin: Comparable {
+    private struct ReadyOrigin: Comparable, Hashable {
         let name: String
-        let first: UInt64
+        let first: Turn
 
         static func < (left: ReadyOrigin, right: ReadyOrigin) -> Bool { left.first < right.first }
     }
@@ -65,7 +96,18 @@ struct TransferBacklog {
 
     mutating func add(_ order: PendingTransfer) {
         orders[order.id] = order
-        origins[order.origin, default: Origin()].waiting.append(order.id)
+        origins[order.origin, default: Origin()].lineUp(Turn(order))
+        review(order.origin)
+    }
+
+    /// Has one that waits, or connects, take the place of its new priority.
+    mutating func setPriority(_ priority: Int, of id: TransferID) {
+        if connecting[id] != nil { connecting[id] = priority }
+        guard var order = orders[id], order.request.priority != priority else { return }
+        origins[order.origin]?.remove(Turn(order))
+        order.request.priority = priority
+        orders[id] = order
+        origins[order.origin]?.lineUp(Turn(order))
         review(order.origin)
     }
 
@@ -89,8 +131,7 @@ struct TransferBacklog {
     /// ``putBack(_:)``.
     mutating func next() -> PendingTransfer? {
         while let (name, line) = nextOrigin() {
-            origins[name]?.line = .none
-            let id = origins[name]?.waiting.popFirst()
+            let id = origins[name]?.takeFirst()
             let order = id.flatMap { orders.removeValue(forKey: $0) }
             if let order {
                 origins[name]?.underWay += 1
@@ -124,7 +165,7 @@ struct TransferBacklog {
     }
 
     private func hasPlace(for ready: ReadyOrigin) -> Bool {
-        let id = origins[ready.name]?.waiting.first
+        let id = origins[ready.name]?.waiting.first?.id
         return hasPlace(ofPriority: id.flatMap { orders[$0]?.request.priority } ?? .max)
     }
 
@@ -136,7 +177,7 @@ struct TransferBacklog {
     /// Whether it is still there: who changes its line leaves its old place to be passed over.
     private func isIn(_ line: Line, _ ready: ReadyOrigin) -> Bool {
         guard let origin = origins[ready.name] else { return false }
-        return origin.line == line && origin.waiting.first?.number == ready.first
+        return origin.line == line && origin.waiting.first == ready.first
     }
 
     /// A transfer has its connection.
@@ -163,9 +204,7 @@ struct TransferBacklog {
         leaveConnecting(order)
         orders[order.id] = order
         origins[order.origin]?.underWay -= 1
-        origins[order.origin]?.waiting.prepend(order.id)
-        // To stand where its number says.
-        origins[order.origin]?.line = .none
+        origins[order.origin]?.lineUp(Turn(order))
         review(order.origin)
     }
 
@@ -204,15 +243,28 @@ struct TransferBacklog {
         guard origin.line == .none, let first = origin.waiting.first,
             origin.underWay < limitPerOrigin
         else { return }
-        let ready = ReadyOrigin(name: name, first: first.number)
+        let ready = ReadyOrigin(name: name, first: first)
         if connectionsAhead == 0 || connected.contains(name) {
             origins[name]?.line = .place
             forPlaces.insert(ready)
+            if hasTooMany(forPlaces) { forPlaces = withoutOutdated(forPlaces, .place) }
         } else if origin.connecting == 0 || origin.isUnreachable {
             // The others use the connection that is being made, or make theirs once it is known
             // that they can.
             origins[name]?.line = .connection
             forConnections.insert(ready)
+            if hasTooMany(forConnections) {
+                forConnections = withoutOutdated(forConnections, .connection)
+            }
         }
+    }
+
+    /// Most would be out of date, and too far down to be met.
+    private func hasTooMany(_ heap: Heap<ReadyOrigin>) -> Bool {
+        heap.count > 2 * origins.count + 64
+    }
+
+    private func withoutOutdated(_ heap: Heap<ReadyOrigin>, _ line: Line) -> Heap<ReadyOrigin> {
+        Heap(Set(heap.unordered).filter { isIn(line, $0) })
     }
 }

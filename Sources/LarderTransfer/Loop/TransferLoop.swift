@@ -60,6 +60,17 @@ package final class TransferLoop: Sendable {
         inbox.post(.cancel(id))
     }
 
+    /// Changes ``TransferRequest/priority``. Of a transfer whose request was sent, nothing changes.
+    package func setPriority(_ priority: Int, of id: TransferID) {
+        inbox.post(.setPriority(priority, id))
+    }
+
+    /// Ends a transfer as ``TransferError/Code-swift.enum/abandoned`` if it waits for its turn; one
+    /// that was begun goes on.
+    package func withdraw(_ id: TransferID) {
+        inbox.post(.withdraw(id))
+    }
+
     /// Goes on with a transfer whose receiver answered ``ReceiveVerdict/pause``.
     package func resume(_ id: TransferID) {
         inbox.post(.resume(id))

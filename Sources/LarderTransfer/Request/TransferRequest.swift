@@ -10,9 +10,8 @@ package struct TransferRequest: Sendable {
     /// Whether ``TransferConfiguration/clientCertificate`` may be shown, and
     /// ``TransferConfiguration/netrcFile`` used. Default: `true`.
     package var usesStoredCredentials: Bool
-    /// Of two that connect, or wait for a place with their connections open, the one with the
-    /// higher priority is first. Transfers are begun in the order in which they came, all the same.
-    /// Default: 0.
+    /// Of two that wait for a place, to connect or with their connections open, the one with the
+    /// higher priority is first; among equals, the one that came first. Default: 0.
     package var priority = 0
     /// Whether no other request to the same scheme, host and port is to be expected: its connection
     /// is closed after it, and makes room for others. Default: `false`.

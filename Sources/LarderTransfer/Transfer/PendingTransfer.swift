@@ -1,7 +1,7 @@
 /// A transfer on its way to the loop: all that is needed to carry it out, and to end it.
 struct PendingTransfer: Sendable {
     let id: TransferID
-    let request: TransferRequest
+    var request: TransferRequest
     let receiver: any TransferReceiver
     /// ``HTTPURL/origin`` of the request, made once on the caller's thread.
     let origin: String

@@ -5,7 +5,7 @@ import Foundation
 ///
 /// Belongs to the loop's thread.
 final class Transfer {
-    let order: PendingTransfer
+    var order: PendingTransfer
     /// What it goes through, if anything.
     let proxy: ProxyServer?
     private let policy: AddressPolicy

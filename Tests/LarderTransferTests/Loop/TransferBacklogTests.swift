@@ -5,10 +5,22 @@ import Testing
 @Suite struct TransferBacklogTests {
     private let nobody = Recorder()
 
-    private func order(_ number: UInt64, _ host: String) throws -> PendingTransfer {
-        PendingTransfer(
-            id: TransferID(number: number),
-            request: TransferRequest(url: try HTTPURL("http://\(host)/")), receiver: nobody)
+    private func order(
+        _ number: UInt64, _ host: String, priority: Int = 0
+    ) throws -> PendingTransfer {
+        var request = TransferRequest(url: try HTTPURL("http://\(host)/"))
+        request.priority = priority
+        return PendingTransfer(id: TransferID(number: number), request: request, receiver: nobody)
+    }
+
+    /// Takes out all, one at a time.
+    private func served(by backlog: inout TransferBacklog) -> [UInt64] {
+        var served: [UInt64] = []
+        while let next = backlog.next() {
+            served.append(next.id.number)
+            backlog.ended(next, reachable: true)
+        }
+        return served
     }
 
     /// Takes out all whose turn it is.
@@ -45,12 +57,46 @@ import Testing
         for (number, host) in zip(UInt64(1)..., ["a", "a", "b", "c", "b", "a"]) {
             backlog.add(try order(number, host))
         }
-        var served: [UInt64] = []
-        while let next = backlog.next() {
-            served.append(next.id.number)
-            backlog.ended(next, reachable: true)
+        #expect(served(by: &backlog) == [1, 2, 3, 4, 5, 6])
+    }
+
+    @Test func higherPrioritiesGoFirst() throws {
+        var backlog = TransferBacklog(limit: 1, limitPerOrigin: 1)
+        let wanted = [("a", 0), ("a", -4), ("b", 0), ("a", 8), ("b", 8), ("a", 0), ("b", .min)]
+        for (number, (host, priority)) in zip(UInt64(1)..., wanted) {
+            backlog.add(try order(number, host, priority: priority))
         }
-        #expect(served == [1, 2, 3, 4, 5, 6])
+        #expect(served(by: &backlog) == [4, 5, 1, 3, 6, 2, 7])
+    }
+
+    @Test func whoGetsAnotherPriorityTakesItsPlace() throws {
+        var backlog = TransferBacklog(limit: 1, limitPerOrigin: 1)
+        for number in 1...6 { backlog.add(try order(UInt64(number), number < 4 ? "a" : "b")) }
+        for (number, priority) in [(6, 8), (1, -8), (3, 4), (5, 1), (5, 0), (9, 100)] {
+            backlog.setPriority(priority, of: TransferID(number: UInt64(number)))
+        }
+        #expect(served(by: &backlog) == [6, 3, 2, 4, 5, 1])
+    }
+
+    /// What is out of date in its lines is not met, nor does it grow without end.
+    @Test func prioritiesChangeManyTimes() throws {
+        var backlog = TransferBacklog(limit: 1, limitPerOrigin: 1)
+        for number in 1...4 { backlog.add(try order(UInt64(number), "h\(number)")) }
+        for turn in 0..<1_000 {
+            backlog.setPriority(turn, of: TransferID(number: UInt64(turn % 4 + 1)))
+        }
+        #expect(served(by: &backlog) == [4, 3, 2, 1])
+    }
+
+    @Test func whoIsRaisedWhileItConnectsKeepsAPlaceFree() throws {
+        var backlog = TransferBacklog(limit: 1, limitPerOrigin: 6, connectionsAhead: 2)
+        var orders = try [order(1, "a"), order(2, "b")]
+        for order in orders { backlog.add(order) }
+        #expect(numbers(&backlog) == [1, 2])
+        backlog.setPriority(8, of: orders[1].id)
+        orders[1].request.priority = 8
+        #expect(!hasPlace(orders[0], in: &backlog))
+        #expect(hasPlace(orders[1], in: &backlog))
     }
 
     @Test func skipsWhatWasRemoved() throws {
