@@ -111,14 +111,28 @@ final class Plan: Sendable {
             try PreparedStatement(
                 db,
                 """
-                SELECT f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials,
-                    p.entries, p.icons
-                FROM pending p JOIN entries f ON f.id = p.fetch
+                SELECT \(Self.fetchColumns) FROM pending p JOIN entries f ON f.id = p.fetch
                 WHERE p.origin = ? AND (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
                 """
             ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { try fetch($0) }
         }
     }
+
+    /// One of them, out of order; nil if it was reported.
+    func fetch(_ id: Int64) throws -> PlannedFetch? {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT \(Self.fetchColumns) FROM pending p CROSS JOIN entries f ON f.id = p.fetch
+                WHERE p.fetch = ?
+                """
+            ).rows(id) { try fetch($0) }.first
+        }
+    }
+
+    private static let fetchColumns =
+        "f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials, p.entries, p.icons"
 
     private enum FetchColumn {
         static let id: CInt = 0

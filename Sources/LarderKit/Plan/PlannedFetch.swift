@@ -40,7 +40,7 @@ final class PlannedFetch: Sendable {
     }
 
     /// A place in the order of the whole plan: by priority, then as the manifests have it.
-    struct Place: Comparable {
+    struct Place: Comparable, Hashable {
         /// `~priority`, so that what is lower comes first.
         let turn: Int
         let fetch: Int64
@@ -55,6 +55,15 @@ final class PlannedFetch: Sendable {
     /// The same, of what the cache has.
     func about(_ known: Resource) -> PlannedFetch {
         PlannedFetch(
+            id: id, key: key, url: url, credentials: credentials, priority: priority,
+            hasExpectation: hasExpectation, status: status, known: known, entries: entries,
+            icons: icons)
+    }
+
+    /// The same with another priority.
+    func with(priority: Int) -> PlannedFetch {
+        guard priority != self.priority else { return self }
+        return PlannedFetch(
             id: id, key: key, url: url, credentials: credentials, priority: priority,
             hasExpectation: hasExpectation, status: status, known: known, entries: entries,
             icons: icons)

@@ -29,38 +29,40 @@ struct HostSchedule {
     /// connection.
     private static let turn = 16
 
-    private let plan: Plan
-    private let cache: Cache
+    private let source: FetchSource
     private let isConnected: (String) -> Bool
     private let places: Int
     private let perHost: Int
     private let interval: Duration?
     /// Of origins that had their turn or are about to, and not of those that are done with: an icon
     /// each from a hundred thousand hosts is no more to remember than all from one.
-    private(set) var cursors: [Int: HostCursor] = [:]
-    private var numbers: [String: Int] = [:]
-    /// Origins that the plan does not name, and redirects lead to; their numbers follow the plan's.
-    private var others: [String] = []
+    var cursors: [Int: HostCursor] = [:]
+    private var names: OriginNames
+    /// Of the fetches that wait at other origins than their own, where.
+    private(set) var away: [Int64: Int] = [:]
     /// Origins of the plan without a cursor so far, the next one last. Until their first turn they
     /// differ by what they have first alone, so that the next one stands for all of them.
     private var newcomers: [Int] = []
     /// Of each origin of the plan, how many URLs it has, until it has a cursor.
-    private var planned: [Int32]
+    private(set) var planned: [Int32]
     /// The one that has a cursor, and had no turn.
-    private var newcomer: Int?
+    private(set) var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
     private(set) var ready = Heap<ReadyHost>()
     /// Origins that may start a fetch from an instant on.
     private var held = Heap<Delayed<ReadyHost>>()
     /// Attempts that may begin from an instant on.
-    private var delayed = Heap<Delayed<Fetch>>()
+    var delayed = Heap<Delayed<Fetch>>()
     private var givenUp: Set<Int> = []
     /// With more cursors, those that are done with are looked for.
     private var mostCursors: Int
     private var serial = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
-    private var remaining: Int
+    var remaining: Int
+
+    /// What callers want of single fetches.
+    let changes = FetchChanges()
 
     /// - Parameters:
     ///   - places: how many fetches are taken out at once, at most.
@@ -73,8 +75,8 @@ struct HostSchedule {
         readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
     ) throws {
         self.isConnected = isConnected
-        self.plan = plan
-        self.cache = cache
+        source = FetchSource(plan: plan, cache: cache, changes: changes)
+        names = OriginNames(plan.origins)
         self.places = places
         self.perHost = perHost
         self.interval = interval
@@ -89,15 +91,13 @@ struct HostSchedule {
             remaining += urls
         }
         newcomers = origins.reversed().map(\.origin)
-        numbers.reserveCapacity(plan.origins.count)
-        for (number, origin) in plan.origins.enumerated() { numbers[origin] = number }
     }
 
     /// To be called once, before ``next()``.
     mutating func begin() throws { try welcome() }
 
     /// Takes in the next origin that has not had a turn.
-    private mutating func welcome() throws {
+    mutating func welcome() throws {
         newcomer = nil
         while let number = newcomers.popLast() {
             // One that a redirect led to before is there already.
@@ -138,19 +138,19 @@ struct HostSchedule {
         while let host = ready.popMin() {
             let number = host.cursor
             guard !isOutdated(host) else { continue }
-            if host.isOpen, !isConnected(name(of: number)) {
+            if host.isOpen, !isConnected(names[number]) {
                 // It was closed meanwhile: others may come first now.
                 try place(number)
                 continue
             }
-            guard let head = try cursors[number]?.head(from: plan, cache) else { continue }
+            guard let head = try cursors[number]?.head(from: source) else { continue }
             // First, or it might be taken for done with.
             cursors[number]?.inFlight += 1
             cursors[number]?.lastUse = serial
             try takeHead(of: number)
             if let interval { cursors[number]?.nextStart = .now + interval }
             // Also if it may start nothing else now: its last request is to be known as that.
-            _ = try cursors[number]?.head(from: plan, cache)
+            _ = try cursors[number]?.head(from: source)
             let isLast = cursors[number]?.isLast ?? false
             try place(number)
             if number == newcomer { try welcome() }
@@ -163,7 +163,7 @@ struct HostSchedule {
     mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: FetchFailure)? {
         while let number = givenUp.first {
             if let failure = cursors[number]?.failure,
-                let head = try cursors[number]?.head(from: plan, cache)
+                let head = try cursors[number]?.head(from: source)
             {
                 try takeHead(of: number)
                 return (head, failure)
@@ -174,8 +174,8 @@ struct HostSchedule {
     }
 
     private mutating func takeHead(of number: Int) throws {
-        let head = try cursors[number]?.head(from: plan, cache)
-        cursors[number]?.removeHead()
+        let head = try cursors[number]?.head(from: source)
+        cursors[number]?.removeHead(changes)
         remaining = max(0, remaining - 1)
         guard case .returned(let fetch)? = head, let source = countAway(fetch, at: number, -1)
         else { return }
@@ -192,7 +192,7 @@ struct HostSchedule {
 
     /// Lets go of a cursor that is done with, and now and then of those that were not when their
     /// last request ended: a limit of requests a second had yet to pass.
-    private mutating func forget(_ number: Int) {
+    mutating func forget(_ number: Int) {
         if cursors[number]?.isDone ?? false { cursors[number] = nil }
         guard cursors.count > mostCursors else { return }
         cursors = cursors.filter { !$0.value.isDone }
@@ -207,9 +207,9 @@ struct HostSchedule {
         guard !wasGivenUp, failure(of: cursor) != nil else { return }
         // What waits for another attempt waits in vain.
         let waiting = delayed.unordered
-        delayed = Heap(waiting.filter { numbers[$0.value.target.url.origin] != cursor })
+        delayed = Heap(waiting.filter { !names.isNumber(cursor, of: $0.value.target.url.origin) })
         cursors[cursor]?.waiting = 0
-        for entry in waiting where numbers[entry.value.target.url.origin] == cursor {
+        for entry in waiting where names.isNumber(cursor, of: entry.value.target.url.origin) {
             countAway(entry.value, at: cursor, -1)
             try put(back: entry.value)
         }
@@ -223,7 +223,8 @@ struct HostSchedule {
 
     /// Puts a fetch into the line of the origin that its next request goes to.
     mutating func put(back fetch: Fetch) throws {
-        let number = number(of: fetch.target.url.origin)
+        let fetch = changes.applied(to: fetch)
+        let number = names.number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.put(back: fetch)
         countAway(fetch, at: number, 1)
@@ -233,7 +234,7 @@ struct HostSchedule {
     /// The same, once its time has come.
     mutating func put(back fetch: Fetch, at instant: Instant) {
         serial += 1
-        let number = number(of: fetch.target.url.origin)
+        let number = names.number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.waiting += 1
         countAway(fetch, at: number, 1)
@@ -245,30 +246,18 @@ struct HostSchedule {
     ///
     /// - Returns: the origin that it was led away from; nil for one that is at home.
     @discardableResult
-    private mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
+    mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
-        let source = self.number(of: fetch.target.ownOrigin)
+        let source = names.number(of: fetch.target.ownOrigin)
         guard source != number else { return nil }
+        away[fetch.planned.id] = change > 0 ? number : nil
         enter(source)
         cursors[source]?.sentAway += change
         return source
     }
 
-    private mutating func number(of origin: String) -> Int {
-        if let known = numbers[origin] { return known }
-        let number = numbers.count
-        numbers[origin] = number
-        others.append(origin)
-        return number
-    }
-
-    private func name(of number: Int) -> String {
-        let planned = plan.origins.count
-        return number < planned ? plan.origins[number] : others[number - planned]
-    }
-
     /// Makes the origin's cursor, unless it has one.
-    private mutating func enter(_ number: Int) {
+    mutating func enter(_ number: Int) {
         guard cursors[number] == nil else { return }
         let urls = planned.indices.contains(number) ? planned[number] : 0
         if urls > 0 { planned[number] = 0 }
@@ -281,7 +270,7 @@ struct HostSchedule {
         guard first <= now else { return }
         while let next = delayed.min, next.instant <= now {
             let fetch = delayed.removeMin().value
-            let number = number(of: fetch.target.url.origin)
+            let number = names.number(of: fetch.target.url.origin)
             cursors[number]?.waiting -= 1
             countAway(fetch, at: number, -1)
             try put(back: fetch)
@@ -317,20 +306,20 @@ struct HostSchedule {
 
     /// Puts an origin that can start a fetch in its place among the others, after something has
     /// changed.
-    private mutating func announce(_ number: Int) throws {
+    mutating func announce(_ number: Int) throws {
         // Who has to wait stands for no one.
         if try !place(number), number == newcomer { try welcome() }
     }
 
     /// - Returns: whether it can start a fetch now.
     @discardableResult
-    private mutating func place(_ number: Int) throws -> Bool {
+    mutating func place(_ number: Int) throws -> Bool {
         enter(number)
         serial += 1
         cursors[number]?.version = serial
         guard let cursor = cursors[number],
             cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
-            let head = try cursors[number]?.head(from: plan, cache)
+            let head = try cursors[number]?.head(from: source)
         else { return false }
         if cursors.count > readAhead { cursors[number]?.forgetPage() }
         if cursor.failure != nil {
@@ -341,7 +330,7 @@ struct HostSchedule {
             cursor: number, version: cursor.version, isSilent: cursor.isSilent,
             isBehind: isBehind(cursor), inFlight: cursor.inFlight,
             turns: cursor.taken / Self.turn,
-            isOpen: cursor.isAnswering && isConnected(name(of: number)),
+            isOpen: cursor.isAnswering && isConnected(names[number]),
             lastUse: cursor.lastUse, place: head.planned.place)
         if let instant = cursor.notBefore, instant > .now {
             held.insert(Delayed(instant: instant, serial: serial, value: host))

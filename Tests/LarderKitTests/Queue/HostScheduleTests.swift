@@ -84,6 +84,97 @@ import Testing
         #expect((hosts...hosts * 3 / 2).contains(made), "\(made)")
     }
 
+    private func pending(_ number: Int, host: Int, priority: Int = 0) -> PendingFetch {
+        let id = Int64(number + 1)
+        return PendingFetch(
+            id: id, origin: host, place: PlannedFetch.Place(turn: ~priority, fetch: id))
+    }
+
+    private func takeAll(_ schedule: inout HostSchedule) throws -> [Int64] {
+        var order: [Int64] = []
+        while let next = try schedule.next() {
+            order.append(next.head.planned.id - 1)
+            try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+            try schedule.ended(next.cursor)
+        }
+        return order
+    }
+
+    /// Hosts that had no turn stand for each other by what they have first.
+    @Test(arguments: [1, 7, 1_000], [4, 4096])
+    func whatIsMovedChangesNothingForOtherHosts(hosts: Int, readAhead: Int) throws {
+        let entries = (0..<1_000).map { (host: $0 % hosts, priority: 0) }
+        // The same with those priorities from the beginning.
+        let changes = [0: -8, 1: -8, 2: 8, 500: 4, 501: -4, 998: 100, 999: 0]
+        let planned = entries.enumerated().map { number, entry in
+            (host: entry.host, priority: changes[number] ?? 0)
+        }
+        var expected: [Int64] = []
+        try withSchedule(of: planned, readAhead: readAhead) { expected = try takeAll(&$0) }
+        try withSchedule(of: entries, readAhead: readAhead) { schedule in
+            for (number, priority) in changes.sorted(by: { $0.key < $1.key }) {
+                let fetch = pending(number, host: number % hosts)
+                for priority in [-priority, 77, priority] {
+                    let place = try schedule.setPriority(priority, of: fetch)
+                    #expect(place == .waits)
+                }
+            }
+            let order = try takeAll(&schedule)
+            #expect(order.count == 1_000)
+            #expect(order.prefix(3) == expected.prefix(3))
+            #expect(order.suffix(3) == expected.suffix(3))
+            #expect(Set(order) == Set(expected))
+            let isEmpty = schedule.isEmpty
+            #expect(isEmpty)
+            schedule.forget(reported: order.map { $0 + 1 })
+            #expect(schedule.changes.isEmpty)
+            #expect(schedule.cursors.count <= 1)
+        }
+    }
+
+    @Test(arguments: [1, 7, 1_000], [4, 4096])
+    func whatIsCancelledIsNotHandedOut(hosts: Int, readAhead: Int) throws {
+        let entries = (0..<1_000).map { (host: $0 % hosts, priority: $0 % 3) }
+        try withSchedule(of: entries, readAhead: readAhead) { schedule in
+            var left = Set<Int64>(0..<1_000)
+            for number in (0..<1_000) where number % 10 != 5 {
+                let fetch = pending(number, host: number % hosts, priority: number % 3)
+                if number % 4 == 0 { _ = try schedule.setPriority(number % 7, of: fetch) }
+                guard case .planned = try schedule.cancel(fetch) else {
+                    Issue.record("\(number) does not wait")
+                    continue
+                }
+                guard case .no = try schedule.cancel(fetch) else {
+                    Issue.record("\(number) is cancelled twice")
+                    continue
+                }
+                left.remove(Int64(number))
+            }
+            let order = try takeAll(&schedule)
+            #expect(Set(order) == left)
+            #expect(order.count == left.count)
+            let isEmpty = schedule.isEmpty
+            #expect(isEmpty)
+            #expect(schedule.remaining == 0)
+            schedule.forget(reported: 1...1_000)
+            #expect(schedule.changes.isEmpty)
+        }
+    }
+
+    /// Else each call would take memory until the end.
+    @Test func noMoreAreMovedThanMayBe() throws {
+        let changes = FetchChanges()
+        var id: Int64 = 0
+        while changes.mayChange(id), id < 100_000 {
+            changes.setPriority(1, of: id)
+            id += 1
+        }
+        #expect(id == 65_536)
+        #expect(changes.mayChange(7))
+        _ = changes.remove(7)
+        #expect(changes.mayChange(id))
+    }
+
     /// Hosts that may start nothing else at once, by a limit of one or by a rate.
     @Test(arguments: [nil, Duration.milliseconds(1)])
     func theLastRequestOfAHostIsKnownAsThat(interval: Duration?) throws {
