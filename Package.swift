@@ -33,6 +33,9 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
+        .package(
+            url: "https://github.com/HdrHistogram/hdrhistogram-swift",
+            .upToNextMinor(from: "0.2.0")),
         // The tests' TLS and HTTP/2 origin only; nothing that ships depends on these.
         .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.35.0"),
@@ -82,12 +85,23 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
+        // How an app's table of icons behaves while it is scrolled.
+        .target(
+            name: "LarderRehearsal",
+            dependencies: [
+                "LarderCache", "LarderIcons", "LarderKit",
+                .product(
+                    name: "Histogram", package: "hdrhistogram-swift", condition: prefetching),
+            ]),
         // What the command line prints of reports: text, JSON and Prometheus.
-        .target(name: "LarderPresentation", dependencies: ["LarderCache", "LarderKit"]),
+        .target(
+            name: "LarderPresentation",
+            dependencies: ["LarderCache", "LarderKit", "LarderRehearsal"]),
         .executableTarget(
             name: "larder",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderKit", "LarderPresentation", "LarderTransfer",
+                "CLarderSystem", "LarderCache", "LarderKit", "LarderPresentation",
+                "LarderRehearsal", "LarderTransfer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),

@@ -71,5 +71,6 @@ struct Larder: AsyncParsableCommand {
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
+            RehearseCommand.self,
         ])
 }

@@ -11,7 +11,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "LarderTransfer", "LarderCache", "LarderIcons", "LarderKit", "LarderPresentation", "CLI",
+        "LarderTransfer", "LarderCache", "LarderIcons", "LarderKit", "LarderRehearsal",
+        "LarderPresentation", "CLI",
     ])
     func everyRoomIsOnThePage(_ module: String) throws {
         let page = try text("docs/architecture.md")

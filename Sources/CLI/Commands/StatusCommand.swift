@@ -48,7 +48,7 @@ struct StatusCommand: AsyncParsableCommand {
                 case .prometheus: status.prometheus
                 }
             if let output, output != "-" {
-                try OutputFile.confirm(output, orIn: cache, for: "--output")
+                try OutputFile.confirm(output, orIn: cache.path, for: "--output")
                 try OutputFile.write(text, to: output)
             } else {
                 print(text, terminator: "")

@@ -34,6 +34,13 @@ extension ByteCount {
             "a size is a whole number and a unit, such as 500kB, 500MB (10^6) or 500MiB (2^20)")
     }
 
+    /// So many bytes a second, with or without `/s` at the end.
+    static func perSecond(_ argument: String) throws -> ByteCount {
+        let count = try parse(argument.hasSuffix("/s") ? String(argument.dropLast(2)) : argument)
+        guard count.bytes > 0 else { throw ValidationError("a bandwidth is at least 1B/s") }
+        return count
+    }
+
     /// The same if a forgotten unit would cost dear: only 0 needs none.
     static func withUnit(_ argument: String) throws -> ByteCount {
         let count = try parse(argument)

@@ -41,6 +41,20 @@ extension TimeSpan {
             "needs a unit: \(argument)s, \(argument)m, \(argument)h or \(argument)d")
     }
 
+    /// The same, or a number of milliseconds: `40ms`.
+    static func withMilliseconds(_ argument: String) throws -> Duration {
+        if argument.hasSuffix("ms"), argument.dropLast(2).allSatisfy({ "0"..."9" ~= $0 }),
+            let count = Int64(argument.dropLast(2)), (0...86_400_000).contains(count)
+        {
+            return .milliseconds(count)
+        }
+        guard argument == "0" || TimeSpan(argument: argument) != nil else {
+            throw ValidationError(
+                "a time is a whole number of ms, s, m, h or d, such as 40ms or 2s")
+        }
+        return try orZero(argument).duration
+    }
+
     /// A duration, or `0`.
     static func orZero(_ argument: String) throws -> TimeSpan {
         argument == "0" ? TimeSpan(seconds: 0) : try parse(argument)

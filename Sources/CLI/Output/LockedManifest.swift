@@ -22,7 +22,7 @@ final class LockedManifest: Sendable {
             file = nil
             return
         }
-        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache, for: "--write-lock")
+        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--write-lock")
         let file = OutputReplacement(path)
         try file.check()
         self.file = file

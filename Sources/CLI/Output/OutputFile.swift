@@ -14,9 +14,10 @@ enum OutputFile {
 
     /// Makes sure that a file which is to be written is none that the run lives on.
     ///
+    /// - Parameter cache: the cache's directory; nil if the run has none.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     static func confirm(
-        _ path: String, isNoneOf manifests: [String] = [], orIn cache: CacheOptions,
+        _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?,
         for option: String
     ) throws {
         if let file = identity(path) {
@@ -24,7 +25,7 @@ enum OutputFile {
                 throw ValidationError("\(option) would overwrite the manifest '\(manifest)'.")
             }
         }
-        guard let root = realPath(cache.path),
+        guard let root = cache.flatMap(realPath),
             let place = realPath(path) ?? realPath(path.parentDirectory),
             "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
         else { return }

@@ -32,7 +32,7 @@ final class ReportFile {
             isBegun = true
             return
         }
-        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache, for: "--report")
+        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--report")
         let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
         guard descriptor >= 0 else { throw OutputFailure("open", path, errno) }
         handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

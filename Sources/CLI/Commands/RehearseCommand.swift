@@ -1,0 +1,167 @@
+import ArgumentParser
+import Foundation
+import LarderKit
+import LarderPresentation
+import LarderRehearsal
+
+struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rehearse",
+        abstract: "Scroll through a manifest's icons as an app would, and show what that takes.",
+        discussion: """
+            Each entry is a row of a table, with the first of its icons. A scroll is replayed over \
+            it; images are really downloaded, cached and kept in memory. What a real table would \
+            draw is left out.
+
+            Nothing is written but --chart and the cache directory of the strategy sandbox, and \
+            nothing is read from a cache unless --cache is given. A download is tried once; the \
+            options for retries are for manifests at URLs.
+
+            The exit status is 2 if an icon could not be loaded, or a row had another row's image.
+            """)
+
+    /// So many bad entries are named.
+    private static let mostComplaints = 20
+
+    @OptionGroup var manifest: ManifestOptions
+    @OptionGroup(title: "Scrolling") var scroll: ScrollOptions
+    @OptionGroup(title: "Strategies") var strategy: StrategyOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Limits") var transfer: TransferOptions
+    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
+    @OptionGroup(title: "Addresses") var addresses: AddressOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Draw memory over time, with its limit and warnings, into this file.",
+            valueName: "file.svg"))
+    var chart: String?
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    /// Set in the processes that `--compare` starts.
+    @Option(help: .hidden)
+    var worker: RehearsalWorker?
+
+    func validate() throws {
+        if chart == "" { throw ValidationError("--chart needs the name of a file.") }
+    }
+
+    func run() async throws {
+        try await ExitStatus.of(nil) {
+            if let worker {
+                let rows = try worker.readRows()
+                let trace = try scroll.trace(rows: rows.count, readFrom: worker.traceFile)
+                let report = try await rehearse(
+                    rows, trace, worker.strategy, Interrupts(isQuiet: true)
+                ) { worker.onEndOfInput($0.cancel) }
+                return try worker.write(report)
+            }
+            try await show()
+        }
+    }
+
+    private func show() async throws {
+        let interrupts = Interrupts(isQuiet: quiet)
+        if let chart {
+            try OutputFile.confirm(
+                chart, isNoneOf: manifest.manifests, orIn: strategy.cache, for: "--chart")
+            try OutputReplacement(chart).check()
+        }
+        let configuration = try configuration
+        var badEntries = 0
+        let rows = try TableRows.read(
+            try manifest.sources(configuration), configuration.manifestRules
+        ) { complaint in
+            badEntries += 1
+            if !quiet, badEntries <= Self.mostComplaints { Console.complain(complaint) }
+        }
+        let trace = try scroll.trace(rows: rows.count)
+        var reports: [StrategyReport] = []
+        if strategy.compare {
+            reports = try await RehearsalComparison(
+                rows, traceFile: scroll.trace, interrupts
+            ).run(strategy.names)
+        } else {
+            for name in strategy.names {
+                reports.append(try await rehearse(rows, trace, name, interrupts))
+            }
+        }
+        try conclude(
+            RehearsalReport(
+                rows, badEntries: badEntries, visible: trace.mostVisible,
+                prefetchAhead: scroll.prefetchAhead,
+                memoryLimit: Int(strategy.memoryLimit.bytes), strategies: reports),
+            interrupts)
+    }
+
+    private func rehearse(
+        _ rows: TableRows, _ trace: ScrollTrace, _ name: StrategyName, _ interrupts: Interrupts,
+        prepare: (Rehearsal) -> Void = { _ in }
+    ) async throws -> StrategyReport {
+        let configuration = try configuration
+        var options = RehearsalOptions(name)
+        scroll.apply(to: &options)
+        strategy.apply(to: &options)
+        options.maximumConcurrent = configuration.maximumConcurrent
+        let rehearsal = Rehearsal(
+            rows, trace, options, fetcher: try TransferFetcher(configuration),
+            latency: strategy.latency, bytesPerSecond: strategy.bandwidth?.bytes)
+        prepare(rehearsal)
+        interrupts.ask("ending the rehearsal") { rehearsal.cancel() }
+        let line = ProgressLine(isQuiet: quiet)
+        let report = await rehearsal.run {
+            line.show("\(name.rawValue)  \(Int($0 * 100)) % of the scroll")
+        }
+        line.clear()
+        return report
+    }
+
+    private func conclude(_ report: RehearsalReport, _ interrupts: Interrupts) throws {
+        if json { print(report.json) } else if !quiet { print(report.text) }
+        if let chart, !report.strategies.isEmpty {
+            try OutputFile.write(MemoryChart(report).svg, to: chart)
+        }
+        var complaints = report.complaints
+        if report.badEntries > 0 {
+            complaints.insert(
+                "\(report.badEntries.of("entry", "entries")) of the manifest cannot be used", at: 0)
+        }
+        if quiet {
+            if !complaints.isEmpty { Console.complain(complaints.joined(separator: "; ")) }
+        } else {
+            complaints.forEach(Console.complain)
+        }
+        if report.isInterrupted || interrupts.signal != nil { try interrupts.status.exit() }
+        if !report.isSound { try ExitStatus.someFailed.exit() }
+    }
+
+    private var configuration: PrefetchConfiguration {
+        get throws {
+            // No cache is opened by it.
+            var configuration = PrefetchConfiguration(cache: strategy.cache ?? "")
+            configuration.manifestRules = try reading.rules
+            configuration.acceptsAnyContent = manifest.anyContent
+            try applyNetwork(to: &configuration)
+            return configuration
+        }
+    }
+}
+
+extension TransferFetcher {
+    fileprivate convenience init(_ configuration: PrefetchConfiguration) throws {
+        var transfer = configuration.transfer
+        transfer.maximumConnections = configuration.maximumConcurrent
+        transfer.maximumConnectionsPerHost = configuration.maximumPerHost
+        try self.init(
+            transfer, headers: configuration.headers,
+            maximumBodyBytes: configuration.maximumObjectBytes,
+            allowsDowngrade: configuration.allowsDowngrade,
+            acceptsAnyContent: configuration.acceptsAnyContent)
+    }
+}

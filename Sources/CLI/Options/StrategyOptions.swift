@@ -1,0 +1,69 @@
+import ArgumentParser
+import Foundation
+import LarderRehearsal
+
+/// How a rehearsed app gets its images, and what it is short of.
+struct StrategyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            How images are loaded: synchronous, asynchronous, memory, coalescing or sandbox, which \
+            is larder's own. (default: sandbox)
+            """, valueName: "name"))
+    var strategy: StrategyName?
+
+    @Flag(help: "Rehearse with every strategy, each in a process of its own.")
+    var compare = false
+
+    @Option(
+        name: .customLong("cache"),
+        help: ArgumentHelp(
+            """
+            The cache directory of the strategy sandbox: it reads icons from it, and adds those \
+            that it downloads. (default: an empty one, which is removed at the end)
+            """,
+            valueName: "dir"))
+    var cache: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Raise a memory warning when images take this much memory. sandbox keeps at most three \
+            quarters of it in its memory cache. (default: 32MiB)
+            """, valueName: "size"),
+        transform: ByteCount.withUnit)
+    var memoryLimit = ByteCount(32 << 20)
+
+    @Option(
+        help: ArgumentHelp(
+            "Wait this long before each download: 40ms, 1s. (default: 0)", valueName: "time"),
+        transform: TimeSpan.withMilliseconds)
+    var latency = Duration.zero
+
+    @Option(
+        help: ArgumentHelp(
+            "What all downloads together receive in a second: 500kB/s, 2MiB/s.",
+            valueName: "size/s"),
+        transform: ByteCount.perSecond)
+    var bandwidth: ByteCount?
+
+    func validate() throws {
+        if cache == "" { throw ValidationError("--cache needs the name of a directory.") }
+        if compare, strategy != nil {
+            throw ValidationError("--compare and --strategy exclude each other.")
+        }
+        guard memoryLimit.bytes >= 1 << 10 else {
+            throw ValidationError("--memory-limit must be at least 1KiB.")
+        }
+    }
+
+    /// The strategies to rehearse with, one after another.
+    var names: [StrategyName] { compare ? StrategyName.allCases : [strategy ?? .sandbox] }
+
+    func apply(to options: inout RehearsalOptions) {
+        options.memoryLimit = Int(memoryLimit.bytes)
+        options.directory = cache.map { URL(fileURLWithPath: $0, isDirectory: true) }
+    }
+}
+
+extension StrategyName: ExpressibleByArgument {}

@@ -1,0 +1,124 @@
+import Foundation
+
+/// The visible part of a table view: as many cells as rows fit on it, used again for other rows. It
+/// belongs to the main thread.
+///
+/// It trusts nobody: an image that is put into a cell is compared with what the cell's row wants.
+package final class TableScreen {
+    private struct Cell {
+        var request: RowRequest?
+        var appeared = ContinuousClock.now
+        var image: LoadedImage?
+        var isWaiting = false
+        var wasWrong = false
+    }
+
+    package let rows: TableRows
+    private let identities: ImageIdentities
+    private var cells: [Cell] = []
+    private var freeCells: [Int] = []
+    private var cellOfRow: [Int: Int] = [:]
+    private var waiting = 0
+    private var appearances = 0
+
+    /// The rows that are visible.
+    package private(set) var visible = 0..<0
+    package private(set) var counts = RowCounts()
+    package private(set) var waits = WaitTimes()
+
+    package init(_ rows: TableRows, identities: ImageIdentities) {
+        self.rows = rows
+        self.identities = identities
+    }
+
+    /// Whether every visible row has come to its image, or to none.
+    package var isSettled: Bool { waiting == 0 }
+
+    /// The images in cells, visible or waiting to be used again.
+    package var images: [LoadedImage] { cells.compactMap(\.image) }
+
+    /// Scrolls.
+    ///
+    /// - Returns: the rows with an icon that are not visible any more, and those that now are.
+    package func show(
+        _ range: Range<Int>
+    ) -> (left: [RowRequest], appeared: [RowRequest]) {
+        let now = ContinuousClock.now
+        let left = visible.filter { !range.contains($0) }.compactMap(leave)
+        let before = visible
+        visible = range
+        let appeared = range.filter { !before.contains($0) }.compactMap { appear($0, now) }
+        return (left, appeared)
+    }
+
+    /// Whether the row that has asked is still visible in its cell.
+    package func isShowing(_ request: RowRequest) -> Bool {
+        cells[request.cell].request?.appearance == request.appearance
+    }
+
+    /// Puts an image into a cell, whichever row that shows by now.
+    package func put(_ image: LoadedImage, from origin: LoadedImage.Origin, in cell: Int) {
+        guard let request = cells[cell].request else { return }
+        cells[cell].image = image
+        let isRight =
+            image.url == request.url
+            && identities.accept(image.data, of: request.url.absoluteString)
+        guard isRight else {
+            if !cells[cell].wasWrong { counts.wrong += 1 }
+            cells[cell].wasWrong = true
+            return
+        }
+        guard cells[cell].isWaiting else { return }
+        endWait(cell)
+        waits.add(.now - cells[cell].appeared)
+        switch origin {
+        case .memory: counts.memoryHits += 1
+        case .disk: counts.diskHits += 1
+        case .network: counts.networkImages += 1
+        }
+    }
+
+    /// Shows that there is no image for the row.
+    package func fail(_ request: RowRequest) {
+        guard isShowing(request), cells[request.cell].isWaiting else { return }
+        endWait(request.cell)
+        counts.failed += 1
+    }
+
+    /// Nobody looks any more.
+    package func close() {
+        for row in visible { _ = leave(row) }
+        visible = 0..<0
+    }
+
+    private func endWait(_ cell: Int) {
+        cells[cell].isWaiting = false
+        waiting -= 1
+    }
+
+    private func leave(_ row: Int) -> RowRequest? {
+        guard let cell = cellOfRow.removeValue(forKey: row) else { return nil }
+        if cells[cell].isWaiting {
+            endWait(cell)
+            counts.unseen += 1
+        }
+        let request = cells[cell].request
+        // As prepareForReuse() does it.
+        cells[cell] = Cell()
+        freeCells.append(cell)
+        return request
+    }
+
+    private func appear(_ row: Int, _ now: ContinuousClock.Instant) -> RowRequest? {
+        guard let url = rows[row].flatMap({ URL(string: $0) }) else { return nil }
+        let cell = freeCells.popLast() ?? cells.count
+        if cell == cells.count { cells.append(Cell()) }
+        appearances += 1
+        let request = RowRequest(appearance: appearances, cell: cell, row: row, url: url)
+        cells[cell] = Cell(request: request, appeared: now, isWaiting: true)
+        cellOfRow[row] = cell
+        waiting += 1
+        counts.shown += 1
+        return request
+    }
+}

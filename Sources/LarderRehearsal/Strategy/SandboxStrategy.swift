@@ -1,0 +1,103 @@
+import Foundation
+import LarderIcons
+
+/// Larder's own: an ``IconLoader`` over memory, the cache directory and the network. Visible rows
+/// have the highest priority, rows ahead are had ready, and rows that leave are cancelled.
+final class SandboxStrategy: LoadingStrategy {
+    private let screen: TableScreen
+    private let inbox: Inbox
+    private let memory: MemoryCache
+    private let cache: IconCache
+    private let loader: IconLoader
+    private let temporary: URL?
+    /// By appearance.
+    private var tasks: [Int: IconTask] = [:]
+    private var ahead = 0..<0
+
+    init(
+        _ screen: TableScreen, _ fetcher: any IconFetcher, _ inbox: Inbox,
+        _ options: RehearsalOptions, _ pressure: MemoryPressure
+    ) {
+        self.screen = screen
+        self.inbox = inbox
+        memory = MemoryCache(costLimit: options.cacheCostLimit, pressure: pressure)
+        temporary =
+            options.directory == nil
+            ? FileManager.default.temporaryDirectory
+                .appendingPathComponent("larder-rehearsal-\(UUID().uuidString)") : nil
+        // One of the two is there.
+        let directory = options.directory ?? temporary ?? FileManager.default.temporaryDirectory
+        cache = IconCache(directory: directory, memory: memory)
+        var loading = IconLoader.Options()
+        loading.concurrentFetches = options.maximumConcurrent
+        loader = IconLoader(cache: cache, fetcher: fetcher, options: loading)
+    }
+
+    var cachedBytes: Int { memory.counts.cost }
+
+    func caches(_ image: LoadedImage) -> Bool { memory.contains(image.url.absoluteString) }
+
+    func load(_ request: RowRequest) {
+        if let entry = loader.state(for: request.url).entry {
+            let image = LoadedImage(url: request.url, data: entry.data)
+            return screen.put(image, from: .memory, in: request.cell)
+        }
+        tasks[request.appearance] = loader.load(request.url, priority: .veryHigh) {
+            [inbox] state in
+            inbox.post(Arrival(request, state))
+        }
+    }
+
+    func leave(_ request: RowRequest) {
+        tasks.removeValue(forKey: request.appearance)?.cancel()
+    }
+
+    func prefetch(_ rows: Range<Int>) {
+        let before = ahead
+        ahead = rows
+        loader.prefetch(rows.filter { !before.contains($0) }.compactMap(url))
+        loader.stopPrefetching(before.filter { !rows.contains($0) }.compactMap(url))
+    }
+
+    func receive(_ arrival: Arrival) {
+        tasks[arrival.request.appearance] = nil
+        guard screen.isShowing(arrival.request) else { return }
+        if let image = arrival.image {
+            screen.put(image, from: arrival.origin, in: arrival.request.cell)
+        } else {
+            screen.fail(arrival.request)
+        }
+    }
+
+    func end() -> String? {
+        tasks.values.forEach { $0.cancel() }
+        prefetch(0..<0)
+        let isFlushed = DispatchSemaphore(value: 0)
+        Task.detached { [cache] in
+            await cache.flush()
+            isFlushed.signal()
+        }
+        isFlushed.wait()
+        if let temporary { try? FileManager.default.removeItem(at: temporary) }
+        return cache.storeFailure.map { "\($0)" }
+    }
+
+    private func url(_ row: Int) -> URL? { screen.rows[row].flatMap { URL(string: $0) } }
+}
+
+extension Arrival {
+    fileprivate init(_ request: RowRequest, _ state: IconState) {
+        switch state {
+        case .image(let entry, let source):
+            let origin: LoadedImage.Origin =
+                switch source {
+                case .memory: .memory
+                case .disk, .bundle: .disk
+                case .network: .network
+                }
+            self.init(
+                request, LoadedImage(url: request.url, data: entry.data), from: origin)
+        case .failed, .placeholder: self.init(request, nil, from: .network)
+        }
+    }
+}
