@@ -166,6 +166,12 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
+            name: "LarderRehearsalTests",
+            dependencies: [
+                "LarderIcons", "LarderKit", "LarderRehearsal", "LarderTestSupport",
+                "LarderTransfer",
+            ]),
+        .testTarget(
             name: "LarderPresentationTests",
             dependencies: ["LarderCache", "LarderKit", "LarderPresentation"]),
         .testTarget(

@@ -13,6 +13,7 @@ package final class Rehearsal: Sendable {
     private let fetcher: any IconFetcher
     private let latency: Duration
     private let bytesPerSecond: Int64?
+    private let cancelledBytes: @Sendable () -> Int64
     private let inbox = Inbox()
 
     /// - Parameters:
@@ -22,9 +23,12 @@ package final class Rehearsal: Sendable {
     ///   - fetcher: gets the icons.
     ///   - latency: what the network is to take longer for each request. Default: nothing.
     ///   - bytesPerSecond: what all downloads together may receive. Default: nil, what comes.
+    ///   - cancelledBytes: how many bytes the fetcher has received of what was then cancelled. They
+    ///     have not come over a line with a bandwidth of its own. Default: it does not know.
     package init(
         _ rows: TableRows, _ trace: ScrollTrace, _ options: RehearsalOptions,
-        fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil
+        fetcher: any IconFetcher, latency: Duration = .zero, bytesPerSecond: Int64? = nil,
+        cancelledBytes: @escaping @Sendable () -> Int64 = { 0 }
     ) {
         self.rows = rows
         self.trace = trace
@@ -32,6 +36,7 @@ package final class Rehearsal: Sendable {
         self.fetcher = fetcher
         self.latency = latency
         self.bytesPerSecond = bytesPerSecond
+        self.cancelledBytes = cancelledBytes
     }
 
     /// Ends it soon; what it has seen so far is reported. From any thread.
@@ -66,6 +71,10 @@ package final class Rehearsal: Sendable {
         inbox.end()
         report.storeFailure = strategy.end()
         report.link = ledger.finalCounts()
+        if bytesPerSecond == nil {
+            report.link.bytes += cancelledBytes()
+            report.link.wastedBytes += cancelledBytes()
+        }
         return report
     }
 }

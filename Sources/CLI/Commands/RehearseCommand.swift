@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderKit
 import LarderPresentation
 import LarderRehearsal
@@ -109,9 +110,11 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
         scroll.apply(to: &options)
         strategy.apply(to: &options)
         options.maximumConcurrent = configuration.maximumConcurrent
+        let fetcher = try TransferFetcher(configuration)
         let rehearsal = Rehearsal(
-            rows, trace, options, fetcher: try TransferFetcher(configuration),
-            latency: strategy.latency, bytesPerSecond: strategy.bandwidth?.bytes)
+            rows, trace, options, fetcher: fetcher, latency: strategy.latency,
+            bytesPerSecond: strategy.bandwidth?.bytes
+        ) { fetcher.cancelledBytes }
         prepare(rehearsal)
         interrupts.ask("ending the rehearsal") { rehearsal.cancel() }
         let line = ProgressLine(isQuiet: quiet)
@@ -138,6 +141,10 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
             complaints.forEach(Console.complain)
         }
         if report.isInterrupted || interrupts.signal != nil { try interrupts.status.exit() }
+        for failure in report.strategies.compactMap(\.storeFailure) {
+            try (CacheError.Code(rawValue: failure.code).map(ExitStatus.init) ?? .couldNotRun)
+                .exit()
+        }
         if !report.isSound { try ExitStatus.someFailed.exit() }
     }
 

@@ -7,7 +7,8 @@ struct ScrollOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             A scroll that needs no file: slow, half a screen a second; fling, by flings; \
-            there-and-back, two screens a second; jump, to 20 places, twice.
+            there-and-back, two screens a second; jump, to 20 places, twice. (default: \
+            there-and-back)
             """))
     var scroll: ScrollPattern?
 

@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderKit
+import LarderRehearsal
 
 /// The exit statuses, the same for every command.
 enum ExitStatus: Int32 {
@@ -30,6 +31,7 @@ enum ExitStatus: Int32 {
             }
         case let error as OutputFailure: self.init(error.cause.code)
         case is MissingInput: self = .missingInput
+        case let error as ScrollTraceError: self = error.isMissing ? .missingInput : .badManifest
         default: self = .couldNotRun
         }
     }

@@ -22,6 +22,7 @@ final class ReceivedBody: TransferReceiver {
         var isCancelled = false
         var head: ResponseHead?
         var bytes: [UInt8] = []
+        var received = 0
         /// Why the response was stopped on our side.
         var verdict: Result<Answer, FetchFailure>?
     }
@@ -30,6 +31,9 @@ final class ReceivedBody: TransferReceiver {
         self.target = target
         self.policy = policy
     }
+
+    /// How many bytes have come.
+    var receivedBytes: Int { state.withLock { $0.received } }
 
     /// - Returns: false if it is cancelled already: then `waiter` has heard of that.
     func wait(_ waiter: Waiter) -> Bool {
@@ -73,7 +77,10 @@ final class ReceivedBody: TransferReceiver {
 
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         // The loop keeps to the limit.
-        state.withLock { $0.bytes.append(contentsOf: bytes) }
+        state.withLock { state in
+            state.bytes.append(contentsOf: bytes)
+            state.received += bytes.count
+        }
         return .proceed
     }
 

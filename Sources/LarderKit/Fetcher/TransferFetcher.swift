@@ -2,6 +2,7 @@ import Foundation
 import LarderCache
 import LarderIcons
 import LarderTransfer
+import Synchronization
 
 /// Fetches icons for an `IconLoader` the way a ``Prefetcher`` does: with libcurl, over connections
 /// that are kept, and only whole images.
@@ -17,6 +18,10 @@ public final class TransferFetcher: IconFetcher {
     private let policy: FetchPolicy
     private let allowsDowngrade: Bool
     private let acceptsAnyContent: Bool
+    private let cancelled = Mutex<Int64>(0)
+
+    /// How many bytes have come of bodies whose transfers were then cancelled.
+    package var cancelledBytes: Int64 { cancelled.withLock { $0 } }
 
     /// A fetcher with connections of its own.
     ///
@@ -34,7 +39,9 @@ public final class TransferFetcher: IconFetcher {
     ) throws {
         loop = try TransferLoop(configuration: transfer)
         policy = FetchPolicy(
-            headers: RequestHeaders(rules: headers, usesNetrc: transfer.netrcFile != nil),
+            headers: RequestHeaders(
+                rules: headers, userAgent: transfer.userAgent,
+                usesNetrc: transfer.netrcFile != nil),
             maximumBodyBytes: maximumBodyBytes, storesUnstorable: false)
         self.allowsDowngrade = allowsDowngrade
         self.acceptsAnyContent = acceptsAnyContent
@@ -89,13 +96,18 @@ public final class TransferFetcher: IconFetcher {
         var request = policy.request(to: body.target, about: nil)
         // Whole steps of a queue's priorities, around 0.
         request.priority = (priority.rawValue - IconPriority.normal.rawValue) * 4
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { waiter in
-                guard body.wait(waiter) else { return }
-                body.began(loop.start(request, receiver: body), on: loop)
+        do {
+            return try await withTaskCancellationHandler {
+                try await withCheckedThrowingContinuation { waiter in
+                    guard body.wait(waiter) else { return }
+                    body.began(loop.start(request, receiver: body), on: loop)
+                }
+            } onCancel: {
+                body.cancel()
             }
-        } onCancel: {
-            body.cancel()
+        } catch let error as CancellationError {
+            cancelled.withLock { $0 += Int64(body.receivedBytes) }
+            throw error
         }
     }
 

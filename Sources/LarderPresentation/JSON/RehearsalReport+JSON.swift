@@ -48,8 +48,12 @@ extension StrategyReport {
         object.set("seconds", seconds)
         object.set("scroll_seconds", scrollSeconds)
         object.set("interrupted", isInterrupted)
-        object.set("first_failure", link.firstFailure)
-        object.set("store_failure", storeFailure)
+        object.set(
+            "first_error",
+            link.firstFailure.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set(
+            "store_error",
+            storeFailure.map { JSONObject(errorCode: $0.code, message: $0.message) })
         object.set("warnings", warnings.map(\.json))
         object.set("memory", curve.map(\.json))
         return object

@@ -37,11 +37,11 @@ extension RehearsalReport {
             }
             if let failure = report.link.firstFailure {
                 lines.append(
-                    "\(name): \(report.link.failures.of("request")) failed, first \(failure)")
+                    "\(name): \(report.link.failures.of("request")) failed, first \(failure.message)")
             }
             if let failure = report.storeFailure {
                 lines.append(
-                    "\(name): icons could not be stored: \(failure.sanitizedForTerminal)")
+                    "\(name): icons could not be stored: \(failure.message.sanitizedForTerminal)")
             }
             return lines
         }

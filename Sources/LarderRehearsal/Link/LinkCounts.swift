@@ -15,8 +15,15 @@ package struct LinkCounts: Sendable, Equatable, Codable {
     /// Bytes that came of fetches that were then cancelled.
     package var wastedBytes: Int64 = 0
 
-    /// Why the first one failed; safe to print.
-    package var firstFailure: String?
+    /// Why the first one failed.
+    package var firstFailure: Failure?
+
+    package struct Failure: Sendable, Equatable, Codable {
+        /// As `larder prefetch` has it, such as `http-404`.
+        package let code: String
+        /// URL and reason; safe to print.
+        package let message: String
+    }
 
     package init() {}
 

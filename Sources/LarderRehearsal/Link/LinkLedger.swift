@@ -47,10 +47,10 @@ package final class LinkLedger: @unchecked Sendable {
         }
     }
 
-    func fail(_ reason: @autoclosure () -> String) {
+    func fail(_ failure: @autoclosure () -> LinkCounts.Failure) {
         end { counts in
             counts.failures += 1
-            counts.firstFailure = counts.firstFailure ?? reason()
+            counts.firstFailure = counts.firstFailure ?? failure()
         }
     }
 

@@ -50,9 +50,7 @@ where LinkClock.Duration == Duration {
             if Task.isCancelled || error is CancellationError {
                 ledger.cancel(after: received)
             } else {
-                let message = (error as? IconFailure)?.message ?? "\(error)"
-                ledger.fail(
-                    "\(request.url.absoluteString.shownAsURL): \(message.sanitizedForTerminal)")
+                ledger.fail(LinkCounts.Failure(error, of: request.url))
             }
             throw error
         }
@@ -71,5 +69,14 @@ where LinkClock.Duration == Duration {
             received += piece
             ledger.receive(piece)
         }
+    }
+}
+
+extension LinkCounts.Failure {
+    fileprivate init(_ error: any Error, of url: URL) {
+        let failure = error as? IconFailure
+        code = (failure?.underlying as? FetchFailure)?.code ?? "other"
+        let reason = (failure?.message ?? "\(error)").sanitizedForTerminal
+        message = "\(url.absoluteString.shownAsURL): \(reason)"
     }
 }

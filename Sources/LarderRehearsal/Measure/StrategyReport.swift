@@ -20,9 +20,15 @@ package struct StrategyReport: Sendable, Codable {
     package var scrollSeconds = 0.0
     package var isInterrupted = false
     /// Why icons could not be stored in the cache directory.
-    package var storeFailure: String?
+    package var storeFailure: StoreFailure?
 
     package init(_ strategy: StrategyName) { self.strategy = strategy }
+
+    package struct StoreFailure: Sendable, Codable, Equatable {
+        /// A `CacheError.Code`.
+        package let code: String
+        package let message: String
+    }
 
     package struct Waits: Sendable, Codable, Equatable {
         package let p50: Double

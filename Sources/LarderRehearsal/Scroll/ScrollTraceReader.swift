@@ -14,8 +14,8 @@ package struct ScrollTraceReader {
 
     private struct Line: Decodable {
         let time: Double
-        let first: Int
-        let visible: Int
+        let first: Double
+        let visible: Double
     }
 
     private let name: String
@@ -94,14 +94,16 @@ package struct ScrollTraceReader {
         guard line.time >= 0, line.time <= Self.maximumTime else {
             throw refusal("'time' is not from 0 to \(Int(Self.maximumTime)) seconds")
         }
-        guard (1...Self.maximumVisible).contains(line.visible) else {
-            throw refusal("'visible' is not from 1 to \(Self.maximumVisible)")
+        guard let visible = Int(exactly: line.visible),
+            (1...Self.maximumVisible).contains(visible)
+        else { throw refusal("'visible' is not a whole number from 1 to \(Self.maximumVisible)") }
+        guard let first = Int(exactly: line.first), first >= 0 else {
+            throw refusal("'first' is not the number of a row")
         }
-        guard line.first >= 0 else { throw refusal("'first' is negative") }
-        guard line.first < rows else {
-            throw refusal("'first' is \(line.first), and there are \(rows.of("row"))")
+        guard first < rows else {
+            throw refusal("'first' is \(first), and there are \(rows.of("row")), from 0 on")
         }
-        return ScrollEvent(time: line.time, first: line.first, visible: line.visible)
+        return ScrollEvent(time: line.time, first: first, visible: visible)
     }
 
     private static func reason(_ error: any Error) -> String {
@@ -113,11 +115,7 @@ package struct ScrollTraceReader {
         case DecodingError.valueNotFound(_, let context):
             return name(context).map { "\($0) is null" } ?? "is not an object"
         case DecodingError.typeMismatch(_, let context):
-            return name(context).map { "\($0) is not a number of the kind that belongs there" }
-                ?? "is not an object"
-        case DecodingError.dataCorrupted(let context):
-            return name(context).map { "\($0) is not a number of the kind that belongs there" }
-                ?? "is not JSON"
+            return name(context).map { "\($0) is not a number" } ?? "is not an object"
         default: return "is not JSON"
         }
     }

@@ -23,7 +23,7 @@ package protocol LoadingStrategy: AnyObject {
     /// The rehearsal is over: nothing that it has begun goes on.
     ///
     /// - Returns: what went wrong with what it was to keep.
-    func end() -> String?
+    func end() -> StrategyReport.StoreFailure?
 }
 
 extension LoadingStrategy {

@@ -57,7 +57,7 @@ final class QueueStrategy: LoadingStrategy {
         }
     }
 
-    func end() -> String? {
+    func end() -> StrategyReport.StoreFailure? {
         queue.end()
         return nil
     }

@@ -69,7 +69,7 @@ final class SandboxStrategy: LoadingStrategy {
         }
     }
 
-    func end() -> String? {
+    func end() -> StrategyReport.StoreFailure? {
         tasks.values.forEach { $0.cancel() }
         prefetch(0..<0)
         let isFlushed = DispatchSemaphore(value: 0)
@@ -79,7 +79,9 @@ final class SandboxStrategy: LoadingStrategy {
         }
         isFlushed.wait()
         if let temporary { try? FileManager.default.removeItem(at: temporary) }
-        return cache.storeFailure.map { "\($0)" }
+        return cache.storeFailure.map {
+            StrategyReport.StoreFailure(code: $0.code.rawValue, message: "\($0)")
+        }
     }
 
     private func url(_ row: Int) -> URL? { screen.rows[row].flatMap { URL(string: $0) } }

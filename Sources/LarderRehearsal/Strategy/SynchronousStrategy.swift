@@ -27,5 +27,5 @@ final class SynchronousStrategy: LoadingStrategy {
 
     func receive(_ arrival: Arrival) {}
 
-    func end() -> String? { nil }
+    func end() -> StrategyReport.StoreFailure? { nil }
 }

@@ -1,0 +1,135 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderRehearsal
+
+@Suite struct ScrollTraceReaderTests {
+    private func read(
+        _ text: some StringProtocol, rows: Int = 100
+    ) throws(ScrollTraceError) -> ScrollTrace {
+        try ScrollTraceReader(name: "a.jsonl", rows: rows).read(Array(text.utf8))
+    }
+
+    private func error(_ text: some StringProtocol, rows: Int = 100) -> String? {
+        do throws(ScrollTraceError) {
+            _ = try read(text, rows: rows)
+            return nil
+        } catch {
+            return error.description
+        }
+    }
+
+    @Test func eventsOfLines() throws {
+        let trace = try read(
+            """
+            {"time": 0, "first": 0, "visible": 10}
+
+            {"visible": 9, "first": 99, "time": 1.5, "velocity": [1, 2]}\r
+            {"time": 1.5, "first": 3, "visible": 1000}
+            """)
+        #expect(
+            trace.events == [
+                ScrollEvent(time: 0, first: 0, visible: 10),
+                ScrollEvent(time: 1.5, first: 99, visible: 9),
+                ScrollEvent(time: 1.5, first: 3, visible: 1000),
+            ])
+        #expect(trace.mostVisible == 1000)
+        #expect(trace.duration == 1.5)
+        #expect(try read(trace.text) == trace)
+    }
+
+    @Test(arguments: [
+        ("", "a.jsonl: there is no event in it"),
+        (" \n\t\r\n", "a.jsonl: there is no event in it"),
+        ("\n{", "a.jsonl: line 2: is not JSON"),
+        ("[1]", "a.jsonl: line 1: is not an object"),
+        ("7", "a.jsonl: line 1: is not an object"),
+        ("null", "a.jsonl: line 1: is not an object"),
+        (#"{"time": 0, "first": 0}"#, "a.jsonl: line 1: 'visible' is missing"),
+        (#"{"time": null, "first": 0, "visible": 1}"#, "a.jsonl: line 1: 'time' is null"),
+        (
+            #"{"time": "0", "first": 0, "visible": 1}"#,
+            "a.jsonl: line 1: 'time' is not a number"
+        ),
+        (
+            #"{"time": 0, "first": 0.5, "visible": 1}"#,
+            "a.jsonl: line 1: 'first' is not the number of a row"
+        ),
+        (
+            #"{"time": 0, "first": 99999999999999999999, "visible": 1}"#,
+            "a.jsonl: line 1: 'first' is not the number of a row"
+        ),
+        (
+            #"{"time": -0.1, "first": 0, "visible": 1}"#,
+            "a.jsonl: line 1: 'time' is not from 0 to 86400 seconds"
+        ),
+        (
+            #"{"time": 1e300, "first": 0, "visible": 1}"#,
+            "a.jsonl: line 1: 'time' is not from 0 to 86400 seconds"
+        ),
+        (
+            #"{"time": 0, "first": -1, "visible": 1}"#,
+            "a.jsonl: line 1: 'first' is not the number of a row"
+        ),
+        (
+            #"{"time": 0, "first": 100, "visible": 1}"#,
+            "a.jsonl: line 1: 'first' is 100, and there are 100 rows, from 0 on"
+        ),
+        (
+            #"{"time": 0, "first": 0, "visible": 0}"#,
+            "a.jsonl: line 1: 'visible' is not a whole number from 1 to 1000"
+        ),
+        (
+            #"{"time": 0, "first": 0, "visible": 9223372036854775807}"#,
+            "a.jsonl: line 1: 'visible' is not a whole number from 1 to 1000"
+        ),
+        (
+            "{\"time\": 2, \"first\": 0, \"visible\": 1}\n{\"time\": 1, \"first\": 0, \"visible\": 1}",
+            "a.jsonl: line 2: 'time' is 1.0, after 2.0"
+        ),
+    ])
+    func whatIsWrong(_ text: String, _ message: String) {
+        #expect(error(text) == message)
+    }
+
+    @Test func whatIsTooMuch() throws {
+        let line = #"{"time": 0, "first": 0, "visible": 1, "note": ""#
+        let long = line + String(repeating: "x", count: 4096) + "\"}"
+        #expect(error(long) == "a.jsonl: line 1: has more than 4096 bytes")
+        let deep = String(repeating: "[", count: 4000)
+        #expect(error(deep) == "a.jsonl: line 1: is not JSON")
+    }
+
+    @Test func bytesThatAreNoText() {
+        #expect(throws: ScrollTraceError.self) {
+            try ScrollTraceReader(name: "a", rows: 1).read([0xFF, 0xFE, 0x00, 0x0A, 0x7B])
+        }
+    }
+
+    @Test func filesThatCannotBeRead() throws {
+        try withTemporaryDirectory { directory in
+            func read(_ name: String) throws -> ScrollTrace {
+                try ScrollTraceReader(name: name, rows: 9).readFile()
+            }
+            for name in [directory.path("none"), directory.path("."), "a\0b"] {
+                let error = #expect(throws: ScrollTraceError.self) { try read(name) }
+                #expect(error?.isMissing == true, "\(name)")
+            }
+            // It never ends, and is given up.
+            let endless = #expect(throws: ScrollTraceError.self) { try read("/dev/zero") }
+            #expect(endless?.reason == "has more than 64 MiB")
+            let path = directory.path("a.jsonl")
+            try Data(#"{"time": 0, "first": 1, "visible": 2}"#.utf8)
+                .write(to: URL(fileURLWithPath: path))
+            #expect(try read(path).events == [ScrollEvent(time: 0, first: 1, visible: 2)])
+        }
+    }
+
+    @Test func namesAreSafeToPrint() {
+        let error = #expect(throws: ScrollTraceError.self) {
+            try ScrollTraceReader(name: "\u{1B}[2J", rows: 1).readFile()
+        }
+        #expect(error?.description.contains("\u{1B}") == false)
+    }
+}
