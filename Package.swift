@@ -112,6 +112,10 @@ let package = Package(
         .executableTarget(name: "icon-manifests", path: "Benchmarks/IconManifests"),
         .executableTarget(name: "delay-relay", path: "Benchmarks/DelayRelay"),
         .executableTarget(name: "bench", path: "Benchmarks/Bench"),
+        // Images of one to four megabytes, for Scripts/rehearsals.
+        .executableTarget(
+            name: "large-images", dependencies: ["LarderTestSupport"],
+            path: "Benchmarks/LargeImages"),
         // Reading in an app, beside the plainest code that does the same.
         .executableTarget(
             name: "icon-reads", dependencies: ["LarderCache", "LarderIcons"],
@@ -173,11 +177,12 @@ let package = Package(
             ]),
         .testTarget(
             name: "LarderPresentationTests",
-            dependencies: ["LarderCache", "LarderKit", "LarderPresentation"]),
+            dependencies: ["LarderCache", "LarderKit", "LarderPresentation", "LarderRehearsal"]),
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderTransfer",
+                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderRehearsal",
+                "LarderTransfer",
                 "LarderTestSupport", "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],

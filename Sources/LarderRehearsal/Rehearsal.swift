@@ -49,14 +49,18 @@ package final class Rehearsal: Sendable {
     package func run(progress: @escaping @Sendable (Double) -> Void = { _ in }) async
         -> StrategyReport
     {
-        await withCheckedContinuation { waiter in
+        var (report, epilogue) = await withCheckedContinuation { waiter in
             let thread = Thread { [self] in waiter.resume(returning: scroll(progress)) }
             thread.name = "larder.table"
             thread.start()
         }
+        report.storeFailure = await epilogue()
+        return report
     }
 
-    private func scroll(_ progress: (Double) -> Void) -> StrategyReport {
+    private func scroll(
+        _ progress: (Double) -> Void
+    ) -> (StrategyReport, LoadingStrategy.Epilogue) {
         let ledger = LinkLedger(rows)
         let identities = ImageIdentities(rows)
         let link = SimulatedLink(
@@ -69,12 +73,12 @@ package final class Rehearsal: Sendable {
         var report = table.run(progress)
         // Whatever wakes up now has nothing more to do.
         inbox.end()
-        report.storeFailure = strategy.end()
+        let epilogue = strategy.end()
         report.link = ledger.finalCounts()
         if bytesPerSecond == nil {
             report.link.bytes += cancelledBytes()
             report.link.wastedBytes += cancelledBytes()
         }
-        return report
+        return (report, epilogue)
     }
 }

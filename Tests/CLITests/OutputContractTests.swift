@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderRehearsal
 import LarderTestSupport
 import LarderTransfer
 import Testing
@@ -90,6 +91,33 @@ import Testing
                 explained.filter { $0["shape"] != nil }, with: "Lines of plan --explain --json")
             let statuses = Set(lines.compactMap { $0["status"]?.string })
             #expect(statuses == Set(try document.table("plan --json", "status").words))
+        }
+    }
+
+    @Test func rehearse() async throws {
+        try await withFixture { larder in
+            let urls = larder.servePaddedIcons(30, bytes: 1000)
+            let manifest = try larder.manifest(urls: urls)
+            let file = try larder.write("no cache".utf8, to: "file")
+            let gone = try larder.manifest(larder.origin.url("/gone"), name: "gone.json")
+            let runs = [
+                try larder.rehearse(manifest, "--strategy", "memory", "--memory-limit", "20kB"),
+                try larder.rehearse(manifest, "--cache", file), try larder.rehearse(gone),
+            ]
+            try compare(runs.map(\.report), with: "rehearse --json")
+            let strategies = runs.flatMap(\.strategies)
+            try compare(strategies, with: "Strategies")
+            func objects(_ key: String) -> [[String: JSONValue]] {
+                strategies.flatMap { $0[key]?.array ?? [] }.compactMap(\.object)
+            }
+            try compare(objects("memory"), with: "Memory over time")
+            try compare(objects("warnings"), with: "Memory warnings")
+            for key in ["first_error", "store_error"] {
+                try compare(strategies.compactMap { $0[key]?.object }, with: "Errors")
+            }
+            #expect(
+                try document.table("Strategies", "strategy").words
+                    == StrategyName.allCases.map(\.rawValue))
         }
     }
 

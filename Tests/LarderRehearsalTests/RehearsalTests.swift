@@ -38,7 +38,7 @@ import Testing
             ScrollEvent(time: 0, first: 0, visible: 5), ScrollEvent(time: 10, first: 5, visible: 5),
         ])
         let report = await rehearse(trace, .frames(speed: 100))
-        #expect((6...30).contains(report.frames.count))
+        #expect((6...400).contains(report.frames.count))
         #expect(report.scrollSeconds >= 10)
         #expect(report.rows.shown == 10)
     }

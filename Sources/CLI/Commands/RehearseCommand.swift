@@ -11,12 +11,19 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
         abstract: "Scroll through a manifest's icons as an app would, and show what that takes.",
         discussion: """
             Each entry is a row of a table, with the first of its icons. A scroll is replayed over \
-            it; images are really downloaded, cached and kept in memory. What a real table would \
-            draw is left out.
+            it. Images are really downloaded, cached and kept in memory; only the table is \
+            simulated. There are five strategies to load images by:
 
-            Nothing is written but --chart and the cache directory of the strategy sandbox, and \
-            nothing is read from a cache unless --cache is given. A download is tried once; the \
-            options for retries are for manifests at URLs.
+            synchronous: when a row appears, the main thread downloads its image
+            asynchronous: when a row appears, a queue downloads its image
+            memory: the same, and images stay in memory until a memory warning
+            coalescing: the same, and an image is not downloaded twice at a time
+            sandbox: larder's own; a limited memory cache, a cache directory, rows ahead are \
+            prefetched, and rows that leave are cancelled
+
+            Without --cache, sandbox begins with an empty cache directory, which is removed at the \
+            end. No other cache is read or written. A download is tried once; the options for \
+            retries are for manifests at URLs.
 
             The exit status is 2 if an icon could not be loaded, or a row had another row's image.
             """)

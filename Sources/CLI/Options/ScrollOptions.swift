@@ -6,10 +6,9 @@ struct ScrollOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            A scroll that needs no file: slow, half a screen a second; fling, by flings; \
-            there-and-back, two screens a second; jump, to 20 places, twice. (default: \
-            there-and-back)
-            """))
+            How to scroll: slow, half a screen a second; fling, by flings; there-and-back, two \
+            screens a second; jump, to 20 places, twice. (default: there-and-back)
+            """, valueName: "pattern"))
     var scroll: ScrollPattern?
 
     @Option(

@@ -6,21 +6,18 @@ import LarderRehearsal
 struct StrategyOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            """
-            How images are loaded: synchronous, asynchronous, memory, coalescing or sandbox, which \
-            is larder's own. (default: sandbox)
-            """, valueName: "name"))
+            "The strategy to load images by. (default: sandbox)", valueName: "name"))
     var strategy: StrategyName?
 
-    @Flag(help: "Rehearse with every strategy, each in a process of its own.")
+    @Flag(help: "Rehearse with every strategy, one after another, each in a process of its own.")
     var compare = false
 
     @Option(
         name: .customLong("cache"),
         help: ArgumentHelp(
             """
-            The cache directory of the strategy sandbox: it reads icons from it, and adds those \
-            that it downloads. (default: an empty one, which is removed at the end)
+            Let the strategy sandbox read icons from this cache directory, and add those that it \
+            downloads. (default: an empty one, which is removed at the end)
             """,
             valueName: "dir"))
     var cache: String?

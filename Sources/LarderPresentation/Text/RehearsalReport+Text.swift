@@ -36,8 +36,8 @@ extension RehearsalReport {
                     "\(name): \(report.rows.wrong.of("row")) had another row's image")
             }
             if let failure = report.link.firstFailure {
-                lines.append(
-                    "\(name): \(report.link.failures.of("request")) failed, first \(failure.message)")
+                let requests = report.link.failures.of("request")
+                lines.append("\(name): \(requests) failed, first \(failure.message)")
             }
             if let failure = report.storeFailure {
                 lines.append(

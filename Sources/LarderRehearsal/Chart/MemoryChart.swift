@@ -16,12 +16,13 @@ package struct MemoryChart {
 
     package var svg: String {
         let strategies = report.strategies
-        let height = Self.top + Double(strategies.count) * Self.step + 40
-        var canvas = SVGCanvas(width: 930, height: height)
+        let bottom =
+            Self.top + Double(max(0, strategies.count - 1)) * Self.step + Self.panel.height
+        var canvas = SVGCanvas(width: 930, height: bottom + 44)
         let title = "Memory while \(report.rows.of("row")) are scrolled through"
         canvas.text(title, x: 10, y: 24, style: "h")
         canvas.text(
-            "bytes of images in caches and cells; dashed: the limit; triangles: memory warnings",
+            "memory of images; dashed: the limit; triangles: memory warnings",
             x: Self.left.held, y: 48, style: "n")
         canvas.text("resident memory of the process", x: Self.left.resident, y: 48, style: "n")
         let seconds = max(strategies.map(\.scrollSeconds).max() ?? 0, 0.001)
@@ -42,15 +43,15 @@ package struct MemoryChart {
             warnings(&canvas, strategy, Scale(Self.left.held, top, seconds, held))
         }
         for left in [Self.left.held, Self.left.resident] {
-            let scale = Scale(left, height - 40 - Self.step, seconds, held)
+            let scale = Scale(left, bottom, seconds, held)
             for tick in [0, seconds / 2, seconds] {
                 canvas.text(
-                    DurationText.describe(tick), x: scale.x(tick), y: height - 24,
+                    DurationText.describe(tick), x: scale.x(tick), y: bottom + 18,
                     anchor: .middle, style: "n")
             }
         }
         canvas.text(
-            "time on the scroll's clock", x: Self.left.held, y: height - 4, style: "n")
+            "time, on the clock of the scroll", x: Self.left.held, y: bottom + 36, style: "n")
         return canvas.svg(title: title)
     }
 

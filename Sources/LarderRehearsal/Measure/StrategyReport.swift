@@ -34,5 +34,9 @@ package struct StrategyReport: Sendable, Codable {
         package let p50: Double
         package let p95: Double
         package let p99: Double
+
+        package init(p50: Double, p95: Double, p99: Double) {
+            (self.p50, self.p95, self.p99) = (p50, p95, p99)
+        }
     }
 }

@@ -2,6 +2,9 @@ import LarderIcons
 
 /// How an app gets the images of its rows. All is called on the main thread.
 package protocol LoadingStrategy: AnyObject {
+    /// Waits until all that is to be kept is kept, and tells why it is not.
+    typealias Epilogue = @Sendable () async -> StrategyReport.StoreFailure?
+
     /// Bytes of the images that it keeps in memory.
     var cachedBytes: Int { get }
 
@@ -22,8 +25,8 @@ package protocol LoadingStrategy: AnyObject {
 
     /// The rehearsal is over: nothing that it has begun goes on.
     ///
-    /// - Returns: what went wrong with what it was to keep.
-    func end() -> StrategyReport.StoreFailure?
+    /// - Returns: what is left to do, elsewhere.
+    func end() -> Epilogue
 }
 
 extension LoadingStrategy {

@@ -57,8 +57,8 @@ final class QueueStrategy: LoadingStrategy {
         }
     }
 
-    func end() -> StrategyReport.StoreFailure? {
+    func end() -> Epilogue {
         queue.end()
-        return nil
+        return { nil }
     }
 }

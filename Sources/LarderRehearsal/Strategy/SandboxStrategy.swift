@@ -69,18 +69,15 @@ final class SandboxStrategy: LoadingStrategy {
         }
     }
 
-    func end() -> StrategyReport.StoreFailure? {
+    func end() -> Epilogue {
         tasks.values.forEach { $0.cancel() }
         prefetch(0..<0)
-        let isFlushed = DispatchSemaphore(value: 0)
-        Task.detached { [cache] in
+        return { [cache, temporary] in
             await cache.flush()
-            isFlushed.signal()
-        }
-        isFlushed.wait()
-        if let temporary { try? FileManager.default.removeItem(at: temporary) }
-        return cache.storeFailure.map {
-            StrategyReport.StoreFailure(code: $0.code.rawValue, message: "\($0)")
+            if let temporary { try? FileManager.default.removeItem(at: temporary) }
+            return cache.storeFailure.map {
+                StrategyReport.StoreFailure(code: $0.code.rawValue, message: "\($0)")
+            }
         }
     }
 

@@ -27,5 +27,5 @@ final class SynchronousStrategy: LoadingStrategy {
 
     func receive(_ arrival: Arrival) {}
 
-    func end() -> StrategyReport.StoreFailure? { nil }
+    func end() -> Epilogue { { nil } }
 }

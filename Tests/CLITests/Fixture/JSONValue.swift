@@ -54,6 +54,10 @@ enum JSONValue: Decodable, Equatable {
         if case .array(let elements) = self { elements } else { nil }
     }
 
+    var integer: Int? {
+        if case .integer(let value) = self { value } else { nil }
+    }
+
     var string: String? {
         if case .string(let text) = self { text } else { nil }
     }

@@ -27,7 +27,9 @@ import Testing
 
     @Test func aPanelForEachStrategy() throws {
         let chart = MemoryChart(report(StrategyName.allCases.map { strategy($0, warnings: 3) }))
-        for name in StrategyName.allCases { #expect(chart.svg.contains(">\(name.rawValue)</text>")) }
+        for name in StrategyName.allCases {
+            #expect(chart.svg.contains(">\(name.rawValue)</text>"))
+        }
         #expect(chart.svg.components(separatedBy: "class='held'").count == 6)
         #expect(chart.svg.components(separatedBy: "class='resident'").count == 6)
         #expect(chart.svg.components(separatedBy: "class='limit'").count == 6)
@@ -37,7 +39,8 @@ import Testing
 
     @Test(arguments: [0, 1, 10_000])
     func whateverItIsItIsAnImage(_ warnings: Int) throws {
-        for strategies in [[], [StrategyReport(.memory)], [strategy(.sandbox, warnings: warnings)]] {
+        for strategies in [[], [StrategyReport(.memory)], [strategy(.sandbox, warnings: warnings)]]
+        {
             let svg = MemoryChart(report(strategies)).svg
             let info = try Array(svg.utf8).withUnsafeBytes { try ImageInspector.inspect($0) }
             #expect(info.mediaType.rawValue == "image/svg+xml")

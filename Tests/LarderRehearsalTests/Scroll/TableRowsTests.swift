@@ -9,7 +9,10 @@ import Testing
         #expect(rows.count == 5)
         #expect(rows.urlCount == 3)
         #expect(rows.withoutIcon == 1)
-        #expect((0..<5).map { rows[$0] } == ["https://a/1", nil, "https://a/2", "https://a/1", "https://a/é"])
+        #expect(
+            (0..<5).map { rows[$0] } == [
+                "https://a/1", nil, "https://a/2", "https://a/1", "https://a/é",
+            ])
         let numbers = (0..<5).map { rows[$0].flatMap { rows.number(of: $0) } }
         #expect(numbers[0] == numbers[3])
         #expect(Set([numbers[0], numbers[2], numbers[4]]) == [0, 1, 2])

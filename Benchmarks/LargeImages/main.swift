@@ -1,0 +1,26 @@
+import Foundation
+import LarderTestSupport
+
+// Paints large images into a directory, and lists them in a manifest:
+//
+//     large-images DIRECTORY BASE-URL MANIFEST COUNT
+//
+// They are bitmaps of 24 bits a pixel, of one to four megabytes: the same on every machine.
+
+let arguments = CommandLine.arguments
+guard arguments.count == 5, let count = Int(arguments[4]), (1...10_000).contains(count) else {
+    FileHandle.standardError.write(
+        Data("usage: large-images DIRECTORY BASE-URL MANIFEST COUNT\n".utf8))
+    exit(64)
+}
+let directory = URL(fileURLWithPath: arguments[1], isDirectory: true)
+try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+var entries = ""
+for number in 0..<count {
+    // 1.0 to 4.0 MB, in an order that looks like none.
+    let side = 580 + number * 347 % 573
+    try Data(IconPainter.bmp(seed: number, size: side))
+        .write(to: directory.appendingPathComponent("\(number).bmp"))
+    entries += "{\"name\":\"Image \(number)\",\"icon\":\"\(arguments[2])/\(number).bmp\"}\n"
+}
+try Data(entries.utf8).write(to: URL(fileURLWithPath: arguments[3]))

@@ -1,0 +1,8 @@
+# Read by Scripts/bench and Scripts/rehearsals: has real icons at $work/icons.
+if [ ! -d "$work/icons" ]; then
+    say "Fetching the icons: Debian's oxygen-icon-theme and gnome-icon-theme"
+    mkdir -p "$work"
+    (cd "$work" && apt-get download oxygen-icon-theme gnome-icon-theme >&2)
+    for package in "$work"/*.deb; do dpkg -x "$package" "$work/unpacked"; done
+    mv "$work/unpacked" "$work/icons"
+fi

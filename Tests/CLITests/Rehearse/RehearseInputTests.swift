@@ -1,0 +1,89 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Inputs of `larder rehearse` that are missing or wrong, and interrupts.
+@Suite(.timeLimit(.minutes(30))) struct RehearseInputTests {
+    @Test func tracesThatAreWrong() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            func run(_ text: String) throws -> Finished {
+                let trace = try larder.write(text.utf8, to: "trace.jsonl")
+                return try larder.binary.run(
+                    larder.rehearseArguments(manifest) + ["--trace", trace])
+            }
+            let line = #"{"time": 1, "first": 0, "visible": 2}"#
+            #expect(try run(line).status == 0)
+            for (text, message) in [
+                ("", "there is no event in it"), ("\(line)\n{", "line 2: is not JSON"),
+                (#"{"time": 1, "first": 3, "visible": 2}"#, "line 1: 'first' is 3"),
+            ] {
+                let finished = try run(text)
+                #expect(finished.status == 65, "\(finished)")
+                #expect(finished.standardError.contains("trace.jsonl: \(message)"))
+                #expect(finished.standardOutput.isEmpty)
+            }
+            larder.origin.resetLog()
+            let missing = try larder.binary.run(
+                larder.rehearseArguments(manifest) + ["--trace", larder.directory.path("none")])
+            #expect(missing.status == 66)
+            #expect(larder.origin.count() == 0)
+        }
+    }
+
+    @Test func manifestsThatAreWrong() async throws {
+        try await withFixture { larder in
+            let none = larder.directory.path("none.json")
+            #expect(try larder.binary.run(larder.rehearseArguments(none)).status == 66)
+            let broken = try larder.write("[{".utf8, to: "broken.json")
+            #expect(try larder.binary.run(larder.rehearseArguments(broken)).status == 65)
+            let empty = try larder.manifest([])
+            let run = try larder.rehearse(empty)
+            #expect(run.finished.status == 0, "\(run.finished)")
+            #expect(run.report["rows"] == .integer(0))
+        }
+    }
+
+    @Test func chartsThatWouldOverwrite() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            let arguments = larder.rehearseArguments(manifest)
+            #expect(try larder.binary.run(arguments + ["--chart", manifest]).status == 64)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let inside = try larder.binary.run(
+                arguments + ["--cache", larder.cache, "--chart", "\(larder.cache)/a.svg"])
+            #expect(inside.status == 64)
+            larder.origin.resetLog()
+            let nowhere = try larder.binary.run(
+                arguments + ["--chart", larder.directory.path("none/a.svg")])
+            #expect(nowhere.status == 1)
+            #expect(larder.origin.count() == 0)
+        }
+    }
+
+    @Test(arguments: [SIGINT, SIGTERM], [["--strategy", "synchronous"], [], ["--compare"]])
+    func anInterruptEndsIt(_ signal: Int32, _ options: [String]) async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let urls = (0..<50).map { larder.origin.url("/\($0)") }
+            let chart = larder.directory.path("memory.svg")
+            let process = try larder.binary.start(
+                larder.rehearseArguments(try larder.manifest(urls: urls))
+                    + options + ["--json", "--chart", chart, "--stall-timeout", "1h"],
+                environment: ["TMPDIR": try larder.temporaryDirectory()])
+            try await larder.origin.waitForRequests(1)
+            process.kill(signal)
+            let finished = try process.wait()
+            gate.open()
+            #expect(finished.status == (signal == SIGINT ? 130 : 143), "\(finished)")
+            let report = try #require(try JSONValue.lines(finished.standardOutputBytes).first)
+            #expect(report["interrupted"] == .boolean(true))
+            // Of a comparison, the others were not begun.
+            #expect(report["strategies"]?.array?.count == 1)
+            #expect(finished.standardError.contains("ending the rehearsal"))
+            #expect(FileManager.default.fileExists(atPath: chart))
+            #expect(try larder.leftovers() == [])
+        }
+    }
+}
