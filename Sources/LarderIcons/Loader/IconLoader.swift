@@ -113,4 +113,7 @@ public final class IconLoader: Sendable {
 
     /// How many icons are being got, or wait for that.
     public var loadCount: Int { loads.count }
+
+    /// How many icons are being read, fetched or stored, those that nobody waits for included.
+    package var workCount: Int { loads.workCount }
 }

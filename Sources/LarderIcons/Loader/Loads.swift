@@ -48,6 +48,9 @@ final class Loads: @unchecked Sendable {
     /// How many icons are being got.
     var count: Int { lock.withLock { loads.count } }
 
+    /// How many are being read, fetched or stored, those that nobody waits for included.
+    var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
+
     /// What is known without waiting for anything but memory.
     func state(of key: String) -> IconState {
         if let entry = cache.memory.entry(for: key) { return .image(entry, from: .memory) }

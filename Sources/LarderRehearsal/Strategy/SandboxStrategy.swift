@@ -72,7 +72,9 @@ final class SandboxStrategy: LoadingStrategy {
     func end() -> Epilogue {
         tasks.values.forEach { $0.cancel() }
         prefetch(0..<0)
-        return { [cache, temporary] in
+        return { [cache, loader, temporary] in
+            // What has been fetched is still being stored, and would make the directory anew.
+            while loader.workCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
             await cache.flush()
             if let temporary { try? FileManager.default.removeItem(at: temporary) }
             return cache.storeFailure.map {
