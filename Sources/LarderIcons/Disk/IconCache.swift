@@ -111,26 +111,28 @@ public final class IconCache: Sendable {
     }
 
     /// Keeps an icon that was fetched in memory.
-    func keep(_ icon: FetchedIcon, for url: URL) -> MemoryCache.Entry {
-        let entry = MemoryCache.Entry(
-            data: icon.data, mediaType: icon.mediaType, source: .network)
-        memory.insert(entry, for: url.absoluteString)
-        return entry
-    }
-
-    /// Stores an icon that was fetched, if it may be: a URL's secrets are kept nowhere, and only
-    /// what HTTP answered is a URL's. Returns when there is room for another.
     ///
     /// - Parameter isReplacing: whether what is stored of it is damaged.
-    func store(
-        _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: URL, isReplacing: Bool
-    ) async {
-        guard let writer, url.user == nil, url.password == nil,
-            ["http", "https"].contains(url.scheme?.lowercased())
-        else { return }
-        await writer.store(
-            icon, entry, for: url.absoluteString, isReplacing: isReplacing)
+    /// - Returns: what is to be handed to ``store(_:)``; nil if it may not be stored: a URL's
+    ///   secrets are kept nowhere, and only what HTTP answered is a URL's.
+    func keep(
+        _ icon: FetchedIcon, for url: URL, isReplacing: Bool
+    ) -> (entry: MemoryCache.Entry, unstored: IconWriter.Unstored?) {
+        let key = url.absoluteString
+        let entry = MemoryCache.Entry(
+            data: icon.data, mediaType: icon.mediaType, source: .network)
+        let mayStore =
+            url.user == nil && url.password == nil
+            && ["http", "https"].contains(url.scheme?.lowercased())
+        // First, so that it is to be had even if memory has no room for it.
+        let unstored =
+            mayStore ? writer?.take(icon, entry, for: key, isReplacing: isReplacing) : nil
+        memory.insert(entry, for: key)
+        return (entry, unstored)
     }
+
+    /// Stores an icon; returns when there is room for another.
+    func store(_ unstored: IconWriter.Unstored) async { await writer?.store(unstored) }
 
     /// Why fetched icons could not be stored when that was last tried: the disk is full, or another
     /// process rebuilds the cache. Nil if they could. They are in memory all the same.

@@ -7,8 +7,18 @@ import LarderCache
 /// `larder reindex` waits for everybody who has it open. What could not be stored is fetched again
 /// some day; that fails nobody.
 final class IconWriter: Depositor, @unchecked Sendable {
-    // Unchecked because there are variables: `lock` guards `waiting`, `waitingBytes` and `failure`;
-    // all others belong to `queue`.
+    // Unchecked because there are variables: `lock` guards those behind it; `queue` has all others.
+
+    /// An icon that is to be stored: it is read from memory until it is committed.
+    struct Unstored: Sendable {
+        fileprivate let token: Int64
+        fileprivate let key: String
+        fileprivate let icon: FetchedIcon
+        fileprivate let validators: Validators
+        let entry: MemoryCache.Entry
+        /// Whether what is stored of it is damaged.
+        fileprivate let isReplacing: Bool
+    }
 
     /// So many bytes wait in memory to be committed; then the next icon waits.
     private static let mostWaiting = 16 << 20
@@ -19,14 +29,14 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
-    /// Icons that are not committed yet: they are read from here.
-    private var waiting: [String: (token: Int64, entry: MemoryCache.Entry)] = [:]
+    /// By URL the last one that is not committed yet.
+    private var waiting: [String: Unstored] = [:]
+    private var keys: [Int64: String] = [:]
     private var waitingBytes = 0
+    private var lastToken: Int64 = 0
     private var failure: CacheError?
 
     private var opened: (cache: Cache, store: Store)?
-    private var keys: [Int64: String] = [:]
-    private var lastToken: Int64 = 0
     private var lastUse = Date.distantPast
     private var closesSoon = false
     /// Nothing is tried before, after a failure.
@@ -50,17 +60,31 @@ final class IconWriter: Depositor, @unchecked Sendable {
     /// Why icons could not be stored when that was last tried; nil if they could.
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Has an icon stored; returns when it is staged, which is not yet committed.
+    /// Takes in an icon, which can be read from then on, and is to be stored.
     ///
-    /// - Parameter isReplacing: whether what is stored of it is damaged.
-    func store(
+    /// - Returns: nil if it may not be stored.
+    func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for key: String, isReplacing: Bool
-    ) async {
+    ) -> Unstored? {
         let validators = Validators(icon.values)
-        guard !CacheControl(validators.cacheControl).isNoStore else { return }
+        guard !CacheControl(validators.cacheControl).isNoStore else { return nil }
+        return lock.withLock {
+            lastToken += 1
+            let unstored = Unstored(
+                token: lastToken, key: key, icon: icon, validators: validators, entry: entry,
+                isReplacing: isReplacing)
+            let replaced = waiting.updateValue(unstored, forKey: key)
+            waitingBytes += entry.data.count - (replaced?.entry.data.count ?? 0)
+            keys[unstored.token] = key
+            return unstored
+        }
+    }
+
+    /// Has an icon stored; returns when it is staged, which is not yet committed.
+    func store(_ unstored: Unstored) async {
         await withCheckedContinuation { waiter in
             queue.async { [self] in
-                write(icon, validators, entry, for: key, isReplacing)
+                write(unstored)
                 waiter.resume()
             }
         }
@@ -78,48 +102,55 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problem = outcomes.compactMap { outcome in
             if case .failure(let error) = outcome.result { error } else { nil }
         }.first
-        lock.withLock { failure = problem }
-        queue.async { [self] in
+        lock.withLock {
+            failure = problem
             for outcome in outcomes { settle(outcome.token) }
-            if problem != nil { giveUp() }
         }
+        if problem != nil { queue.async { [self] in giveUp() } }
+    }
+
+    /// With the lock: one icon waits no more.
+    private func settle(_ token: Int64) {
+        // It may have been fetched again meanwhile.
+        guard let key = keys.removeValue(forKey: token), let known = waiting[key],
+            known.token == token
+        else { return }
+        waitingBytes -= known.entry.data.count
+        waiting[key] = nil
     }
 
     // MARK: - On the queue
 
-    private func write(
-        _ icon: FetchedIcon, _ validators: Validators, _ entry: MemoryCache.Entry, for key: String,
-        _ isReplacing: Bool
-    ) {
+    private func write(_ unstored: Unstored) {
         lastUse = Date()
-        guard lastUse >= notBefore else { return }
         do {
+            guard lastUse >= notBefore else { return lock.withLock { settle(unstored.token) } }
             let store = try openStore()
-            let body = try store.newBody { append in try entry.data.withUnsafeBytes(append) }
+            let data = unstored.entry.data
+            let body = try store.newBody { append in try data.withUnsafeBytes(append) }
             let staged = try store.stage(
                 body, digest: try body.finish(),
-                attributes: ObjectAttributes(mediaType: entry.mediaType),
-                isReplacing: isReplacing)
-            lastToken += 1
-            let token = lastToken
-            keys[token] = key
-            let isMuch = lock.withLock {
-                waitingBytes += entry.data.count - (waiting[key]?.entry.data.count ?? 0)
-                waiting[key] = (token, entry)
-                return waitingBytes > Self.mostWaiting || waiting.count >= Store.batchLimit
-            }
+                attributes: ObjectAttributes(mediaType: unstored.entry.mediaType),
+                isReplacing: unstored.isReplacing)
             store.add(
                 Deposit(
-                    token: token, key: key, url: key, responseURL: icon.responseURL,
-                    validators: validators, receivedAt: lastUse, content: .staged(staged)),
+                    token: unstored.token, key: unstored.key, url: unstored.key,
+                    responseURL: unstored.icon.responseURL, validators: unstored.validators,
+                    receivedAt: lastUse, content: .staged(staged)),
                 for: self
             ) {}
+            let isMuch = lock.withLock {
+                waitingBytes > Self.mostWaiting || waiting.count >= Store.batchLimit
+            }
             if isMuch { store.flush() }
         } catch {
             let problem =
                 error as? CacheError
                 ?? CacheError(.unusable, subject: path, message: "\(error)")
-            lock.withLock { failure = problem }
+            lock.withLock {
+                failure = problem
+                settle(unstored.token)
+            }
             giveUp()
         }
     }
@@ -131,16 +162,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
         opened = (cache, store)
         closeWhenIdle()
         return store
-    }
-
-    private func settle(_ token: Int64) {
-        guard let key = keys.removeValue(forKey: token) else { return }
-        lock.withLock {
-            // It may have been fetched again meanwhile.
-            guard let known = waiting[key], known.token == token else { return }
-            waitingBytes -= known.entry.data.count
-            waiting[key] = nil
-        }
     }
 
     private func giveUp() {

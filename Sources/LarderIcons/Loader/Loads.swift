@@ -210,10 +210,10 @@ final class Loads: @unchecked Sendable {
             begin(key) { [cache, weak self] in
                 do {
                     let icon = try await fetcher.fetch(request)
-                    let entry = cache.keep(icon, for: load.url)
+                    let (entry, unstored) = cache.keep(
+                        icon, for: load.url, isReplacing: load.isDamaged)
                     self?.settle(key, load.serial, .image(entry, from: .network))
-                    await cache.store(
-                        icon, entry, for: load.url, isReplacing: load.isDamaged)
+                    if let unstored { await cache.store(unstored) }
                 } catch {
                     self?.fetchFailed(key, load.serial, error)
                 }

@@ -257,6 +257,8 @@ import Testing
             for _ in 0..<3 {
                 for number in 0..<20 {
                     _ = try await loader.icon(for: url("\(number)"))
+                    // Nor what is not even staged yet.
+                    _ = try await loader.icon(for: url("\(number)"))
                 }
             }
             #expect(fetcher.count == 20)
