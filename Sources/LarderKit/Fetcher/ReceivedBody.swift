@@ -20,6 +20,8 @@ final class ReceivedBody: TransferReceiver {
         var waiter: Waiter?
         var transfer: (id: TransferID, loop: TransferLoop)?
         var isCancelled = false
+        /// Another priority than it began with.
+        var priority: Int?
         var head: ResponseHead?
         var bytes: [UInt8] = []
         var received = 0
@@ -46,12 +48,22 @@ final class ReceivedBody: TransferReceiver {
     }
 
     func began(_ id: TransferID, on loop: TransferLoop) {
-        let isCancelled = state.withLock { state in
+        let (isCancelled, priority) = state.withLock { state in
             // Not if it has ended within `start`.
             if state.waiter != nil { state.transfer = (id, loop) }
-            return state.isCancelled
+            return (state.isCancelled, state.priority)
         }
+        if let priority { loop.setPriority(priority, of: id) }
         if isCancelled { loop.cancel(id) }
+    }
+
+    /// Gives it another priority while it waits for its turn.
+    func change(to priority: Int) {
+        let transfer = state.withLock { state in
+            state.priority = priority
+            return state.transfer
+        }
+        if let (id, loop) = transfer { loop.setPriority(priority, of: id) }
     }
 
     func cancel() {

@@ -75,7 +75,7 @@ public final class TransferFetcher: IconFetcher {
         var target = RequestTarget(url)
         while true {
             let body = ReceivedBody(target, policy)
-            switch try await receive(body, request.priority) {
+            switch try await receive(body, of: request) {
             case .redirect(let location, let freshUntil):
                 try target.follow(
                     location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
@@ -91,11 +91,12 @@ public final class TransferFetcher: IconFetcher {
     }
 
     private func receive(
-        _ body: ReceivedBody, _ priority: IconPriority
+        _ body: ReceivedBody, of icon: IconRequest
     ) async throws -> ReceivedBody.Answer {
+        // Before it is read, so that no change is missed.
+        icon.onPriorityChange { [weak body] in body?.change(to: Self.priority($0)) }
         var request = policy.request(to: body.target, about: nil)
-        // Whole steps of a queue's priorities, around 0.
-        request.priority = (priority.rawValue - IconPriority.normal.rawValue) * 4
+        request.priority = Self.priority(icon.priority)
         do {
             return try await withTaskCancellationHandler {
                 try await withCheckedThrowingContinuation { waiter in
@@ -109,6 +110,11 @@ public final class TransferFetcher: IconFetcher {
             cancelled.withLock { $0 += Int64(body.receivedBytes) }
             throw error
         }
+    }
+
+    /// Whole steps of a queue's priorities, around 0.
+    private static func priority(_ priority: IconPriority) -> Int {
+        (priority.rawValue - IconPriority.normal.rawValue) * 4
     }
 
     private func mediaType(of bytes: [UInt8]) throws -> String? {
