@@ -77,7 +77,7 @@ import Testing
             #expect(run.status == 1)
             #expect(
                 run.standardOutput == """
-                    image/png, \(icon.bodyLength) bytes, disk: \(url)
+                    image/svg+xml, \(icon.bodyLength) bytes, disk: \(url)
                     https://a.example/none: is not cached
 
                     """, "\(run)")
