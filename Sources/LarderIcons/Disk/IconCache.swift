@@ -32,6 +32,7 @@ public final class IconCache: Sendable {
     private let recorder: UseRecorder?
     private let writer: IconWriter?
     let reads = SharedWork<MemoryCache.Entry?>()
+    private let lookups = SharedWork<Match?>()
     let queue = OperationQueue()
 
     /// A cache in two places at most. Nothing is opened until it is asked, and a directory that is
@@ -99,7 +100,10 @@ public final class IconCache: Sendable {
     ///
     /// - Throws: `CacheError` if the index cannot be read; `CancellationError`.
     public func lookup(_ url: URL) async throws -> Match? {
-        try await onReader { try self.matches(url.absoluteString).first?.match }
+        let key = url.absoluteString
+        return try await lookups.value(for: key) { finish in
+            perform { finish(Result { try self.matches(key).first?.match }) }
+        }
     }
 
     /// Whether the icon is cached.
@@ -110,14 +114,14 @@ public final class IconCache: Sendable {
         return try await lookup(url) != nil
     }
 
-    /// Keeps an icon that was fetched in memory.
+    /// Keeps an icon that was fetched in memory, and stores it, if it may be: a URL's secrets are
+    /// kept nowhere, and only what HTTP answered is a URL's.
     ///
     /// - Parameter isReplacing: whether what is stored of it is damaged.
-    /// - Returns: what is to be handed to ``store(_:)``; nil if it may not be stored: a URL's
-    ///   secrets are kept nowhere, and only what HTTP answered is a URL's.
+    /// - Returns: also whether it is being stored, see ``waitUntilStaged()``.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
-    ) -> (entry: MemoryCache.Entry, unstored: IconWriter.Unstored?) {
+    ) -> (entry: MemoryCache.Entry, isStored: Bool) {
         let key = url.absoluteString
         let entry = MemoryCache.Entry(
             data: icon.data, mediaType: icon.mediaType, source: .network)
@@ -125,14 +129,15 @@ public final class IconCache: Sendable {
             url.user == nil && url.password == nil
             && ["http", "https"].contains(url.scheme?.lowercased())
         // First, so that it is to be had even if memory has no room for it.
-        let unstored =
-            mayStore ? writer?.take(icon, entry, for: key, isReplacing: isReplacing) : nil
+        let isStored =
+            mayStore
+            && writer?.take(icon, entry, for: key, isReplacing: isReplacing) ?? false
         memory.insert(entry, for: key)
-        return (entry, unstored)
+        return (entry, isStored)
     }
 
-    /// Stores an icon; returns when there is room for another.
-    func store(_ unstored: IconWriter.Unstored) async { await writer?.store(unstored) }
+    /// Returns when there is room for another icon to be stored.
+    func waitUntilStaged() async { await writer?.waitUntilStaged() }
 
     /// Why fetched icons could not be stored when that was last tried: the disk is full, or another
     /// process rebuilds the cache. Nil if they could. They are in memory all the same.
@@ -200,14 +205,5 @@ public final class IconCache: Sendable {
         let operation = BlockOperation(block: body)
         queue.addOperation(operation)
         return { operation.cancel() }
-    }
-
-    private func onReader<Value: Sendable>(
-        _ body: @escaping @Sendable () throws -> Value
-    ) async throws -> Value {
-        try Task.checkCancellation()
-        return try await withCheckedThrowingContinuation { waiter in
-            perform { waiter.resume(with: Result { try body() }) }
-        }
     }
 }

@@ -10,17 +10,17 @@ final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because there are variables: `lock` guards those behind it; `queue` has all others.
 
     /// An icon that is to be stored: it is read from memory until it is committed.
-    struct Unstored: Sendable {
-        fileprivate let token: Int64
-        fileprivate let key: String
-        fileprivate let icon: FetchedIcon
-        fileprivate let validators: Validators
+    private struct Unstored {
+        let token: Int64
+        let key: String
+        let icon: FetchedIcon
+        let validators: Validators
         let entry: MemoryCache.Entry
         /// Whether what is stored of it is damaged.
-        fileprivate let isReplacing: Bool
+        let isReplacing: Bool
     }
 
-    /// So many bytes wait in memory to be committed; then the next icon waits.
+    /// If more bytes wait in memory than these, they are committed before the next icon is staged.
     private static let mostWaiting = 16 << 20
     /// So long it stays open without an icon, and is left alone after a failure.
     private static let idleSeconds: TimeInterval = 30
@@ -60,15 +60,16 @@ final class IconWriter: Depositor, @unchecked Sendable {
     /// Why icons could not be stored when that was last tried; nil if they could.
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes in an icon, which can be read from then on, and is to be stored.
+    /// Takes in an icon, which can be read from then on, and has it stored. Whoever closes
+    /// afterwards waits for that.
     ///
-    /// - Returns: nil if it may not be stored.
+    /// - Returns: false if it may not be stored.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for key: String, isReplacing: Bool
-    ) -> Unstored? {
+    ) -> Bool {
         let validators = Validators(icon.values)
-        guard !CacheControl(validators.cacheControl).isNoStore else { return nil }
-        return lock.withLock {
+        guard !CacheControl(validators.cacheControl).isNoStore else { return false }
+        let unstored = lock.withLock {
             lastToken += 1
             let unstored = Unstored(
                 token: lastToken, key: key, icon: icon, validators: validators, entry: entry,
@@ -78,16 +79,13 @@ final class IconWriter: Depositor, @unchecked Sendable {
             keys[unstored.token] = key
             return unstored
         }
+        queue.async { [self] in write(unstored) }
+        return true
     }
 
-    /// Has an icon stored; returns when it is staged, which is not yet committed.
-    func store(_ unstored: Unstored) async {
-        await withCheckedContinuation { waiter in
-            queue.async { [self] in
-                write(unstored)
-                waiter.resume()
-            }
-        }
+    /// Returns when all that was taken in is staged, which is not yet committed.
+    func waitUntilStaged() async {
+        await withCheckedContinuation { waiter in queue.async { waiter.resume() } }
     }
 
     /// Commits what waits, and closes the directory.

@@ -10,19 +10,20 @@ public struct IconFailure: Error, Sendable {
         case unreadable
         /// It could not be fetched.
         case fetch
-        /// Nobody waits for it any more.
+        /// The loader was let go of.
         case cancelled
     }
 
     /// The reason.
     public let code: Code
-    /// The icon's URL.
+    /// The icon's URL, without a name and a password.
     public let url: String
     /// The reason in words.
     public let message: String
     /// What the cache or the fetcher threw.
     public let underlying: (any Error)?
-    /// So many seconds the URL is not to be asked for again; nil for the loader's own time.
+    /// So many seconds at least the URL is not to be asked for again; nil for the loader's own
+    /// time, ``IconLoader/Options/failureLifetime``.
     public let retryAfter: TimeInterval?
 
     /// A failure of the icon at `url`.
@@ -31,10 +32,20 @@ public struct IconFailure: Error, Sendable {
         retryAfter: TimeInterval? = nil
     ) {
         self.code = code
-        self.url = url.absoluteString
+        self.url = Self.withoutSecrets(url)
         self.message = message
         self.underlying = underlying
         self.retryAfter = retryAfter
+    }
+}
+
+extension IconFailure {
+    private static func withoutSecrets(_ url: URL) -> String {
+        guard url.user != nil || url.password != nil,
+            var components = URLComponents(url: url, resolvingAgainstBaseURL: false)
+        else { return url.absoluteString }
+        (components.user, components.password) = (nil, nil)
+        return components.string ?? ""
     }
 }
 

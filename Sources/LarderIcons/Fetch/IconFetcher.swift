@@ -11,6 +11,6 @@ public protocol IconFetcher: Sendable {
     /// error page.
     ///
     /// - Throws: anything. It is shown as an ``IconFailure``, and remembered for a time. Throw an
-    ///   `IconFailure` yourself to say for how long.
+    ///   `IconFailure` yourself to say for how long at least.
     func fetch(_ request: IconRequest) async throws -> FetchedIcon
 }

@@ -7,6 +7,7 @@
     /// Fetches icons with `URLSession`.
     public final class URLSessionFetcher: IconFetcher {
         private let session: URLSession
+        private let isOwnSession: Bool
         private let maximumBytes: Int
 
         /// A fetcher.
@@ -21,15 +22,17 @@
             configuration.timeoutIntervalForRequest = 30
             configuration.timeoutIntervalForResource = 300
             self.session = session ?? URLSession(configuration: configuration)
+            isOwnSession = session == nil
             self.maximumBytes = maximumBytes
         }
 
+        deinit { if isOwnSession { session.finishTasksAndInvalidate() } }
+
         /// Fetches one icon, in one attempt.
         public func fetch(_ request: IconRequest) async throws -> FetchedIcon {
-            let (bytes, response) = try await session.bytes(from: request.url)
+            let (bytes, response) = try await session.bytes(
+                for: URLRequest(url: request.url), delegate: PriorityKeeper(request))
             let task = bytes.task
-            task.priority = Self.priority(request.priority)
-            request.onPriorityChange { [weak task] in task?.priority = Self.priority($0) }
             guard let response = response as? HTTPURLResponse else {
                 throw IconFailure(.fetch, url: request.url, "the response is not HTTP")
             }
@@ -76,6 +79,20 @@
 
         private func tooLong(_ url: URL) -> IconFailure {
             IconFailure(.fetch, url: url, "the body is longer than \(maximumBytes) bytes")
+        }
+
+        /// Gives a task the priority of its request, before it begins and whenever that changes.
+        private final class PriorityKeeper: NSObject, URLSessionTaskDelegate {
+            private let request: IconRequest
+
+            init(_ request: IconRequest) { self.request = request }
+
+            func urlSession(_ session: URLSession, didCreateTask task: URLSessionTask) {
+                request.onPriorityChange { [weak task] in
+                    task?.priority = URLSessionFetcher.priority($0)
+                }
+                task.priority = URLSessionFetcher.priority(request.priority)
+            }
         }
 
         private static func priority(_ priority: IconPriority) -> Float {

@@ -23,8 +23,8 @@ struct FailureMemory {
     mutating func remember(
         _ failure: IconFailure, of key: String, for lifetime: TimeInterval, at now: Date
     ) {
+        guard lifetime > 0 else { return }
         let seconds = min(max(lifetime, failure.retryAfter ?? 0), Self.longest)
-        guard seconds > 0 else { return }
         if failures.count >= Self.limit { makeRoom(at: now) }
         failures[key] = (failure, now + seconds)
     }

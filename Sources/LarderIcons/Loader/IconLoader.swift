@@ -7,7 +7,8 @@ import Foundation
 ///
 /// Everything is by URL: a view that is used again for another row cancels its task, or compares
 /// the URL. Every function may be called on any thread, the main one, too, and waits for nothing
-/// but memory. If a loader is let go of, what is under way is cancelled.
+/// but memory. If a loader is let go of, what is under way is cancelled, and whoever waits is told
+/// so.
 public final class IconLoader: Sendable {
     /// How icons are got.
     public struct Options: Sendable {
@@ -47,6 +48,8 @@ public final class IconLoader: Sendable {
         loads = Loads(cache: cache, fetcher: fetcher, options: options, now: now)
     }
 
+    deinit { loads.close() }
+
     /// What is known of the icon now, from memory alone. Begins nothing.
     public func state(for url: URL) -> IconState { loads.state(of: url.absoluteString) }
 
@@ -55,7 +58,7 @@ public final class IconLoader: Sendable {
     /// - Parameters:
     ///   - priority: what has the higher one is got first. Default: normal.
     ///   - then: called once, on any thread: within this call if memory has the answer. Not called
-    ///     if the task is cancelled before, or the loader is let go of.
+    ///     if the task is cancelled before.
     /// - Returns: a task to cancel, or to change the priority by.
     @discardableResult
     public func load(
@@ -102,7 +105,8 @@ public final class IconLoader: Sendable {
     /// like.
     public func prefetch(_ urls: [URL]) { loads.prefetch(urls) }
 
-    /// Ends what ``prefetch(_:)`` has begun for these, unless somebody waits for them.
+    /// Ends what ``prefetch(_:)`` has begun for these, unless somebody waits for them. This goes by
+    /// URL: leave out those that other rows ahead share.
     public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
 
     /// Asks for icons that could not be got again when they are next wanted: because a person

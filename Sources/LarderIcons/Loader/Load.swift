@@ -23,7 +23,7 @@ struct Load {
     var waiters: [Int: Waiter] = [:]
     /// The work that is under way; nil while it waits for a place.
     var task: Task<Void, Never>?
-    /// Whether it is on the disk and could not be read.
+    /// Whether it is on the disk, and damaged there.
     var isDamaged = false
     /// What is fetched; nil before.
     var request: IconRequest?

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 
 /// The icons that are being got: memory → disk → network, each once for all who wait for it.
 ///
@@ -44,6 +45,20 @@ final class Loads: @unchecked Sendable {
     }
 
     deinit { loads.values.forEach { $0.task?.cancel() } }
+
+    /// Ends everything: nobody is to be kept by it, or to wait for it, from now on.
+    func close() {
+        withEffects { effects in
+            for (key, load) in loads {
+                readers.waiting.remove(key)
+                fetches.waiting.remove(key)
+                let failure = IconFailure(
+                    .cancelled, url: load.url, "the loader was let go of")
+                finish(key, .failed(failure, from: .memory), &effects)
+                if let task = load.task { effects.append { task.cancel() } }
+            }
+        }
+    }
 
     /// How many icons are being got.
     var count: Int { lock.withLock { loads.count } }
@@ -210,10 +225,10 @@ final class Loads: @unchecked Sendable {
             begin(key) { [cache, weak self] in
                 do {
                     let icon = try await fetcher.fetch(request)
-                    let (entry, unstored) = cache.keep(
+                    let (entry, isStored) = cache.keep(
                         icon, for: load.url, isReplacing: load.isDamaged)
                     self?.settle(key, load.serial, .image(entry, from: .network))
-                    if let unstored { await cache.store(unstored) }
+                    if isStored { await cache.waitUntilStaged() }
                 } catch {
                     self?.fetchFailed(key, load.serial, error)
                 }
@@ -241,7 +256,9 @@ final class Loads: @unchecked Sendable {
             guard fetcher == nil else {
                 loads[key]?.stage = .fetching
                 loads[key]?.task = nil
-                if case .failure = result { loads[key]?.isDamaged = true }
+                if case .failure(let error as CacheError) = result, error.code == .corrupt {
+                    loads[key]?.isDamaged = true
+                }
                 return reorder(key, &effects)
             }
             let failure =
@@ -262,7 +279,10 @@ final class Loads: @unchecked Sendable {
             let failure =
                 error as? IconFailure
                 ?? IconFailure(.fetch, url: load.url, "\(error)", underlying: error)
-            failures.remember(failure, of: key, for: failureLifetime, at: now())
+            // It was cancelled elsewhere, which says nothing of the icon.
+            if !(error is CancellationError) {
+                failures.remember(failure, of: key, for: failureLifetime, at: now())
+            }
             finish(key, .failed(failure, from: .network), &effects)
         }
     }

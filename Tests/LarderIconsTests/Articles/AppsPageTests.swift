@@ -22,6 +22,7 @@ func icon(_ url: URL) async throws -> Data? {
 
     /// The row appears, perhaps in a view that another row had before.
     func appear(_ url: URL) {
+        task?.cancel()
         self.url = url
         show(loader.state(for: url))
         task = loader.load(url, priority: .veryHigh) { state in

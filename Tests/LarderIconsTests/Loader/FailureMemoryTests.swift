@@ -15,7 +15,7 @@ import Testing
         memory.remember(failure(), of: "a", for: 10, at: start)
         memory.remember(failure(20), of: "b", for: 10, at: start)
         memory.remember(failure(.infinity), of: "c", for: 10, at: start)
-        memory.remember(failure(-1), of: "d", for: 0, at: start)
+        memory.remember(failure(20), of: "d", for: 0, at: start)
         func left(_ seconds: Double) -> [String] {
             ["a", "b", "c", "d"].filter { memory.failure(of: $0, at: start + seconds) != nil }
         }
