@@ -99,8 +99,9 @@ final class TableThread {
         let range = event.rows(of: screen.rows.count)
         let goesUp = range.lowerBound < screen.visible.lowerBound
         let (left, appeared) = screen.show(range)
-        left.forEach(strategy.leave)
+        // First, as a row that appears may want what one that leaves has begun.
         appeared.forEach(strategy.load)
+        left.forEach(strategy.leave)
         let ahead = options.prefetchAhead
         strategy.prefetch(
             goesUp

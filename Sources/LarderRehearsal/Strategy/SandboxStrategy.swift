@@ -55,8 +55,10 @@ final class SandboxStrategy: LoadingStrategy {
     func prefetch(_ rows: Range<Int>) {
         let before = ahead
         ahead = rows
+        // By URL: another row that is still ahead may have the same.
+        let wanted = Set(rows.compactMap(url))
         loader.prefetch(rows.filter { !before.contains($0) }.compactMap(url))
-        loader.stopPrefetching(before.filter { !rows.contains($0) }.compactMap(url))
+        loader.stopPrefetching(before.compactMap(url).filter { !wanted.contains($0) })
     }
 
     func receive(_ arrival: Arrival) {
