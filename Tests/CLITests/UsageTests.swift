@@ -71,6 +71,8 @@ import Testing
         ["rehearse", "apps.json", "--memory-limit", "100000"],
         ["rehearse", "apps.json", "--latency", "soon"],
         ["rehearse", "apps.json", "--latency", "-1ms"],
+        ["rehearse", "apps.json", "--latency", "40"],
+        ["rehearse", "apps.json", "--strategy", "memory", "--cache", "cache"],
         ["rehearse", "apps.json", "--bandwidth", "0"],
         ["rehearse", "apps.json", "--bandwidth", "1MB/h"],
         ["rehearse", "apps.json", "--cache", ""],

@@ -25,7 +25,8 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
             end. No other cache is read or written. A download is tried once; the options for \
             retries are for manifests at URLs.
 
-            The exit status is 2 if an icon could not be loaded, or a row had another row's image.
+            The exit status is 2 if an icon could not be loaded, an entry cannot be used, or a row \
+            had another row's image.
             """)
 
     /// So many bad entries are named.

@@ -17,7 +17,8 @@ struct StrategyOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Let the strategy sandbox read icons from this cache directory, and add those that it \
-            downloads. (default: an empty one, which is removed at the end)
+            downloads; $LARDER_CACHE is not used. (default: an empty one, which is removed at \
+            the end)
             """,
             valueName: "dir"))
     var cache: String?
@@ -48,6 +49,9 @@ struct StrategyOptions: ParsableArguments {
         if cache == "" { throw ValidationError("--cache needs the name of a directory.") }
         if compare, strategy != nil {
             throw ValidationError("--compare and --strategy exclude each other.")
+        }
+        if cache != nil, let strategy, strategy != .sandbox {
+            throw ValidationError("--cache is for the strategy sandbox.")
         }
         guard memoryLimit.bytes >= 1 << 10 else {
             throw ValidationError("--memory-limit must be at least 1KiB.")

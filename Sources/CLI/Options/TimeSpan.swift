@@ -48,11 +48,15 @@ extension TimeSpan {
         {
             return .milliseconds(count)
         }
-        guard argument == "0" || TimeSpan(argument: argument) != nil else {
+        if argument == "0" { return .zero }
+        guard let span = TimeSpan(argument: argument) else {
             throw ValidationError(
                 "a time is a whole number of ms, s, m, h or d, such as 40ms or 2s")
         }
-        return try orZero(argument).duration
+        guard !argument.allSatisfy(\.isNumber) else {
+            throw ValidationError("needs a unit: \(argument)ms or \(argument)s")
+        }
+        return span.duration
     }
 
     /// A duration, or `0`.
