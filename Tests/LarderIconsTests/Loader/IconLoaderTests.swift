@@ -335,6 +335,28 @@ import Testing
         #expect(loader.loadCount == 0)
     }
 
+    /// The tasks and streams of it that are still held did keep its loads going.
+    @Test func aLoaderThatIsLetGoOfEndsWhatIsHeldOfIt() async throws {
+        let fetcher = ScriptedFetcher()
+        let heard = Heard()
+        var held: IconTask?
+        var stream: AsyncStream<IconState>?
+        do {
+            let loader = loader(fetcher)
+            held = loader.load(url("a")) { heard.hear($0) }
+            stream = loader.states(for: url("b"))
+            await fetcher.wait(for: 2)
+        }
+        await until { fetcher.cancelled == 2 && heard.count == 1 }
+        guard case .failed(let failure, _)? = heard.last else { return #expect(Bool(false)) }
+        #expect(failure.code == .cancelled)
+        var last: IconState?
+        for await state in try #require(stream) { last = state }
+        guard case .failed? = last else { return #expect(Bool(false)) }
+        held?.cancel()
+        #expect(heard.count == 1)
+    }
+
     /// It was cancelled, and came all the same.
     @Test func whatComesAfterACancellationIsKept() async throws {
         let fetcher = ScriptedFetcher()
