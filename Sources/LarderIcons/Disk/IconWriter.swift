@@ -97,11 +97,13 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     func committed(_ outcomes: [Store.Outcome]) {
-        let problem = outcomes.compactMap { outcome in
+        let problems = outcomes.compactMap { outcome in
             if case .failure(let error) = outcome.result { error } else { nil }
-        }.first
+        }
+        // One icon's own trouble says nothing of the others.
+        let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
-            failure = problem
+            failure = problem ?? problems.first
             for outcome in outcomes { settle(outcome.token) }
         }
         if problem != nil { queue.async { [self] in giveUp() } }
