@@ -56,11 +56,13 @@ let package = Package(
         // A signal's handler, which cannot be written in Swift.
         .target(name: "CLarderGuard"),
 
+        // URLs in their canonical spelling, as far as that takes no parser.
+        .target(name: "LarderURL"),
         // Requests → verified byte streams; the only code that sees libcurl.
         .target(
             name: "LarderTransfer",
             dependencies: [
-                "CCurl", "CZlib",
+                "CCurl", "CZlib", "LarderURL",
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
@@ -74,7 +76,8 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // How an app reads icons: from memory, from a cache, from the network.
-        .target(name: "LarderIcons", dependencies: ["CLarderSystem", "LarderCache"]),
+        .target(
+            name: "LarderIcons", dependencies: ["CLarderSystem", "LarderCache", "LarderURL"]),
         // What a build machine runs: Manifest → Plan → Queue → Transfer → Store → Index → Report.
         .target(
             name: "LarderKit",
@@ -151,6 +154,9 @@ let package = Package(
                 .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: testing),
                 .product(name: "NIOSSL", package: "swift-nio-ssl", condition: testing),
             ]),
+        .testTarget(
+            name: "LarderURLTests",
+            dependencies: ["LarderURL", "LarderTransfer", "LarderTestSupport"]),
         .testTarget(
             name: "LarderTransferTests",
             dependencies: ["LarderTransfer", "LarderTestSupport", "LarderTestTLS"]),

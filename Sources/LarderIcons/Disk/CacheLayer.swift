@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderURL
 
 /// One cache directory as an app reads it: opened when it is first asked, and opened again if it
 /// was made, replaced or rebuilt meanwhile.
@@ -24,10 +25,16 @@ final class CacheLayer: @unchecked Sendable {
         self.source = source
     }
 
-    /// The resource of a URL as a manifest spells it, or in its canonical spelling; nil if it is
-    /// not cached, or there is no cache.
+    /// The resource of a URL as a manifest spells it, in its canonical spelling, or in one of which
+    /// that is known; nil if it is not cached, or there is no cache.
     func resource(_ url: String) throws -> Resource? {
-        try using { try $0.resource(spelledAs: url) } ?? nil
+        try using { cache in
+            if let resource = try cache.resource(spelledAs: url) { return resource }
+            guard let key = PlainHTTPURL(canonicalizing: url)?.string, key != url else {
+                return nil
+            }
+            return try cache.resource(key)
+        } ?? nil
     }
 
     /// The bytes of an object that ``resource(_:)`` has named, compared with its digest if its file

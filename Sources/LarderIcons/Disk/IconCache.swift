@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderURL
 
 /// The icons of a cache directory, for an app: from memory, or read on threads of its own. What an
 /// ``IconLoader`` fetches is stored in it.
@@ -8,8 +9,9 @@ import LarderCache
 ///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
 ///     let data = try await icons.data(for: url)
 ///
-/// A URL is found as the manifest spells it, and in its canonical spelling. Nothing that a thread
-/// calls here waits for a disk, a lock or another process; what is `async` does so elsewhere.
+/// A URL is found as the manifest spells it, in its canonical spelling, and in one with a scheme or
+/// host in upper case, a default port, no path or a fragment. Nothing that a thread calls here
+/// waits for a disk, a lock or another process; what is `async` does so elsewhere.
 ///
 /// Bytes are compared with their digest when they are first read, and again only if their file has
 /// changed. That they were used is recorded for `larder evict`, in batches.
@@ -115,29 +117,39 @@ public final class IconCache: Sendable {
     }
 
     /// Keeps an icon that was fetched in memory, and stores it, if it may be: a URL's secrets are
-    /// kept nowhere, and only what HTTP answered is a URL's.
+    /// kept nowhere, and only what HTTP answered is a URL's. It is stored where a prefetch would
+    /// store it; if it is not known where that is, it is in memory alone.
     ///
     /// - Parameter isReplacing: whether what is stored of it is damaged.
-    /// - Returns: also whether it is being stored, see ``waitUntilStaged()``.
+    /// - Returns: also whether it is being stored, see ``waitUntilStorable()``.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
     ) -> (entry: MemoryCache.Entry, isStored: Bool) {
         let key = url.absoluteString
         let entry = MemoryCache.Entry(
             data: icon.data, mediaType: icon.mediaType, source: .network)
-        let mayStore =
-            url.user == nil && url.password == nil
-            && ["http", "https"].contains(url.scheme?.lowercased())
         // First, so that it is to be had even if memory has no room for it.
         let isStored =
-            mayStore
-            && writer?.take(icon, entry, for: key, isReplacing: isReplacing) ?? false
+            PlainHTTPURL(canonicalizing: key).flatMap {
+                writer?.take(icon, entry, for: $0.string, isReplacing: isReplacing)
+            } ?? false
         memory.insert(entry, for: key)
         return (entry, isStored)
     }
 
-    /// Returns when there is room for another icon to be stored.
-    func waitUntilStaged() async { await writer?.waitUntilStaged() }
+    /// An icon that ``keep(_:for:isReplacing:)`` has taken in and that is still held.
+    func entry(keptMeanwhileFor url: URL) -> MemoryCache.Entry? {
+        let key = url.absoluteString
+        // A look-up that finds nothing would count as another miss.
+        return memory.contains(key) ? memory.entry(for: key) : unstoredEntry(key)
+    }
+
+    private func unstoredEntry(_ key: String) -> MemoryCache.Entry? {
+        PlainHTTPURL(canonicalizing: key).flatMap { writer?.entry($0.string) }
+    }
+
+    /// Returns when there is room for another icon that is to be stored.
+    func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
     /// Why fetched icons could not be stored when that was last tried: the disk is full, or another
     /// process rebuilds the cache. Nil if they could. They are in memory all the same.
@@ -160,7 +172,7 @@ public final class IconCache: Sendable {
     // MARK: - On a reader's thread
 
     private func read(_ key: String) throws -> MemoryCache.Entry? {
-        if let entry = writer?.entry(key) {
+        if let entry = unstoredEntry(key) {
             memory.insert(entry, for: key)
             return entry
         }

@@ -83,8 +83,9 @@ final class IconWriter: Depositor, @unchecked Sendable {
         return true
     }
 
-    /// Returns when all that was taken in is staged, which is not yet committed.
-    func waitUntilStaged() async {
+    /// Returns at once if little waits to be committed; else if all that was taken in is staged.
+    func waitUntilStorable() async {
+        guard lock.withLock({ isMuch }) else { return }
         await withCheckedContinuation { waiter in queue.async { waiter.resume() } }
     }
 
@@ -107,6 +108,11 @@ final class IconWriter: Depositor, @unchecked Sendable {
             for outcome in outcomes { settle(outcome.token) }
         }
         if problem != nil { queue.async { [self] in giveUp() } }
+    }
+
+    /// With the lock: whether no more are to wait.
+    private var isMuch: Bool {
+        waitingBytes > Self.mostWaiting || waiting.count >= Store.batchLimit
     }
 
     /// With the lock: one icon waits no more.
@@ -139,10 +145,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                     receivedAt: lastUse, content: .staged(staged)),
                 for: self
             ) {}
-            let isMuch = lock.withLock {
-                waitingBytes > Self.mostWaiting || waiting.count >= Store.batchLimit
-            }
-            if isMuch { store.flush() }
+            if lock.withLock({ isMuch }) { store.flush() }
         } catch {
             let problem =
                 error as? CacheError

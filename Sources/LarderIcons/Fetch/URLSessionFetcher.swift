@@ -2,6 +2,7 @@
 #if canImport(Darwin)
     import Foundation
     import ImageIO
+    import LarderCache
     import UniformTypeIdentifiers
 
     /// Fetches icons with `URLSession`.
@@ -38,7 +39,9 @@
             }
             guard [200, 203].contains(response.statusCode) else {
                 task.cancel()
-                let after = response.value(forHTTPHeaderField: "Retry-After").flatMap(Double.init)
+                let after = response.value(forHTTPHeaderField: "Retry-After").flatMap { text in
+                    Double(text) ?? HTTPDate.parse(text)?.timeIntervalSinceNow
+                }
                 throw IconFailure(
                     .fetch, url: request.url,
                     "the server answered with status \(response.statusCode)", retryAfter: after)

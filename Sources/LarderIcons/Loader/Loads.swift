@@ -5,7 +5,8 @@ import LarderCache
 ///
 /// An icon that is not in memory waits for one of the places to be read in, and if it is not
 /// cached, for one to be fetched in. Both go by priority, and an icon has its place until its bytes
-/// are handed over, which for a fetched one includes the disk: a slow disk slows the network down.
+/// are handed over. If many wait to be stored, they keep their places: a slow disk slows the
+/// network down.
 final class Loads: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. No foreign code is
     // called with it, nor a task cancelled.
@@ -224,11 +225,17 @@ final class Loads: @unchecked Sendable {
             loads[key]?.request = request
             begin(key) { [cache, weak self] in
                 do {
-                    let icon = try await fetcher.fetch(request)
-                    let (entry, isStored) = cache.keep(
-                        icon, for: load.url, isReplacing: load.isDamaged)
-                    self?.settle(key, load.serial, .image(entry, from: .network))
-                    if isStored { await cache.waitUntilStaged() }
+                    // A load that was given up may have got it all the same, since it was looked
+                    // for on the disk.
+                    if let entry = cache.entry(keptMeanwhileFor: load.url) {
+                        self?.settle(key, load.serial, .image(entry, from: .memory))
+                    } else {
+                        let icon = try await fetcher.fetch(request)
+                        let (entry, isStored) = cache.keep(
+                            icon, for: load.url, isReplacing: load.isDamaged)
+                        self?.settle(key, load.serial, .image(entry, from: .network))
+                        if isStored { await cache.waitUntilStorable() }
+                    }
                 } catch {
                     self?.fetchFailed(key, load.serial, error)
                 }

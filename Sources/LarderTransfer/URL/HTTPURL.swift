@@ -1,4 +1,5 @@
 import CCurl
+import LarderURL
 
 /// An absolute `http` or `https` URL in one canonical spelling.
 ///
@@ -76,7 +77,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     ///   credentials go to a URL of the same origin that has none of its own, and to no other.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {
         if let plain = PlainHTTPURL(text) {
-            self.init(plain, text)
+            self.init(plain)
         } else {
             try self.init(parsing: text, relativeTo: base)
         }
@@ -87,9 +88,9 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Takes what is in its canonical spelling already.
-    private init(_ plain: PlainHTTPURL, _ text: String) {
-        string = text
-        scheme = plain.scheme
+    private init(_ plain: PlainHTTPURL) {
+        string = plain.string
+        scheme = plain.isSecure ? .https : .http
         host = plain.host
         port = plain.port
     }

@@ -68,6 +68,7 @@ import Testing
             #expect(
                 try names(examples + "/.build/debug/Modules", ".swiftmodule") == [
                     "Crypto", "CryptoBoringWrapper", "GRDB", "LarderCache", "LarderIcons",
+                    "LarderURL",
                     "icon_list", "icon_reader",
                 ])
             let reader = examples + "/.build/debug/icon-reader"

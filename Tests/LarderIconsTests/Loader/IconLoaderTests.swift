@@ -248,6 +248,41 @@ import Testing
         }
     }
 
+    @Test func whatWasFetchedIsFoundInAnySpellingThatAPrefetchWouldMeet() async throws {
+        try await withTemporaryDirectory { directory in
+            let main = URL(fileURLWithPath: directory.path("cache"))
+            let fetcher = ScriptedFetcher { _ in icon() }
+            let noMemory = MemoryCache(costLimit: 0, pressure: nil)
+            let loader = loader(fetcher, memory: noMemory, at: main)
+            let spelled = try #require(URL(string: "HTTPS://A.Example:443/a#top"))
+            _ = try await loader.icon(for: spelled)
+            // Before it is committed, and afterwards.
+            _ = try await loader.icon(for: url("a"))
+            await loader.cache.flush()
+            for url in [spelled, url("a")] {
+                #expect(try await loader.icon(for: url).data == Data(bytes))
+            }
+            #expect(fetcher.count == 1)
+            await loader.cache.flush()
+            let cache = try Cache.open(at: main.path)
+            var keys: [String] = []
+            try cache.forEachResource { keys.append($0.key) }
+            #expect(keys == ["https://a.example/a"])
+        }
+    }
+
+    @Test func ofAnUnusualURLNothingIsStored() async throws {
+        try await withTemporaryDirectory { directory in
+            let main = URL(fileURLWithPath: directory.path("cache"))
+            let loader = loader(ScriptedFetcher { _ in icon() }, at: main)
+            let unusual = try #require(URL(string: "https://a.example/a/../b"))
+            #expect(try await loader.icon(for: unusual).data == Data(bytes))
+            await loader.cache.flush()
+            #expect(loader.state(for: unusual).entry?.data == Data(bytes))
+            #expect(!FileManager.default.fileExists(atPath: main.path))
+        }
+    }
+
     /// Memory keeps nothing here, and a batch is committed only after a second.
     @Test func whatIsNotCommittedYetIsNotFetchedAgain() async throws {
         try await withTemporaryDirectory { directory in
@@ -367,6 +402,69 @@ import Testing
         fetcher.finish("a", .success(icon()))
         task.cancel()
         await until { loader.cache.memory.contains(url("a").absoluteString) }
+    }
+
+    /// Answers when it is let, whatever is cancelled.
+    private final class StubbornFetcher: IconFetcher {
+        let mayAnswer = Changing(false)
+        let count = Changing(0)
+        let icon: FetchedIcon
+
+        init(_ icon: FetchedIcon) { self.icon = icon }
+
+        func fetch(_ request: IconRequest) async throws -> FetchedIcon {
+            count.value += 1
+            while !mayAnswer.value { await Task.yield() }
+            return icon
+        }
+    }
+
+    @Test func whatALoadThatWasGivenUpHasGotIsNotFetchedAgain() async throws {
+        let fetcher = StubbornFetcher(icon())
+        var options = IconLoader.Options()
+        options.concurrentFetches = 1
+        let loader = IconLoader(
+            cache: IconCache(memory: MemoryCache(pressure: nil)), fetcher: fetcher,
+            options: options)
+        let task = loader.load(url("a")) { _ in }
+        await until { fetcher.count.value == 1 }
+        task.cancel()
+        // Its successor was looked for on the disk, and waits for the only place.
+        let heard = Heard()
+        loader.load(url("a")) { heard.hear($0) }
+        await until {
+            if case .placeholder(.network) = loader.state(for: url("a")) { true } else { false }
+        }
+        fetcher.mayAnswer.value = true
+        await until { heard.count == 1 }
+        #expect(heard.last?.entry?.data == Data(bytes) && fetcher.count.value == 1)
+    }
+
+    @Test func anIconThatCannotBeStoredLeavesTheOthersAlone() async throws {
+        try await withTemporaryDirectory { directory in
+            let main = URL(fileURLWithPath: directory.path("cache"))
+            let other = IconPainter.png(seed: 2, size: 8)
+            // Where its file belongs, there is a directory.
+            let files = try CacheFixture.fill(main.path, with: ["https://a.example/x": bytes])
+            let file = try #require(files["https://a.example/x"])
+            try FileManager.default.removeItem(atPath: file)
+            try FileManager.default.createDirectory(
+                atPath: file, withIntermediateDirectories: false)
+            let fetcher = ScriptedFetcher { url in
+                url.lastPathComponent == "a" ? icon() : icon(other)
+            }
+            let loader = loader(fetcher, at: main)
+            _ = try await loader.icon(for: url("a"))
+            await loader.cache.flush()
+            #expect(loader.cache.storeFailure?.code == .obstructed)
+            // Nothing is put off because of it.
+            _ = try await loader.icon(for: url("b"))
+            await loader.cache.flush()
+            #expect(loader.cache.storeFailure == nil)
+            let cache = try Cache.open(at: main.path)
+            #expect(try cache.resource(url("a").absoluteString) == nil)
+            #expect(try cache.resource(url("b").absoluteString) != nil)
+        }
     }
 }
 

@@ -3,28 +3,35 @@
 ///
 /// Whatever is unusual is left to the parser: a URL is plain only if nothing in it has a second
 /// meaning or a second spelling.
-struct PlainHTTPURL {
-    let scheme: HTTPURL.Scheme
-    let host: String
-    let port: Int
+package struct PlainHTTPURL {
+    /// The URL.
+    package let string: String
+    /// Whether it is an `https` URL.
+    package let isSecure: Bool
+    /// The host's name, or its IPv4 address.
+    package let host: String
+    /// The port, the scheme's default filled in.
+    package let port: Int
 
     /// Nil if the text is not plain.
-    init?(_ text: String) {
+    package init?(_ text: String) {
         let found = text.utf8.withContiguousStorageIfAvailable { Self.parts(of: $0) }
         guard let parts = found ?? nil else { return nil }
-        scheme = parts.scheme
-        port = parts.port ?? parts.scheme.defaultPort
+        string = text
+        isSecure = parts.isSecure
+        port = parts.port ?? Self.defaultPort(isSecure: parts.isSecure)
         let bytes = text.utf8
         let start = bytes.index(bytes.startIndex, offsetBy: parts.host.lowerBound)
         host = String(text[start..<bytes.index(start, offsetBy: parts.host.count)])
     }
 
-    private typealias Parts = (scheme: HTTPURL.Scheme, host: Range<Int>, port: Int?)
+    static func defaultPort(isSecure: Bool) -> Int { isSecure ? 443 : 80 }
+
+    private typealias Parts = (isSecure: Bool, host: Range<Int>, port: Int?)
 
     private static func parts(of text: UnsafeBufferPointer<UInt8>) -> Parts? {
         let isHTTP = text.starts(with: "http://".utf8)
         guard isHTTP || text.starts(with: "https://".utf8) else { return nil }
-        let scheme: HTTPURL.Scheme = isHTTP ? .http : .https
         let start = isHTTP ? 7 : 8
         var end = start
         while end < text.count, isInHost(text[end]) { end += 1 }
@@ -32,14 +39,14 @@ struct PlainHTTPURL {
         var position = end
         var port: Int?
         if position < text.count, text[position] == UInt8(ascii: ":") {
-            guard let found = number(text, after: &position), found != scheme.defaultPort,
-                1...65_535 ~= found
+            guard let found = number(text, after: &position), 1...65_535 ~= found,
+                found != defaultPort(isSecure: !isHTTP)
             else { return nil }
             port = found
         }
         guard position < text.count, isTarget(UnsafeBufferPointer(rebasing: text[position...]))
         else { return nil }
-        return (scheme, start..<end, port)
+        return (!isHTTP, start..<end, port)
     }
 
     private static func isInHost(_ byte: UInt8) -> Bool {
@@ -90,8 +97,8 @@ struct PlainHTTPURL {
         return position > start && text[start] != UInt8(ascii: "0") ? number : nil
     }
 
-    /// Whether it is a path, and perhaps a query, of characters that stand for themselves, without
-    /// a segment that begins with a dot.
+    /// Whether it is a path, and perhaps a query, of characters that stand for themselves and of
+    /// percent-encoded ones, without a segment that begins with a dot.
     private static func isTarget(_ target: UnsafeBufferPointer<UInt8>) -> Bool {
         guard target.first == UInt8(ascii: "/"), target.last != UInt8(ascii: "?") else {
             return false
@@ -99,8 +106,10 @@ struct PlainHTTPURL {
         let isPlain = Self.isPlain
         var isQuery = false
         var last: UInt8 = 0
-        for byte in target {
+        for (position, byte) in target.enumerated() {
             switch byte {
+            case UInt8(ascii: "%"):
+                guard isEncoded(target.dropFirst(position + 1).prefix(2)) else { return false }
             case UInt8(ascii: "."):
                 if last == UInt8(ascii: "/"), !isQuery { return false }
             case UInt8(ascii: "?"):
@@ -113,6 +122,12 @@ struct PlainHTTPURL {
         return true
     }
 
+    /// Whether it is a byte in hexadecimal, in upper case. A dot is not: it may count as one.
+    private static func isEncoded(_ digits: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        digits.count == 2 && digits.allSatisfy { isDigit($0) || 0x41...0x46 ~= $0 }
+            && !digits.elementsEqual("2E".utf8)
+    }
+
     /// Which bytes of ASCII stand for themselves in a target.
     private static let isPlain: [Bool] = (0..<0x80).map { byte in
         isLetter(byte | 0x20) || isDigit(byte) || "/-_~!$&'()*+,;=:@".utf8.contains(byte)
@@ -120,8 +135,4 @@ struct PlainHTTPURL {
 
     private static func isLetter(_ byte: UInt8) -> Bool { 0x61...0x7A ~= byte }
     private static func isDigit(_ byte: UInt8) -> Bool { 0x30...0x39 ~= byte }
-}
-
-extension HTTPURL.Scheme {
-    fileprivate var defaultPort: Int { self == .http ? 80 : 443 }
 }
