@@ -97,6 +97,9 @@ public final class MemoryCache: @unchecked Sendable {
     /// What is held, and what has happened so far.
     public var counts: Counts { lock.withLock { store.counts } }
 
+    /// Bytes of the icons that are held, and of nothing else.
+    package var dataBytes: Int { lock.withLock { store.dataBytes } }
+
     /// What all entries may cost, in bytes. A lower limit evicts at once.
     public var costLimit: Int {
         get { lock.withLock { store.limits.cost } }

@@ -11,6 +11,8 @@ struct MemoryStore {
 
     private var table = RecencyTable()
     private var tally = MemoryCache.Counts()
+    /// Bytes of all entries' data, without what holding them takes.
+    private(set) var dataBytes = 0
     private let entryShare: Double
     var limits: Limits
 
@@ -52,6 +54,7 @@ struct MemoryStore {
         }
         tally.insertions += 1
         tally.cost += item.cost
+        dataBytes += item.entry.data.count
         if let replaced = table.insert(item) {
             tally.replacements += 1
             forget(replaced, &removed)
@@ -86,11 +89,13 @@ struct MemoryStore {
         table = RecencyTable()
         tally[keyPath: counter] += removed.count
         tally.cost = 0
+        dataBytes = 0
         return removed
     }
 
     private mutating func forget(_ item: Item, _ removed: inout [Item]) {
         tally.cost -= item.cost
+        dataBytes -= item.entry.data.count
         removed.append(item)
     }
 }

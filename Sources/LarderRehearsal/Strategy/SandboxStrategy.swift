@@ -33,7 +33,7 @@ final class SandboxStrategy: LoadingStrategy {
         loader = IconLoader(cache: cache, fetcher: fetcher, options: loading)
     }
 
-    var cachedBytes: Int { memory.counts.cost }
+    var cachedBytes: Int { memory.dataBytes }
 
     func caches(_ image: LoadedImage) -> Bool { memory.contains(image.url.absoluteString) }
 

@@ -73,6 +73,14 @@ import Testing
         #expect(report.peakHeld >= Self.limit)
     }
 
+    /// The sandbox once counted its table, too, and was not to be compared.
+    @Test(arguments: [StrategyName.memory, .coalescing, .sandbox])
+    func memoryOfImagesIsTheirBytesAlone(_ strategy: StrategyName) async throws {
+        let icons = try PaddedIcons(rows: 20, bytes: 1000)
+        let report = try await icons.rehearse(strategy)
+        #expect(report.peakHeld == 20 * 1000)
+    }
+
     /// With the disk behind it, memory reaches a plateau, and nothing is downloaded twice.
     @Test func theSandboxReachesAPlateau() async throws {
         let (report, origin) = try await rehearse(.sandbox)
