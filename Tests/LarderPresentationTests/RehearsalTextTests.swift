@@ -3,10 +3,12 @@ import LarderRehearsal
 import Testing
 
 @Suite struct RehearsalTextTests {
-    private func report(_ strategies: [StrategyReport]) -> RehearsalReport {
+    private func report(
+        _ strategies: [StrategyReport], memoryLimit: Int = 2_000_000
+    ) -> RehearsalReport {
         RehearsalReport(
             TableRows(["https://a.example/1", nil]), badEntries: 0, visible: 1, prefetchAhead: 3,
-            memoryLimit: 2_000_000, strategies: strategies)
+            memoryLimit: memoryLimit, strategies: strategies)
     }
 
     @Test func columnsAreAligned() {
@@ -24,6 +26,31 @@ import Testing
         #expect(cells("visible to image, p50").map { $0.drop { $0 == " " } } == ["0.2 ms", "-"])
         #expect(cells("  p95").map { $0.drop { $0 == " " } } == ["45 ms", "-"])
         #expect(cells("  p99").map { $0.drop { $0 == " " } } == ["1 min 15 s", "-"])
+    }
+
+    /// `--memory-limit 32MiB` was once echoed as 33.6 MB only.
+    @Test(arguments: [
+        (32 << 20, "33.6 MB (32 MiB)"), (1 << 30, "1.1 GB (1 GiB)"), (1 << 10, "1.0 kB (1 KiB)"),
+        (1000 << 20, "1.0 GB (1000 MiB)"), (64_000_000, "64.0 MB"), (1_000_000_000_000, "1.0 TB"),
+        (1_000_001, "1.0 MB"),
+    ])
+    func aLimitInPowersOfTwoIsRecognised(_ bytes: Int, _ text: String) {
+        let first = report([], memoryLimit: bytes).text.split(separator: "\n").first
+        #expect(first?.hasSuffix("; memory limit \(text)") == true)
+    }
+
+    /// Milliseconds once hid what a frame without a download takes.
+    @Test func jsonHasMicroseconds() {
+        var strategy = StrategyReport(.sandbox)
+        strategy.frames.add(.microseconds(234))
+        strategy.waits = StrategyReport.Waits(p50: 0.000_012, p95: 0.0171, p99: 1.5)
+        let json = report([strategy]).json
+        for member in [
+            "\"longest_frame\":0.000234", "\"wait_p50\":1.2e-05", "\"wait_p95\":0.0171",
+            "\"wait_p99\":1.5",
+        ] {
+            #expect(json.contains(member), "\(member)")
+        }
     }
 
     @Test func whatIsWrongIsSaid() {

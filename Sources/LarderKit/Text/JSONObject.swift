@@ -28,9 +28,18 @@ package struct JSONObject {
 
     /// Three decimals: milliseconds, if the value is in seconds.
     package mutating func set(_ key: String, _ value: Double?) {
+        set(key, value, per: 1000)
+    }
+
+    /// Six decimals: microseconds, if the value is in seconds.
+    package mutating func set(_ key: String, fine value: Double?) {
+        set(key, value, per: 1_000_000)
+    }
+
+    private mutating func set(_ key: String, _ value: Double?, per unit: Double) {
         begin(key)
         // JSON has no infinity.
-        let rounded = value.map { ($0 * 1000).rounded() / 1000 }
+        let rounded = value.map { ($0 * unit).rounded() / unit }
         guard let rounded, rounded.isFinite else { return members += "null" }
         members += String(rounded)
     }

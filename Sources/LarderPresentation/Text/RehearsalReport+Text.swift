@@ -8,7 +8,7 @@ extension RehearsalReport {
         var lines = [
             "\(rows.of("row")), \(visible) visible, \(prefetchAhead) ahead"
                 + (rowsWithoutIcon > 0 ? ", \(rowsWithoutIcon) without an icon" : "")
-                + "; memory limit \(ByteText.describe(Int64(memoryLimit)))",
+                + "; memory limit \(limit)",
             "",
         ]
         let table = [("", strategies.map(\.strategy.rawValue))] + figures
@@ -45,6 +45,19 @@ extension RehearsalReport {
             }
             return lines
         }
+    }
+
+    /// In powers of ten, as all that is compared with it, and in powers of two if it was given so:
+    /// `33.6 MB (32 MiB)`.
+    private var limit: String {
+        let text = ByteText.describe(Int64(memoryLimit))
+        let units = [
+            ("GiB", 1 << 30, 1_000_000_000), ("MiB", 1 << 20, 1_000_000), ("KiB", 1 << 10, 1000),
+        ]
+        let unit = units.first { _, binary, decimal in
+            memoryLimit % binary == 0 && memoryLimit % decimal != 0
+        }
+        return unit.map { "\(text) (\(memoryLimit / $0.1) \($0.0))" } ?? text
     }
 
     private var figures: [(String, [String])] {
