@@ -98,11 +98,11 @@ import Testing
         try await withFixture { larder in
             let urls = larder.servePaddedIcons(30, bytes: 1000)
             let manifest = try larder.manifest(urls: urls)
-            let file = try larder.write("no cache".utf8, to: "file")
             let gone = try larder.manifest(larder.origin.url("/gone"), name: "gone.json")
             let runs = [
                 try larder.rehearse(manifest, "--strategy", "memory", "--memory-limit", "20kB"),
-                try larder.rehearse(manifest, "--cache", file), try larder.rehearse(gone),
+                try larder.rehearse(manifest, "--cache", try larder.brokenCache()),
+                try larder.rehearse(gone),
             ]
             try compare(runs.map(\.report), with: "rehearse --json")
             let strategies = runs.flatMap(\.strategies)

@@ -53,6 +53,32 @@ import Testing
         }
     }
 
+    @Test func whatAnInterruptLeavesOutIsSaid() {
+        var first = StrategyReport(.synchronous)
+        first.isInterrupted = true
+        var interrupted = report([first])
+        #expect(interrupted.complaints == ["interrupted; incomplete: synchronous"])
+        interrupted.notRehearsed = [.memory, .sandbox]
+        #expect(
+            interrupted.complaints == [
+                "interrupted; incomplete: synchronous; not rehearsed: memory, sandbox"
+            ])
+        // Between two strategies, or before the first.
+        interrupted.strategies = []
+        #expect(interrupted.complaints == ["interrupted; not rehearsed: memory, sandbox"])
+        #expect(interrupted.json.contains(#""not_rehearsed":["memory","sandbox"]"#))
+        #expect(interrupted.json.contains(#""interrupted":true"#))
+        #expect(interrupted.text.split(separator: "\n").count == 1)
+    }
+
+    @Test func aTableWithoutIconsIsNotATableOfZeros() {
+        let empty = RehearsalReport(
+            TableRows([nil, nil]), badEntries: 0, visible: 0, prefetchAhead: 3, memoryLimit: 1,
+            strategies: [])
+        #expect(empty.text == "2 rows, 2 without an icon: there is nothing to rehearse")
+        #expect(!empty.isInterrupted)
+    }
+
     @Test func whatIsWrongIsSaid() {
         var wrong = StrategyReport(.memory)
         wrong.rows.wrong = 2

@@ -90,14 +90,17 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
             badEntries += 1
             if !quiet, badEntries <= Self.mostComplaints { Console.complain(complaint) }
         }
-        let trace = try scroll.trace(rows: rows.count)
+        let hasNothing = rows.urlCount == 0
+        let trace = hasNothing ? ScrollTrace([]) : try scroll.trace(rows: rows.count)
+        try makeCache()
+        let names = hasNothing ? [] : strategy.names
         var reports: [StrategyReport] = []
-        if strategy.compare {
+        if strategy.compare, !hasNothing {
             reports = try await RehearsalComparison(
                 rows, traceFile: scroll.trace, interrupts
-            ).run(strategy.names)
+            ).run(names)
         } else {
-            for name in strategy.names {
+            for name in names {
                 reports.append(try await rehearse(rows, trace, name, interrupts))
             }
         }
@@ -105,8 +108,20 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
             RehearsalReport(
                 rows, badEntries: badEntries, visible: trace.mostVisible,
                 prefetchAhead: scroll.prefetchAhead,
-                memoryLimit: Int(strategy.memoryLimit.bytes), strategies: reports),
+                memoryLimit: Int(strategy.memoryLimit.bytes), strategies: reports,
+                notRehearsed: names.filter { name in
+                    !reports.contains { $0.strategy == name }
+                }),
             interrupts)
+    }
+
+    /// Fails as a prefetch does if there is no cache directory and none can be made: a rehearsal
+    /// that stores nothing would not find out. One that is there may be on a read-only medium.
+    private func makeCache() throws {
+        guard let path = strategy.cache else { return }
+        var status = stat()
+        let isThere = stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+        if !isThere { try Cache.create(at: path).close() }
     }
 
     private func rehearse(

@@ -13,6 +13,7 @@ extension RehearsalReport {
         object.set("prefetch_ahead", prefetchAhead)
         object.set("memory_limit", memoryLimit)
         object.set("strategies", strategies.map(\.json))
+        object.set("not_rehearsed", notRehearsed.map(\.rawValue))
         object.set("interrupted", isInterrupted)
         return object.text
     }

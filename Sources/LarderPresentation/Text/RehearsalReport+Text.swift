@@ -5,12 +5,13 @@ import LarderRehearsal
 extension RehearsalReport {
     /// The report for people: a line for each figure, a column for each strategy.
     package var text: String {
-        var lines = [
-            "\(rows.of("row")), \(visible) visible, \(prefetchAhead) ahead"
-                + (rowsWithoutIcon > 0 ? ", \(rowsWithoutIcon) without an icon" : "")
-                + "; memory limit \(limit)",
-            "",
-        ]
+        let iconless = rowsWithoutIcon > 0 ? ", \(rowsWithoutIcon) without an icon" : ""
+        if urls == 0 { return "\(rows.of("row"))\(iconless): there is nothing to rehearse" }
+        let settings =
+            "\(rows.of("row")), \(visible) visible, \(prefetchAhead) ahead\(iconless)"
+            + "; memory limit \(limit)"
+        if strategies.isEmpty { return settings }
+        var lines = [settings, ""]
         let table = [("", strategies.map(\.strategy.rawValue))] + figures
         let name = (table.map(\.0.count).max() ?? 0) + 2
         let widths = strategies.indices.map { column in
@@ -26,25 +27,40 @@ extension RehearsalReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, a line for each strategy's; for people.
+    /// What is wrong, a line for each strategy's; for people. An interrupt comes first.
     package var complaints: [String] {
-        strategies.flatMap { report in
-            let name = report.strategy.rawValue
-            var lines: [String] = []
-            if report.rows.wrong > 0 {
-                lines.append(
-                    "\(name): \(report.rows.wrong.of("row")) had another row's image")
-            }
-            if let failure = report.link.firstFailure {
-                let requests = report.link.failures.of("request")
-                lines.append("\(name): \(requests) failed, first \(failure.message)")
-            }
-            if let failure = report.storeFailure {
-                lines.append(
-                    "\(name): icons could not be stored: \(failure.message.sanitizedForTerminal)")
-            }
-            return lines
+        (isInterrupted ? [interruption] : []) + strategies.flatMap(Self.complaints)
+    }
+
+    private var interruption: String {
+        func list(_ names: [StrategyName]) -> String? {
+            names.isEmpty ? nil : names.map(\.rawValue).joined(separator: ", ")
         }
+        return "interrupted"
+            + [
+                list(strategies.filter(\.isInterrupted).map(\.strategy)).map {
+                    "; incomplete: \($0)"
+                },
+                list(notRehearsed).map { "; not rehearsed: \($0)" },
+            ].compactMap(\.self).joined()
+    }
+
+    private static func complaints(_ report: StrategyReport) -> [String] {
+        let name = report.strategy.rawValue
+        var lines: [String] = []
+        if report.rows.wrong > 0 {
+            lines.append(
+                "\(name): \(report.rows.wrong.of("row")) had another row's image")
+        }
+        if let failure = report.link.firstFailure {
+            let requests = report.link.failures.of("request")
+            lines.append("\(name): \(requests) failed, first \(failure.message)")
+        }
+        if let failure = report.storeFailure {
+            lines.append(
+                "\(name): icons could not be stored: \(failure.message.sanitizedForTerminal)")
+        }
+        return lines
     }
 
     /// In powers of ten, as all that is compared with it, and in powers of two if it was given so:

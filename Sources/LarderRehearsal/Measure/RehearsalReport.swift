@@ -14,10 +14,12 @@ package struct RehearsalReport: Sendable {
     /// Bytes of images at which memory is short.
     package var memoryLimit: Int
     package var strategies: [StrategyReport]
+    /// Strategies that were asked for, and not begun before a signal came.
+    package var notRehearsed: [StrategyName]
 
     package init(
         _ rows: TableRows, badEntries: Int, visible: Int, prefetchAhead: Int, memoryLimit: Int,
-        strategies: [StrategyReport]
+        strategies: [StrategyReport], notRehearsed: [StrategyName] = []
     ) {
         self.rows = rows.count
         urls = rows.urlCount
@@ -27,10 +29,13 @@ package struct RehearsalReport: Sendable {
         self.prefetchAhead = prefetchAhead
         self.memoryLimit = memoryLimit
         self.strategies = strategies
+        self.notRehearsed = notRehearsed
     }
 
     /// Whether a signal ended it early.
-    package var isInterrupted: Bool { strategies.contains(where: \.isInterrupted) }
+    package var isInterrupted: Bool {
+        !notRehearsed.isEmpty || strategies.contains(where: \.isInterrupted)
+    }
 
     /// Whether every row had an image that was to be had, and never another row's.
     package var isSound: Bool {

@@ -38,6 +38,13 @@ extension CLIFixture {
         return path
     }
 
+    /// A directory that is no cache, and cannot become one: a file is in the way.
+    func brokenCache() throws -> String {
+        let path = directory.path("broken")
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+        return try (path, write("".utf8, to: "broken/objects")).0
+    }
+
     /// What rehearsals have left there.
     func leftovers() throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: try temporaryDirectory())

@@ -37,10 +37,50 @@ import Testing
             #expect(try larder.binary.run(larder.rehearseArguments(none)).status == 66)
             let broken = try larder.write("[{".utf8, to: "broken.json")
             #expect(try larder.binary.run(larder.rehearseArguments(broken)).status == 65)
-            let empty = try larder.manifest([])
-            let run = try larder.rehearse(empty)
-            #expect(run.finished.status == 0, "\(run.finished)")
-            #expect(run.report["rows"] == .integer(0))
+        }
+    }
+
+    /// It was once a table of zeros.
+    @Test(arguments: [[], [["icon": "data:image/png;base64,iVBORw0KGgo="]]], [[], ["--compare"]])
+    func nothingToRehearseIsSaid(_ entries: [[String: String]], _ options: [String]) async throws {
+        try await withFixture { larder in
+            let arguments = larder.rehearseArguments(try larder.manifest(entries)) + options
+            let said = try larder.binary.run(arguments)
+            #expect(said.status == 0, "\(said)")
+            #expect(said.standardOutput.hasSuffix(": there is nothing to rehearse\n"), "\(said)")
+            #expect(said.standardOutput.hasPrefix("\(entries.count) row"), "\(said)")
+            #expect(said.standardError.isEmpty)
+            let json = try larder.binary.run(arguments + ["--json"])
+            let report = try #require(try JSONValue.lines(json.standardOutputBytes).first)
+            #expect(report["rows"] == .integer(entries.count))
+            #expect(report["strategies"]?.array?.isEmpty == true)
+            #expect(report["interrupted"] == .boolean(false))
+            let quiet = try larder.binary.run(arguments + ["-q"])
+            #expect(quiet.status == 0)
+            #expect(quiet.standardOutput.isEmpty && quiet.standardError.isEmpty)
+        }
+    }
+
+    /// With nothing to store, that once went unnoticed, with status 0.
+    @Test(arguments: [[], [["icon": "/0"]]])
+    func aCacheThatCannotBeMade(_ entries: [[String: String]]) async throws {
+        try await withFixture { larder in
+            _ = larder.origin.serveIcons(1)
+            let manifest = try larder.manifest(
+                entries.map { $0.mapValues { larder.origin.url($0) } })
+            for cache in [
+                try larder.write("no cache".utf8, to: "file"), larder.directory.path("file/in"),
+            ] {
+                larder.origin.resetLog()
+                let run = try larder.binary.run(
+                    larder.rehearseArguments(manifest) + ["--cache", cache])
+                let prefetch = try larder.binary.run(["prefetch", manifest, "--cache", cache])
+                #expect(run.status == 1, "\(run)")
+                #expect(run.status == prefetch.status)
+                #expect(run.standardError == prefetch.standardError)
+                #expect(run.standardOutput.isEmpty)
+                #expect(larder.origin.count() == 0)
+            }
         }
     }
 
@@ -82,6 +122,17 @@ import Testing
             // Of a comparison, the others were not begun.
             #expect(report["strategies"]?.array?.count == 1)
             #expect(finished.standardError.contains("ending the rehearsal"))
+            let begun =
+                options.contains("--strategy") || options == ["--compare"]
+                ? "synchronous" : "sandbox"
+            let left = ["asynchronous", "memory", "coalescing", "sandbox"]
+            let isComparison = options == ["--compare"]
+            let said =
+                "larder: interrupted; incomplete: \(begun)"
+                + (isComparison ? "; not rehearsed: " + left.joined(separator: ", ") : "")
+            #expect(finished.standardError.contains("\(said)\n"), "\(finished)")
+            #expect(
+                report["not_rehearsed"] == .array((isComparison ? left : []).map { .string($0) }))
             #expect(FileManager.default.fileExists(atPath: chart))
             #expect(try larder.leftovers() == [])
         }
