@@ -77,6 +77,7 @@ import Testing
         ["rehearse", "apps.json", "--bandwidth", "1MB/h"],
         ["rehearse", "apps.json", "--cache", ""],
         ["rehearse", "apps.json", "--chart", ""],
+        ["rehearse", "apps.json", "--speed", "1", "--wait-for-images"],
         ["clean"],
     ])
     func wrongUsageIs64(_ arguments: [String]) throws {
@@ -101,6 +102,11 @@ import Testing
         (["status", "--output", ""], "--output"), (["plan", ""], "empty"),
         (["plan", "ftp://a.example/m.json"], "'ftp'"), (["unpin", "--all", "a"], "exclude"),
         (["plan", "m", "--entries", "a[x"], "not closed"),
+        (["rehearse", "m", "--chart", "-"], "must end in .svg"),
+        (["rehearse", "m", "--chart", "a.png"], "must end in .svg"),
+        (["rehearse", "m", "--chart", "svg"], "must end in .svg"),
+        (["rehearse", "m", "--rate-per-host", "5"], "not for rehearse"),
+        (["rehearse", "m", "--trace", "a", "--rows-visible", "12"], "exclude each other"),
         (["verify", "--sample", "10"], "3/10"), (["verify", "--sample", "0%"], "5%"),
     ])
     func aBadValueIsExplained(_ arguments: [String], _ hint: String) throws {
@@ -126,7 +132,8 @@ import Testing
     @Test(arguments: [
         ["--help"], ["--version"], ["prefetch", "--help"], ["plan", "--help"],
         ["verify", "--help"], ["status", "--help"], ["list", "--help"], ["path", "--help"],
-        ["cat", "--help"], ["evict", "--help"], ["pin", "--help"], ["unpin", "--help"],
+        ["rehearse", "--help"], ["cat", "--help"], ["evict", "--help"], ["pin", "--help"],
+        ["unpin", "--help"],
     ])
     func helpGoesToStandardOutput(_ arguments: [String]) throws {
         let finished = try LarderBinary().run(arguments)

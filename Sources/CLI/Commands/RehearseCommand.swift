@@ -10,9 +10,9 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
         commandName: "rehearse",
         abstract: "Scroll through a manifest's icons as an app would, and show what that takes.",
         discussion: """
-            Each entry is a row of a table, with the first of its icons. A scroll is replayed over \
-            it. Images are really downloaded, cached and kept in memory; only the table is \
-            simulated. There are five strategies to load images by:
+            Each entry is a row of a table, with the first of the icons that --icons takes. A \
+            scroll is replayed over it. Images are really downloaded, cached and kept in memory; \
+            only the table is simulated. There are five strategies to load images by:
 
             synchronous: when a row appears, the main thread downloads its image
             asynchronous: when a row appears, a queue downloads its image
@@ -22,8 +22,7 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
             prefetched, and rows that leave are cancelled
 
             Without --cache, sandbox begins with an empty cache directory, which is removed at the \
-            end. No other cache is read or written. A download is tried once; the options for \
-            retries are for manifests at URLs.
+            end. No other cache is read or written. A download of an icon is tried once.
 
             The exit status is 2 if an icon could not be loaded, an entry cannot be used, or a row \
             had another row's image.
@@ -37,13 +36,13 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Strategies") var strategy: StrategyOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
-    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
+    @OptionGroup(title: "Retries of manifests at URLs, not of icons") var retry: RetryOptions
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
 
     @Option(
         help: ArgumentHelp(
-            "Draw memory over time, with its limit and warnings, into this file.",
+            "Draw memory over time, with its limit and warnings, into this file, as SVG.",
             valueName: "file.svg"))
     var chart: String?
 
@@ -58,7 +57,15 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
     var worker: RehearsalWorker?
 
     func validate() throws {
-        if chart == "" { throw ValidationError("--chart needs the name of a file.") }
+        if retry.ratePerHost != nil {
+            throw ValidationError(
+                "--rate-per-host is not for rehearse, which asks for icons as fast as an app does.")
+        }
+        // Also "-", and "": a variable that is not set, in a script.
+        if let chart, !chart.lowercased().hasSuffix(".svg") {
+            throw ValidationError(
+                "--chart draws SVG into a file, whose name must end in .svg: '\(chart)' does not.")
+        }
     }
 
     func run() async throws {

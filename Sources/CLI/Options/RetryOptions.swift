@@ -22,7 +22,7 @@ struct RetryOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Begin at most this many requests a second to one scheme, host and port, such as 5 or \
-            0.5.
+            0.5. Not for rehearse.
             """,
             valueName: "n"))
     var ratePerHost: Double?

@@ -19,8 +19,11 @@ struct ScrollOptions: ParsableArguments {
             """, valueName: "file"))
     var trace: String?
 
-    @Option(help: ArgumentHelp("How many rows a built-in scroll shows at once.", valueName: "n"))
-    var rowsVisible = 12
+    @Option(
+        help: ArgumentHelp(
+            "How many rows --scroll shows at once; a trace says so itself. (default: 12)",
+            valueName: "n"))
+    var rowsVisible: Int?
 
     @Option(
         help: ArgumentHelp(
@@ -29,9 +32,10 @@ struct ScrollOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Let the clock of the scroll run this many times as fast, such as 10 or 0.5.",
-            valueName: "factor"))
-    var speed = 1.0
+            """
+            Let the clock of the scroll run this many times as fast, such as 10 or 0.5. (default: 1)
+            """, valueName: "factor"))
+    var speed: Double?
 
     @Flag(
         help: """
@@ -45,17 +49,21 @@ struct ScrollOptions: ParsableArguments {
         if trace != nil, scroll != nil {
             throw ValidationError("--trace and --scroll exclude each other.")
         }
+        if trace != nil, rowsVisible != nil {
+            throw ValidationError(
+                "--trace and --rows-visible exclude each other: a trace says how many are visible.")
+        }
         let most = ScrollTraceReader.maximumVisible
-        guard (1...most).contains(rowsVisible) else {
+        if let rowsVisible, !(1...most).contains(rowsVisible) {
             throw ValidationError("--rows-visible must be from 1 to \(most).")
         }
         guard (0...10_000).contains(prefetchAhead) else {
             throw ValidationError("--prefetch-ahead must be from 0 to 10000.")
         }
-        guard (0.01...1000).contains(speed) else {
+        if let speed, !(0.01...1000).contains(speed) {
             throw ValidationError("--speed must be from 0.01 to 1000.")
         }
-        if waitForImages, speed != 1 {
+        if waitForImages, speed != nil {
             throw ValidationError("--wait-for-images and --speed exclude each other.")
         }
     }
@@ -66,12 +74,12 @@ struct ScrollOptions: ParsableArguments {
         if let name = file ?? trace {
             return try ScrollTraceReader(name: name, rows: rows).readFile()
         }
-        return (scroll ?? .thereAndBack).trace(rows: rows, visible: rowsVisible)
+        return (scroll ?? .thereAndBack).trace(rows: rows, visible: rowsVisible ?? 12)
     }
 
     func apply(to options: inout RehearsalOptions) {
         options.prefetchAhead = prefetchAhead
-        options.pace = waitForImages ? .images : .frames(speed: speed)
+        options.pace = waitForImages ? .images : .frames(speed: speed ?? 1)
     }
 }
 

@@ -40,8 +40,11 @@ struct StrategyOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "What all downloads together receive in a second: 500kB/s, 2MiB/s.",
-            valueName: "size/s"),
+            """
+            Simulate a line over which all icons together receive this much in a second: 500kB/s, \
+            2MiB/s. What comes is held back; --limit-rate really slows the network, for manifests, \
+            too.
+            """, valueName: "size/s"),
         transform: ByteCount.perSecond)
     var bandwidth: ByteCount?
 

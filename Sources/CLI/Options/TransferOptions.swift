@@ -44,8 +44,10 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Receive at most this many bytes per second, for all transfers together: 500kB, 2MiB.",
-            valueName: "size"),
+            """
+            Receive at most this many bytes per second, for all transfers together: 500kB, 2MiB. \
+            The network is really slowed; rehearse --bandwidth only simulates a line.
+            """, valueName: "size"),
         transform: ByteCount.parse)
     var limitRate: ByteCount?
 

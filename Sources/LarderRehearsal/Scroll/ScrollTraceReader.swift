@@ -12,6 +12,8 @@ package struct ScrollTraceReader {
     /// A day, in seconds.
     package static let maximumTime = 86_400.0
 
+    private static let form = #"{"time": seconds, "first": row, "visible": rows}"#
+
     private struct Line: Decodable {
         let time: Double
         let first: Double
@@ -68,11 +70,14 @@ package struct ScrollTraceReader {
             let event = try event(line, number)
             if let last = events.last, event.time < last.time {
                 throw ScrollTraceError(
-                    name, line: number, "'time' is \(event.time), after \(last.time)")
+                    name, line: number,
+                    "'time' is \(event.time), after \(last.time): it must not decrease")
             }
             events.append(event)
         }
-        guard !events.isEmpty else { throw ScrollTraceError(name, "there is no event in it") }
+        guard !events.isEmpty else {
+            throw ScrollTraceError(name, "there is no event in it, expected \(Self.form) in lines")
+        }
         return ScrollTrace(events)
     }
 
@@ -89,7 +94,7 @@ package struct ScrollTraceReader {
         do {
             line = try JSONDecoder().decode(Line.self, from: Data(bytes))
         } catch {
-            throw refusal(Self.reason(error))
+            throw refusal("\(Self.reason(error)), expected \(Self.form)")
         }
         guard line.time >= 0, line.time <= Self.maximumTime else {
             throw refusal("'time' is not from 0 to \(Int(Self.maximumTime)) seconds")
@@ -98,7 +103,7 @@ package struct ScrollTraceReader {
             (1...Self.maximumVisible).contains(visible)
         else { throw refusal("'visible' is not a whole number from 1 to \(Self.maximumVisible)") }
         guard let first = Int(exactly: line.first), first >= 0 else {
-            throw refusal("'first' is not the number of a row")
+            throw refusal("'first' is not a whole number, the number of a row from 0 on")
         }
         guard first < rows else {
             throw refusal("'first' is \(first), and there are \(rows.of("row")), from 0 on")

@@ -88,7 +88,11 @@ import Testing
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
             let arguments = larder.rehearseArguments(manifest)
-            #expect(try larder.binary.run(arguments + ["--chart", manifest]).status == 64)
+            let drawn = try larder.manifest(urls: [larder.origin.url("/0")], name: "apps.SVG")
+            let over = try larder.binary.run(
+                larder.rehearseArguments(drawn) + ["--chart", drawn])
+            #expect(over.status == 64)
+            #expect(over.standardError.contains("would overwrite the manifest"), "\(over)")
             #expect(try larder.prefetch(manifest).status == 0)
             let inside = try larder.binary.run(
                 arguments + ["--cache", larder.cache, "--chart", "\(larder.cache)/a.svg"])

@@ -5,6 +5,8 @@ import Testing
 @testable import LarderRehearsal
 
 @Suite struct ScrollTraceReaderTests {
+    private static let form = #"{"time": seconds, "first": row, "visible": rows}"#
+
     private func read(
         _ text: some StringProtocol, rows: Int = 100
     ) throws(ScrollTraceError) -> ScrollTrace {
@@ -40,25 +42,31 @@ import Testing
     }
 
     @Test(arguments: [
-        ("", "a.jsonl: there is no event in it"),
-        (" \n\t\r\n", "a.jsonl: there is no event in it"),
-        ("\n{", "a.jsonl: line 2: is not JSON"),
-        ("[1]", "a.jsonl: line 1: is not an object"),
-        ("7", "a.jsonl: line 1: is not an object"),
-        ("null", "a.jsonl: line 1: is not an object"),
-        (#"{"time": 0, "first": 0}"#, "a.jsonl: line 1: 'visible' is missing"),
-        (#"{"time": null, "first": 0, "visible": 1}"#, "a.jsonl: line 1: 'time' is null"),
+        ("", "a.jsonl: there is no event in it, expected \(Self.form) in lines"),
+        (" \n\t\r\n", "a.jsonl: there is no event in it, expected \(Self.form) in lines"),
+        ("\n{", "a.jsonl: line 2: is not JSON, expected \(Self.form)"),
+        ("[1]", "a.jsonl: line 1: is not an object, expected \(Self.form)"),
+        ("7", "a.jsonl: line 1: is not an object, expected \(Self.form)"),
+        ("null", "a.jsonl: line 1: is not an object, expected \(Self.form)"),
+        (
+            #"{"time": 0, "first": 0}"#,
+            "a.jsonl: line 1: 'visible' is missing, expected \(Self.form)"
+        ),
+        (
+            #"{"time": null, "first": 0, "visible": 1}"#,
+            "a.jsonl: line 1: 'time' is null, expected \(Self.form)"
+        ),
         (
             #"{"time": "0", "first": 0, "visible": 1}"#,
-            "a.jsonl: line 1: 'time' is not a number"
+            "a.jsonl: line 1: 'time' is not a number, expected \(Self.form)"
         ),
         (
             #"{"time": 0, "first": 0.5, "visible": 1}"#,
-            "a.jsonl: line 1: 'first' is not the number of a row"
+            "a.jsonl: line 1: 'first' is not a whole number, the number of a row from 0 on"
         ),
         (
             #"{"time": 0, "first": 99999999999999999999, "visible": 1}"#,
-            "a.jsonl: line 1: 'first' is not the number of a row"
+            "a.jsonl: line 1: 'first' is not a whole number, the number of a row from 0 on"
         ),
         (
             #"{"time": -0.1, "first": 0, "visible": 1}"#,
@@ -70,7 +78,7 @@ import Testing
         ),
         (
             #"{"time": 0, "first": -1, "visible": 1}"#,
-            "a.jsonl: line 1: 'first' is not the number of a row"
+            "a.jsonl: line 1: 'first' is not a whole number, the number of a row from 0 on"
         ),
         (
             #"{"time": 0, "first": 100, "visible": 1}"#,
@@ -86,7 +94,7 @@ import Testing
         ),
         (
             "{\"time\": 2, \"first\": 0, \"visible\": 1}\n{\"time\": 1, \"first\": 0, \"visible\": 1}",
-            "a.jsonl: line 2: 'time' is 1.0, after 2.0"
+            "a.jsonl: line 2: 'time' is 1.0, after 2.0: it must not decrease"
         ),
     ])
     func whatIsWrong(_ text: String, _ message: String) {
@@ -98,7 +106,7 @@ import Testing
         let long = line + String(repeating: "x", count: 4096) + "\"}"
         #expect(error(long) == "a.jsonl: line 1: has more than 4096 bytes")
         let deep = String(repeating: "[", count: 4000)
-        #expect(error(deep) == "a.jsonl: line 1: is not JSON")
+        #expect(error(deep) == "a.jsonl: line 1: is not JSON, expected \(Self.form)")
     }
 
     @Test func bytesThatAreNoText() {
