@@ -114,7 +114,7 @@ import Testing
             let other = try Cache.open(at: scene.directory.path)
             let transactions = try Transactions(of: #require(scene.cache.index).connections.writer)
             var error: (any Error)?
-            transactions.onCommit = {
+            transactions.onCommit = { [unowned transactions] in
                 guard transactions.rows.reduce(0, +) > count / 2 else { return }
                 do { try other.recordUse(of: [Digest.reference(of: [1])]) } catch let e {
                     error = e

@@ -74,7 +74,9 @@ import Testing
         try await withClient { client in
             let url = origin.url("/small")
             let last = Recorder()
-            let first = Recorder(atEnd: { _ = try? client.start(url, recorder: last) })
+            let first = Recorder(atEnd: { [weak client] in
+                _ = try? client?.start(url, recorder: last)
+            })
             try client.start(url, recorder: first)
             _ = try await last.metrics()
             #expect(last.text == "small")
