@@ -41,7 +41,7 @@ struct Fault: CustomStringConvertible {
     /// - Parameter log: a file that is made when the fault is reached, and says where.
     func environment(_ shim: FaultShim, root: String, log: String) -> [String: String] {
         [
-            "LD_PRELOAD": shim.path, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_LOG": log,
+            "LD_PRELOAD": shim.preloaded, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_LOG": log,
             "LARDER_FAULT_CALL": call.rawValue, "LARDER_FAULT_NTH": "\(number)",
             "LARDER_FAULT_TIMES": way.isLasting ? "0" : "1", "LARDER_FAULT_ERRNO": "\(way.errno)",
         ]

@@ -54,9 +54,15 @@ struct FaultShim {
 
     private func settings(beneath root: String, number: Int) -> [String: String] {
         [
-            "LD_PRELOAD": path, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_CALL": "change",
+            "LD_PRELOAD": preloaded, "LARDER_FAULT_ROOT": root, "LARDER_FAULT_CALL": "change",
             "LARDER_FAULT_NTH": "\(number)", "LARDER_FAULT_ERRNO": "0",
         ]
+    }
+
+    /// The shim, before what the tests themselves were started with (`Scripts/sanitize`).
+    var preloaded: String {
+        ([path] + [ProcessInfo.processInfo.environment["LD_PRELOAD"]].compactMap(\.self))
+            .joined(separator: ":")
     }
 
     /// Preloading is another matter on other systems.
