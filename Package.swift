@@ -99,7 +99,7 @@ let package = Package(
         // What the command line prints of reports: text, JSON and Prometheus.
         .target(
             name: "LarderPresentation",
-            dependencies: ["LarderCache", "LarderKit", "LarderRehearsal"]),
+            dependencies: ["CLarderSystem", "LarderCache", "LarderKit", "LarderRehearsal"]),
         .executableTarget(
             name: "larder",
             dependencies: [

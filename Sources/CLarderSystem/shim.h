@@ -8,6 +8,10 @@
 int syncfs(int descriptor);
 #endif
 
+// wcwidth(3) stands behind _XOPEN_SOURCE.
+#include <wchar.h>
+int wcwidth(wchar_t character);
+
 #ifdef __GLIBC__
 // mallopt(3) and its constants, which the module lacks.
 #include <malloc.h>

@@ -38,16 +38,19 @@ extension Cache {
     /// - Parameters:
     ///   - policy: the limits, and what is kept whatever they say.
     ///   - onVictim: called for every object that goes, in order, once its rows are gone.
+    ///   - onProgress: called after every few objects.
     /// - Throws: ``CacheError``, `.storage` or `.unusable` if the cache is read-only and this is
     ///   not a dry run; what the policy's keys or `onVictim` throw.
     public func evict(
         _ policy: EvictionPolicy,
-        onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in }
+        onVictim: @escaping (EvictionReport.Victim) throws -> Void = { _ in },
+        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws -> EvictionReport {
         if isReadOnly, !policy.isDryRun { try requireWritable() }
         do {
             var evictor = Evictor(
-                directory: directory, index: index, policy: policy, onVictim: onVictim)
+                directory: directory, index: index, policy: policy,
+                onVictim: onVictim, onProgress: onProgress)
             let report = try evictor.run()
             if policy.isDryRun { return report }
             if try directory.root.status(of: CacheLayout.snapshot) == nil { index?.trySnapshot() }

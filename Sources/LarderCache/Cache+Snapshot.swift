@@ -14,7 +14,7 @@ extension Cache {
     ///   `CancellationError`.
     public func snapshot(
         to path: String, isCancelled: @escaping () -> Bool = { false },
-        onProgress: @escaping (SnapshotReport) -> Void = { _ in }
+        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws -> SnapshotReport {
         if let damage { throw damage }
         do {

@@ -67,12 +67,14 @@ public final class Cache: Sendable {
     ///   process uses it.
     public static func reindex(
         at path: String, wait: LockWait = .none,
-        isCancelled: @escaping @Sendable () -> Bool = { false }
+        isCancelled: @escaping @Sendable () -> Bool = { false },
+        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
         // Not to make a cache of whatever directory was named.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
         let directory = try CacheDirectory(path: path, create: true, lock: .exclusive, wait: wait)
-        return try IndexRecovery(directory).rebuild(isCancelled: isCancelled)
+        return try IndexRecovery(directory).rebuild(
+            isCancelled: isCancelled, onProgress: onProgress)
     }
 
     /// Has the index rebuilt by whoever opens the cache for writing next: it was found to be

@@ -27,7 +27,7 @@ func collect(
         switch event {
         case .entry(let result): results.append(result)
         case .finished(let report): return (report, results)
-        case .recovered, .planned, .progress: continue
+        case .recovered, .planning, .planned, .progress: continue
         }
     }
     throw EndedWithoutReport()

@@ -16,6 +16,7 @@ struct EvictCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
@@ -114,11 +115,14 @@ struct EvictCommand: AsyncParsableCommand {
                     "--min-free: the cache's file system has no more than \(size) bytes in all.")
             }
             let report =
-                try cache?.evict(policy) { victim in
-                    if printsVictims { print(json ? victim.json : victim.text) }
-                } ?? EvictionReport(isDryRun: dryRun)
+                try cache?.evict(
+                    policy,
+                    onVictim: { if printsVictims { print(json ? $0.json : $0.text) } },
+                    onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } }
+                ) ?? EvictionReport(isDryRun: dryRun)
+            run.line.clear()
             run.note(report.counts)
-            if json { print(report.json) } else if !quiet { print(report.text) }
+            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
             let failure = report.isInterrupted ? nil : report.failure
             if quiet, failure == nil, let complaint = report.complaint {
                 Console.complain(complaint)

@@ -17,6 +17,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
@@ -51,23 +52,29 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                 headers: configuration.requestHeaders)
             let sources = try manifest.sources(configuration)
             var unsupported = UnsupportedSchemes()
-            let summary =
-                if quiet { try planner.plan(sources) } else {
-                    try planner.plan(sources) { entry in
+            let paint = colors.output
+            let line = ProgressLine(isQuiet: quiet)
+            let summary = try planner.plan(
+                sources,
+                quiet
+                    ? nil
+                    : { entry in
+                        line.clear()
                         if json {
                             print(entry.json)
                         } else if unsupported.isNew(entry.error?.code, entry.error?.message) {
-                            print(entry.text)
+                            print(entry.text(paint))
                         }
                     }
-                }
+            ) { line.show($0.text) }
+            line.clear()
             summary.complaints(of: sources).forEach(Console.complain)
             if explain {
                 for (source, read) in zip(sources, summary.manifests) {
                     print(json ? read.json(of: source) : read.text(of: source))
                 }
             }
-            print(json ? summary.json : summary.text)
+            print(json ? summary.json : summary.text(paint))
             if !json, !quiet { summary.unsupportedText.forEach { print($0) } }
             if summary.failed > 0 { try ExitStatus.someFailed.exit() }
         }

@@ -15,6 +15,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
@@ -63,7 +64,13 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
     var quiet = false
 
+    @Flag(
+        name: .shortAndLong,
+        help: "On a terminal, print every failure, as elsewhere, not just a few of each kind.")
+    var verbose = false
+
     func validate() throws {
+        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
         // A variable that is not set, in a script.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
@@ -111,8 +118,9 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             let sources = try manifest.sources(configuration)
             let prefetcher = Prefetcher(configuration)
             var console = PrefetchConsole(
-                isQuiet: quiet, isJSON: json, isOutputTaken: [report, writeLock].contains("-"),
-                allowance: maxFailures)
+                isQuiet: quiet, isVerbose: verbose, isJSON: json, hasReport: report != nil,
+                isOutputTaken: [report, writeLock].contains("-"), allowance: maxFailures,
+                colors: colors, line: run.line)
             for try await event in prefetcher.prefetch(sources) {
                 file?.take(event)
                 console.say(event, of: sources)
@@ -133,7 +141,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
                         report, interruption: run.interrupts.status,
                         allowance: unwritten == nil ? maxFailures : .none
                     ).exit()
-                case .recovered, .entry, .progress: break
+                case .recovered, .planning, .entry, .progress: break
                 }
             }
         }

@@ -149,7 +149,7 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
         interrupts.ask("ending the rehearsal") { rehearsal.cancel() }
         let line = ProgressLine(isQuiet: quiet)
         let report = await rehearsal.run {
-            line.show("\(name.rawValue)  \(Int($0 * 100)) % of the scroll")
+            line.show(.scroll(name, $0))
         }
         line.clear()
         return report

@@ -27,9 +27,10 @@ struct ReindexCommand: AsyncParsableCommand {
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .reindex
         ) { run in
-            let report = try Cache.reindex(at: cache.path, wait: run.wait) {
-                run.interrupts.isAsked
-            }
+            let report = try Cache.reindex(
+                at: cache.path, wait: run.wait, isCancelled: { run.interrupts.isAsked }
+            ) { run.line.show($0.text("read")) }
+            run.line.clear()
             run.note(report.counts)
             if json { print(report.json) } else if !quiet { print(report.text) }
             if quiet, let complaint = report.complaint { Console.complain(complaint) }

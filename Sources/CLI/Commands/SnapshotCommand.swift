@@ -34,20 +34,19 @@ struct SnapshotCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, hasOneCache: false) { run in
-            let line = ProgressLine(isQuiet: quiet)
             // From the first on, something would be left if it left at once.
             run.interrupts.ask("ending what is begun")
             let report: SnapshotReport
             do {
                 report = try Cache.open(at: cache.path, wait: run.wait).snapshot(
                     to: directory, isCancelled: { run.interrupts.isAsked }
-                ) { if $0.objects % 256 == 0 { line.show($0.progressText) } }
+                ) { run.line.show($0.text("copied")) }
             } catch is CancellationError {
-                line.clear()
+                run.line.clear()
                 Console.complain("interrupted: nothing was copied")
                 return try run.interrupts.status.exit()
             }
-            line.clear()
+            run.line.clear()
             if json { print(report.json) } else if !quiet { print(report.text) }
             if !report.hasAllObjects {
                 if quiet { Console.complain(report.complaint) }

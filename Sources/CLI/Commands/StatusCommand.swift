@@ -18,6 +18,7 @@ struct StatusCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
 
     @Option(help: "The output format. (default: text)")
     var format: Format?
@@ -43,7 +44,8 @@ struct StatusCommand: AsyncParsableCommand {
             let status = try cache.open()?.status() ?? CacheStatus(emptyAt: cache.absolutePath)
             let text =
                 switch format ?? (json ? .json : .text) {
-                case .text: status.text + "\n"
+                case .text:
+                    status.text(output == nil || output == "-" ? colors.output : .none) + "\n"
                 case .json: status.json + "\n"
                 case .prometheus: status.prometheus
                 }

@@ -19,6 +19,7 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             """)
 
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
     @OptionGroup(title: "What to verify") var part: VerifyPartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
@@ -54,26 +55,26 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
             var options = part.options
             options.isCancelled = { run.interrupts.isAsked }
-            let line = ProgressLine(isQuiet: quiet)
             ProgramText.release()
             var report = try verification.verify(
                 cache, manifests: try part.sources(configuration), options: options
-            ) { line.show($0.text) }
-            line.clear()
+            ) { run.line.show($0.text) }
+            run.line.clear()
             var failure: (any Error)?
             if repair, !report.findings.isEmpty, !report.isInterrupted,
                 report.failure == nil
             {
                 do {
-                    try await verification.repair(&report, of: cache) {
-                        run.interrupts.isAsked
-                    }
+                    try await verification.repair(
+                        &report, of: cache, isCancelled: { run.interrupts.isAsked }
+                    ) { run.line.show($0.text) }
                 } catch {
                     failure = error
                 }
+                run.line.clear()
             }
             run.note(report.counts)
-            if json { print(report.json) } else if !quiet { print(report.text) }
+            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
             // That an index is damaged is a finding already.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure

@@ -1,43 +1,74 @@
 import Foundation
-import LarderKit
+import LarderPresentation
 import Synchronization
 
-/// Shows progress on standard error: one line rewritten in place on a terminal, a line every few
-/// seconds elsewhere, nothing when quiet. From any thread.
+/// Shows progress on standard error: in one line that is drawn again and again on a terminal, as a
+/// line every few seconds elsewhere, not at all when quiet. SIGUSR1, and SIGINFO (`^T`) on systems
+/// that have it, print a line at once. From any thread.
 final class ProgressLine: Sendable {
     private static let interval: Duration = .seconds(5)
+    /// More often than that, nobody sees it.
+    private static let drawInterval: Duration = .milliseconds(50)
 
     private let isQuiet: Bool
-    private let isTerminal = Console.isTerminal
     private let state = Mutex(State())
+    private let watches = Mutex<[SignalWatch]>([])
 
     private struct State {
-        var isShown = false
-        var last = ContinuousClock.now
+        /// What SIGUSR1 prints.
+        var latest: ProgressText?
+        var lastMade: ContinuousClock.Instant?
+        var lastShown: ContinuousClock.Instant?
     }
 
-    init(isQuiet: Bool) { self.isQuiet = isQuiet }
+    init(isQuiet: Bool) {
+        self.isQuiet = isQuiet
+        // A run that is soon over has no line there.
+        if !Terminal.isThere { state.withLock { $0.lastShown = .now } }
+        let queue = DispatchQueue(label: "larder.progress-line")
+        var signals = [SIGUSR1]
+        #if canImport(Darwin)
+            signals.append(SIGINFO)
+        #endif
+        var watches = signals.map { signal in
+            SignalWatch(signal, on: queue) { [weak self] in self?.printOnce() }
+        }
+        if Terminal.isThere, !isQuiet {
+            watches.append(SignalWatch(SIGWINCH, on: queue) { Console.statusLine.redraw() })
+        }
+        self.watches.withLock { $0 = watches }
+    }
 
-    func show(_ text: String) {
-        guard !isQuiet else { return }
+    /// - Parameter text: is not made more often than somebody could read it.
+    func show(_ text: @autoclosure () -> ProgressText) {
         state.withLock { state in
-            if isTerminal {
-                // Erase to the end of the line: the last text may have been longer.
-                Console.write("\r\(text)\u{1B}[K")
-                state.isShown = true
-            } else if ContinuousClock.now - state.last >= Self.interval {
-                state.last = .now
-                Console.write(text + "\n")
+            let now = ContinuousClock.now
+            guard isDue(after: Self.drawInterval, state.lastMade) else { return }
+            let text = text()
+            (state.latest, state.lastMade) = (text, now)
+            let interval = Terminal.isThere ? Self.drawInterval : Self.interval
+            guard !isQuiet, isDue(after: interval, state.lastShown) else { return }
+            state.lastShown = now
+            if Terminal.isThere {
+                Console.statusLine.draw(text)
+            } else {
+                Console.write(text.whole + "\n")
             }
         }
+
+        func isDue(after interval: Duration, _ last: ContinuousClock.Instant?) -> Bool {
+            last.map { ContinuousClock.now - $0 >= interval } ?? true
+        }
     }
 
-    /// Makes room for other text.
+    /// Removes the line: what it was about has ended.
     func clear() {
-        state.withLock { state in
-            guard state.isShown else { return }
-            Console.write("\r\u{1B}[K")
-            state.isShown = false
-        }
+        state.withLock { $0.latest = nil }
+        Console.statusLine.erase()
+    }
+
+    private func printOnce() {
+        let latest = state.withLock { $0.latest }
+        Console.write((latest?.whole ?? "larder: there is no progress to show") + "\n")
     }
 }

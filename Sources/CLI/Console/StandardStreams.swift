@@ -31,4 +31,39 @@ enum StandardStreams {
         var taken: Int32 = 0
         if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
     }
+
+    /// Text for standard error, as it is. What cannot be written there is lost, and nothing else
+    /// is: nobody reads it, its disk is full, or its reader has taken none of it for a second.
+    static func write(_ text: String) {
+        withoutBrokenPipes {
+            _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
+        }
+    }
+
+    /// Writes all of `bytes`; the error number if that fails.
+    ///
+    /// - Parameter patience: how many milliseconds to wait for a reader if the descriptor does
+    ///   not wait by itself; -1 waits without limit.
+    static func send(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
+    ) -> Int32? {
+        var rest = bytes
+        while !rest.isEmpty {
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            if count >= 0 {
+                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                continue
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN:
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                let count = poll(&ready, 1, patience)
+                if count == 0 { return EAGAIN }
+                if count < 0, errno != EINTR { return errno }
+            case let number: return number
+            }
+        }
+        return nil
+    }
 }

@@ -41,7 +41,7 @@ final class ReportFile {
     /// Writes what is to be written of an event.
     func take(_ event: PrefetchEvent) {
         switch event {
-        case .recovered: break
+        case .recovered, .planning: break
         case .planned: begin()
         case .entry(let result): add(result)
         case .progress: flush()

@@ -8,6 +8,8 @@ import Synchronization
 /// interrupted, and leaves a record.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
+    /// How far it is, for whoever looks.
+    let line: ProgressLine
     /// How long it waits for locks.
     let wait: LockWait
     private let started = Date()
@@ -19,6 +21,7 @@ final class CacheRun: Sendable {
         var wait = wait
         wait.isCancelled = { interrupts.signal != nil }
         self.interrupts = interrupts
+        line = ProgressLine(isQuiet: isQuiet)
         self.wait = wait
     }
 

@@ -94,6 +94,7 @@ enum ExitStatus: Int32 {
 
     /// The status that the body has ended with, if it has.
     private static func ended(_ body: () async throws -> Void) async throws -> ExitCode? {
+        defer { Console.statusLine.erase() }
         do {
             try await body()
             return nil

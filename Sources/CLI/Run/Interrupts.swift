@@ -1,4 +1,3 @@
-@preconcurrency import Dispatch
 import Foundation
 import Synchronization
 
@@ -14,7 +13,7 @@ final class Interrupts: Sendable {
 
     private let isQuiet: Bool
     private let state = Mutex(State())
-    private let sources = Mutex<[any DispatchSourceSignal]>([])
+    private let watches = Mutex<[SignalWatch]>([])
 
     /// The signal that came first; nil if none did.
     var signal: Int32? { state.withLock { $0.signal } }
@@ -23,21 +22,11 @@ final class Interrupts: Sendable {
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
         let queue = DispatchQueue(label: "larder.interrupts")
-        let registration = DispatchGroup()
-        for number in [SIGINT, SIGTERM, SIGHUP] {
-            // The source sees the signal only if its default action is gone.
-            let former = Foundation.signal(number, SIG_IGN)
-            if number == SIGHUP, Self.isIgnored(former) { continue }
-            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { [self] in handle(number) }
-            registration.enter()
-            source.setRegistrationHandler { registration.leave() }
-            source.resume()
-            sources.withLock { $0.append(source) }
+        let watches = [SIGINT, SIGTERM, SIGHUP].compactMap { number -> SignalWatch? in
+            if number == SIGHUP, Self.isIgnored(number) { return nil }
+            return SignalWatch(number, on: queue) { [self] in handle(number) }
         }
-        // Another thread opens the descriptors for it, and traps (SIGILL) if others have taken
-        // the last.
-        registration.wait()
+        self.watches.withLock { $0 = watches }
     }
 
     /// The status of a run that a signal has ended.
@@ -47,9 +36,14 @@ final class Interrupts: Sendable {
         signal == SIGINT ? .interrupted : .terminated
     }
 
-    /// Functions cannot be compared, but their places can.
-    private static func isIgnored(_ handler: (@convention(c) (Int32) -> Void)?) -> Bool {
-        unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    private static func isIgnored(_ number: Int32) -> Bool {
+        let former = Foundation.signal(number, SIG_IGN)
+        // Functions cannot be compared, but their places can.
+        guard unsafeBitCast(former, to: Int.self) != unsafeBitCast(SIG_IGN, to: Int.self) else {
+            return true
+        }
+        _ = Foundation.signal(number, former)
+        return false
     }
 
     /// From now on the first signal asks, and says so unless the run is quiet.
@@ -76,6 +70,7 @@ final class Interrupts: Sendable {
             return (isFirst, isFirst ? state.ask : nil)
         }
         if let ask { return ask() }
+        Console.statusLine.erase()
         // A quiet run has said nothing of the first.
         if isFirst || isQuiet { Console.complain("interrupted") }
         _exit(Self.status(of: number).rawValue)

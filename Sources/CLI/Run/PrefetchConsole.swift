@@ -5,45 +5,67 @@ import LarderPresentation
 /// the end; otherwise each thing as it happens.
 struct PrefetchConsole {
     private let isQuiet: Bool
+    /// Whether like failures are counted rather than printed one by one.
+    private let isGrouping: Bool
     private let isJSON: Bool
+    private let hasReport: Bool
     /// Whether a report or a lock takes standard output.
     private let isOutputTaken: Bool
     private let allowance: FailureAllowance
+    private let colors: ColorOptions
     private let line: ProgressLine
     /// What is said at the end.
     private var notes: [String] = []
     private var firstFailure: String?
     private var unsupported = UnsupportedSchemes()
+    private var groups = FailureGroups()
     private var schemes: [String] = []
 
-    init(isQuiet: Bool, isJSON: Bool, isOutputTaken: Bool, allowance: FailureAllowance) {
+    init(
+        isQuiet: Bool, isVerbose: Bool, isJSON: Bool, hasReport: Bool, isOutputTaken: Bool,
+        allowance: FailureAllowance, colors: ColorOptions, line: ProgressLine
+    ) {
         self.isQuiet = isQuiet
+        isGrouping = Terminal.isThere && !isVerbose
         self.isJSON = isJSON
+        self.hasReport = hasReport
         self.isOutputTaken = isOutputTaken
         self.allowance = allowance
-        line = ProgressLine(isQuiet: isQuiet)
+        self.colors = colors
+        self.line = line
     }
 
     mutating func say(_ event: PrefetchEvent, of sources: [ManifestSource]) {
         switch event {
         case .recovered(let recovery):
             complain([recovery.text])
+        case .planning(let progress):
+            line.show(progress.text)
         case .planned(let summary):
             schemes = summary.unsupportedText
             complain(summary.complaints(of: sources))
-            line.show("0/\(summary.missing + summary.stale)")
+            var progress = Progress()
+            progress.total = summary.missing + summary.stale
+            line.show(progress.text)
         case .entry(let result):
-            guard let complaint = result.complaint else { return }
-            firstFailure = firstFailure ?? complaint
-            let isNew = unsupported.isNew(result.problem?.code, result.problem?.message)
-            guard isNew, !isQuiet else { return }
-            line.clear()
-            Console.complain(complaint)
+            guard let problem = result.problem,
+                let complaint = result.complaint(colors.errors)
+            else { return }
+            if firstFailure == nil { firstFailure = result.complaint() }
+            let isNew = unsupported.isNew(problem.code, problem.message)
+            guard isNew, !isQuiet, !isGrouping || groups.add(problem.code, at: result.url) else {
+                return
+            }
+            Console.write("larder: \(complaint)\n")
         case .progress(let progress):
             line.show(progress.text)
         case .finished(let report):
             line.clear()
+            groups.lines.forEach(Console.complain)
             summarise(report)
+            if isGrouping, !isQuiet, let remedy = remedy(report, sources) {
+                Console.complain(remedy)
+            }
         }
     }
 
@@ -63,8 +85,29 @@ struct PrefetchConsole {
     private func summarise(_ report: Report) {
         if isJSON { return print(report.json) }
         guard !isQuiet else { return }
-        let text = report.text(unsupported: schemes)
-        if isOutputTaken { Console.write(text + "\n") } else { print(text) }
+        if isOutputTaken {
+            Console.write(report.text(unsupported: schemes, colors.errors) + "\n")
+        } else {
+            print(report.text(unsupported: schemes, colors.output))
+        }
+    }
+
+    /// How to go on after failures; nil if there is nothing to be said.
+    private func remedy(_ report: Report, _ sources: [ManifestSource]) -> String? {
+        guard !report.isInterrupted, report.failure == nil, report.count(.failed) > 0 else {
+            return nil
+        }
+        var ways: [String] = []
+        if report.hasRetriableFailures {
+            let names = sources.map(\.name.shownAsURL.shellQuoted)
+            let command =
+                names.contains("-")
+                ? "a prefetch of the same manifest with --retry-failed"
+                : "larder prefetch \(names.joined(separator: " ")) --retry-failed"
+            ways.append("to try again what failed: \(command), with the same options")
+        }
+        if !hasReport { ways.append("for a list of all icons: --report FILE") }
+        return ways.isEmpty ? nil : ways.joined(separator: "; ")
     }
 
     /// A lock that lacks entries would be taken for one of all of them.

@@ -29,26 +29,29 @@ struct Evictor {
     private let directory: CacheDirectory
     private let index: CacheIndex?
     private let policy: EvictionPolicy
+    private let onProgress: (ObjectProgress) -> Void
     private let onVictim: (EvictionReport.Victim) throws -> Void
     private var report: EvictionReport
     /// Bytes on disk that are free since; counted, because a file system may take its time.
     private var freed: Int64 = 0
     /// All objects that there were, those included that have gone.
     private var before = ObjectTally()
+    private let start = ContinuousClock.now
 
     init(
         directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy,
-        onVictim: @escaping (EvictionReport.Victim) throws -> Void
+        onVictim: @escaping (EvictionReport.Victim) throws -> Void,
+        onProgress: @escaping (ObjectProgress) -> Void
     ) {
         self.directory = directory
         self.index = index
         self.policy = policy
+        self.onProgress = onProgress
         self.onVictim = onVictim
         report = EvictionReport(isDryRun: policy.isDryRun)
     }
 
     mutating func run() throws -> EvictionReport {
-        let start = ContinuousClock.now
         let isReadOnly = policy.isDryRun || index == nil
         let run = isReadOnly ? nil : try RunDirectory(in: directory)
         let disk = try DiskSpace(of: directory.root)
@@ -169,6 +172,7 @@ struct Evictor {
         var fileLimit = limit
         do {
             while true {
+                showProgress()
                 let isOver = policy.isCancelled()
                 let batch = isOver ? [] : try plan.victims(after: rank, limit: limit)
                 if policy.isDryRun {
@@ -230,6 +234,16 @@ struct Evictor {
             }
         }
         return gone
+    }
+
+    private func showProgress() {
+        let gone = report.total
+        var progress = ObjectProgress()
+        progress.objects = gone.count
+        progress.bytes = gone.bytes
+        progress.total = max(gone.count, before.count - report.left.count)
+        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+        onProgress(progress)
     }
 
     private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }

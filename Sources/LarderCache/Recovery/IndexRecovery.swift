@@ -60,11 +60,14 @@ struct IndexRecovery {
 
     /// Rebuilds the index.
     ///
-    /// - Parameter isCancelled: asked often, until the old index is replaced. Default: never.
+    /// - Parameters:
+    ///   - isCancelled: asked often, until the old index is replaced. Default: never.
+    ///   - onProgress: called for each object of the tree. Default: nobody looks.
     /// - Throws: ``CacheError``, `.index` if the index is a newer version's, which is never
     ///   touched.
     func rebuild(
-        isCancelled: @escaping @Sendable () -> Bool = { false }
+        isCancelled: @escaping @Sendable () -> Bool = { false },
+        onProgress: (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
         defer { run.remove() }
         var report = RecoveryReport()
@@ -81,7 +84,7 @@ struct IndexRecovery {
             let database = try DatabaseFile(of: run, draft, in: directory).open(.making)
             report.source = try copyRows(to: database, &stop, unless: isCancelled)
             try IndexSchema.migrator.migrate(database)
-            try compareWithTree(database, &report, unless: isCancelled)
+            try compareWithTree(database, &report, unless: isCancelled, onProgress)
             _ = try database.write { try FailureTable.trim($0, at: Date()) }
             try database.compact(into: directory.path(of: name, in: run))
             try database.close()
@@ -177,10 +180,15 @@ struct IndexRecovery {
     /// Drops the rows of objects that are not whole, and adopts whole objects without a row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
-        unless isCancelled: () -> Bool
+        unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
     ) throws {
         let reader = ObjectReader()
+        let start = ContinuousClock.now
+        var progress = ObjectProgress()
         try database.writeWithoutTransaction { db in
+            // About: the tree may have others.
+            let known = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects") ?? 0
+            if report.source != .nothing { progress.total = known }
             try db.execute(sql: "CREATE TEMP TABLE whole (digest BLOB PRIMARY KEY) WITHOUT ROWID")
             try db.inTransaction {
                 let insert = try PreparedStatement(
@@ -198,11 +206,15 @@ struct IndexRecovery {
                     }
                     if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
                     do {
+                        progress.objects += 1
+                        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
                         if case .whole(let size, let modified) = content {
+                            progress.bytes += size
                             try insert.run(digest, size, modified.timeIntervalSince1970)
                         }
                         if case .other = content { return }
                         try mark.run(digest)
+                        onProgress(progress)
                     } catch {
                         throw CacheError(index: CacheLayout.index, error)
                     }

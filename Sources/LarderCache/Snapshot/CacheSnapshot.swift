@@ -10,11 +10,11 @@ struct CacheSnapshot {
     private let source: CacheDirectory
     private let index: CacheIndex?
     private let isCancelled: () -> Bool
-    private let onProgress: (SnapshotReport) -> Void
+    private let onProgress: (ObjectProgress) -> Void
 
     init(
         of source: CacheDirectory, index: CacheIndex?,
-        isCancelled: @escaping () -> Bool, onProgress: @escaping (SnapshotReport) -> Void
+        isCancelled: @escaping () -> Bool, onProgress: @escaping (ObjectProgress) -> Void
     ) {
         self.source = source
         self.index = index
@@ -71,7 +71,10 @@ struct CacheSnapshot {
         let reader = ObjectReader()
         let objects = try copy.objects()
         var left: [Digest] = []
+        let start = ContinuousClock.now
+        var progress = ObjectProgress()
         try database.read { db in
+            progress.total = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects")
             var fanOut: (name: String, directory: FileDescriptor)?
             let rows = try PreparedStatement(
                 db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
@@ -102,7 +105,10 @@ struct CacheSnapshot {
                         report.damaged.append(object.digest)
                     }
                 }
-                onProgress(report)
+                progress.objects += 1
+                progress.bytes += object.size
+                progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+                onProgress(progress)
             }
             if let last = fanOut?.directory { try Durability.add(last) }
         }

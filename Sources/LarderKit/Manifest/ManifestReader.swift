@@ -25,8 +25,16 @@ public struct ManifestReader: Sendable {
     /// - Throws: ``ManifestError`` if the file cannot be read or is not a manifest, which may show
     ///   only after entries were handed over; and whatever `body` throws, which ends the reading.
     public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
+        try read(opened: { _ in }, body)
+    }
+
+    /// - Parameter opened: is handed what is read, once it is there.
+    func read(
+        opened: (ByteInput) -> Void, _ body: (ManifestItem) throws -> Void
+    ) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
             let input = try source.open()
+            opened(input)
             let recognition = ShapeRecognition(rules)
             var decoder: (shape: Int, decoder: EntryDecoder)?
             var entries = 0

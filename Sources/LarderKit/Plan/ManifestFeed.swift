@@ -3,12 +3,15 @@ import Foundation
 /// Reads manifests on a thread of its own, so far ahead of whoever takes what they hold that
 /// neither waits for the other.
 final class ManifestFeed: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `condition`, but for `batch` and
-    // `batchBytes`, which belong to the reading thread.
+    // Unchecked because the state is variables; every access holds `condition`, but for
+    // `batch`, `batchBytes` and `input`, which belong to the reading thread.
 
     /// What comes of the manifests, in their order.
     enum Message {
-        case items([ManifestItem], of: Int)
+        /// The next manifest is being opened: one at a URL may take a while to come.
+        case begin(Int)
+        /// Items of a manifest, and how much of it was read so far, if somebody knows.
+        case items([ManifestItem], of: Int, share: Double?)
         case end(ManifestSummary)
     }
 
@@ -25,6 +28,7 @@ final class ManifestFeed: @unchecked Sendable {
 
     private var batch: [ManifestItem] = []
     private var batchBytes = 0
+    private var input: ByteInput?
 
     /// Begins to read.
     init(_ manifests: [ManifestSource], rules: ManifestRules) {
@@ -65,7 +69,10 @@ final class ManifestFeed: @unchecked Sendable {
 
     private func read(_ manifests: [ManifestSource], _ rules: ManifestRules) throws {
         for (number, manifest) in manifests.enumerated() {
-            let summary = try ManifestReader(source: manifest, rules: rules).read { item in
+            input = nil
+            try send(.begin(number))
+            let reader = ManifestReader(source: manifest, rules: rules)
+            let summary = try reader.read(opened: { input = $0 }) { item in
                 batch.append(item)
                 batchBytes += item.weight
                 if batch.count >= Self.batchLimit || batchBytes >= Self.batchByteLimit {
@@ -82,7 +89,7 @@ final class ManifestFeed: @unchecked Sendable {
         let items = batch
         (batch, batchBytes) = ([], 0)
         batch.reserveCapacity(Self.batchLimit)
-        try send(.items(items, of: manifest))
+        try send(.items(items, of: manifest, share: input?.shareRead))
     }
 
     private func send(_ message: Message) throws {

@@ -30,26 +30,31 @@ final class Plan: Sendable {
     init(
         of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
         acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, at path: String?,
-        isCancelled: () -> Bool = { false }
+        isCancelled: () -> Bool = { false },
+        onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws {
         self.manifests = manifests.map(\.name)
         hasIndex = cache?.indexURI != nil
         database = try PlanSchema.open(at: path, cache: cache)
         (summary, origins) = try database.writeWithoutTransaction { [seal] db in
             var builder = try PlanBuilder(for: db, sealingWith: seal)
+            var meter = PlanMeter(onProgress)
             try db.inTransaction {
                 let feed = ManifestFeed(manifests, rules: rules)
                 defer { feed.close() }
                 while let message = try feed.next() {
                     if isCancelled() { throw CancellationError() }
                     switch message {
-                    case .items(let items, let number):
+                    case .begin(let number): meter.begin(manifests[number].name)
+                    case .items(let items, let number, let share):
+                        meter.count(items.count, share: share)
                         for item in items { try builder.add(item, of: number) }
                     case .end(let summary): builder.summary.manifests.append(summary)
                     }
                 }
                 return .commit
             }
+            meter.end()
             try db.inTransaction {
                 var classification = try PlanClassification(
                     of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,

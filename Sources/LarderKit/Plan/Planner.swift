@@ -33,14 +33,17 @@ public struct Planner: Sendable {
     /// - Parameters:
     ///   - manifests: in their order.
     ///   - body: nil if the summary is all that is wanted.
+    ///   - onProgress: called a few times a second while manifests are read. Default: nobody looks.
     /// - Throws: `ManifestError`, `CacheError`, or what `body` throws.
     public func plan(
-        _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil
+        _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
+        onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws -> PlanSummary {
         try Plan.translatingErrors {
             let plan = try Plan(
                 of: manifests.map { $0.cached(in: cache) }, rules: rules, cache: cache,
-                acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil)
+                acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil,
+                onProgress: onProgress)
             if let body {
                 try plan.forEachEntryInTurn { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }

@@ -162,7 +162,8 @@ public final class Prefetcher: Sendable {
                 cache: cache,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
                 headers: configuration.requestHeaders, at: store.scratchPath("plan.sqlite"),
-                isCancelled: { self.isCancelled })
+                isCancelled: { self.isCancelled },
+                onProgress: { channel.offer(.planning($0)) })
         } catch is CancellationError {
             return .interrupted
         }
@@ -192,7 +193,7 @@ public final class Prefetcher: Sendable {
         let queue = try FetchQueue(
             plan: plan, cache: cache, stage: stage, limits: limits, inbox: inbox
         ) { reporter.report($0) }
-        let ticker = ProgressTicker(reporter: reporter, stage: stage, channel: channel)
+        let ticker = ProgressTicker(queue: queue, reporter: reporter, channel: channel)
         let failure = try inlineFailure ?? fetch(with: queue)
         ticker.stop()
         if failure == nil { recordSpellings(of: plan, in: cache) }

@@ -160,6 +160,7 @@ extension FetchOperation: TransferReceiver {
     func transferMayBegin(_ id: TransferID) -> Bool {
         let mayBegin = holds.allows(cursor)
         state.withLock { state in
+            if mayBegin, !state.hasBegun { stage.countRequest(1) }
             if mayBegin { state.hasBegun = true } else { state.verdict = .held }
         }
         return mayBegin
@@ -214,6 +215,7 @@ extension FetchOperation: TransferReceiver {
             defer { (state.body, state.partial) = (nil, nil) }
             return state
         }
+        if state.hasBegun { stage.countRequest(-1) }
         let error: TransferError? = if case .failure(let error) = result { error } else { nil }
         let sign = HostSign(head: state.head, error: error)
         // Before the queue can start another operation of this origin.

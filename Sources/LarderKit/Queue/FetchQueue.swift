@@ -51,6 +51,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     /// Bodies that were handed to the store and are not committed. Below 0 for a moment if the
     /// store was quicker than the operation's own word, which still counts as running then.
     private var depositsUnderWay = 0
+    /// Fetches that have come to their end, except those that were sent back since.
+    private var arrived = 0
     private var alarm: ContinuousClock.Instant?
     private(set) var isStopping = false
     private var failure: (any Error)?
@@ -154,6 +156,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if !results.isEmpty { hand(over: results) }
         feeder.async { [self, refused, broken, deposits, results] in
             if let broken { breakOff(broken) }
+            arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
             // After what they came back as was taken in: between the two nothing would seem under
             // way.
@@ -179,7 +182,22 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
+    /// Has `body` called with how far the fetches are, soon, on the feeder's queue.
+    func sample(_ body: @escaping @Sendable (Progress) -> Void) {
+        feeder.async { [self] in body(progress) }
+    }
+
     // MARK: - On the feeder's queue
+
+    private var progress: Progress {
+        var progress = Progress()
+        progress.arrived = arrived
+        progress.underWay = stage.requestsUnderWay
+        progress.waiting = schedule.delayed.count
+        progress.secondsToAttempt = schedule.delayed.min.map { ($0.instant - .now) / .seconds(1) }
+        progress.receivedBytes = stage.receivedBytes
+        return progress
+    }
 
     private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
 
@@ -278,7 +296,9 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     ) throws {
         let isCancelled = schedule.changes.isCancelled(fetch.planned.id)
         switch outcome {
-        case .deposited: depositsUnderWay += 1
+        case .deposited:
+            depositsUnderWay += 1
+            arrived += 1
         case .held where isCancelled:
             fail(fetch, .cancelledByCaller, attempts: fetch.attemptsBegun)
         case .redirect where isCancelled: fail(fetch, .cancelledByCaller)
@@ -330,6 +350,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             seconds: fetch.elapsed)
         // What was never asked for has not failed by itself.
         if limits.remembersFailures, failure.isRemembered, attempts != 0 {
+            arrived += 1
             failuresUnderWay += 1
             stage.remember(failure, of: fetch, result, for: self)
         } else {
@@ -339,6 +360,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// Reports a failure after the batches before it, beside none of which it may be reported.
     func reportLater(_ failure: FetchResult) {
+        arrived += 1
         failuresUnderWay += 1
         stage.store.afterCommits { [self] in hand(over: [failure]) }
     }

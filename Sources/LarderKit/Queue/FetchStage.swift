@@ -15,6 +15,7 @@ final class FetchStage: Sendable {
     /// What was handed to the store and is not yet reported, by the fetch's id.
     private let deposited = Mutex<[Int64: Deposited]>([:])
     private let received = Atomic<Int64>(0)
+    private let requests = Atomic<Int>(0)
 
     /// An object, since a table's free places are as large as what it holds.
     private final class Deposited: Sendable {
@@ -153,6 +154,11 @@ final class FetchStage: Sendable {
     func count(received bytes: Int) {
         received.wrappingAdd(Int64(bytes), ordering: .relaxed)
     }
+
+    /// Requests that have begun and not ended.
+    var requestsUnderWay: Int { requests.load(ordering: .relaxed) }
+
+    func countRequest(_ change: Int) { requests.wrappingAdd(change, ordering: .relaxed) }
 
     private func settle(
         _ fetch: Fetch, _ validators: Validators, body: StagedBody?

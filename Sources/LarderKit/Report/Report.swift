@@ -27,6 +27,14 @@ public struct Report: Sendable {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 
+    /// Whether an icon failed that another run may get: not because its entry cannot be used, and
+    /// not because nothing was to be downloaded.
+    package var hasRetriableFailures: Bool {
+        failures.keys.contains { code in
+            EntryError.Code(rawValue: code) == nil && code != EntryProblem.offline.code
+        }
+    }
+
     /// The report of a run that was interrupted before it had read its manifests.
     static var interrupted: Report {
         var report = Report()

@@ -26,6 +26,15 @@ extension String {
         return String(self[..<start] + self[utf8.index(after: at)...])
     }
 
+    /// The host and port of a URL; nil if it has none.
+    package var hostAndPort: String? {
+        let start = authorityStart
+        guard start > startIndex else { return nil }
+        let end = utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex
+        let at = utf8[start..<end].lastIndex(of: UInt8(ascii: "@"))
+        return String(self[(at.map { utf8.index(after: $0) } ?? start)..<end])
+    }
+
     /// Behind the slashes at the text's beginning or behind its first colon; the beginning if there
     /// are none.
     private var authorityStart: Index {

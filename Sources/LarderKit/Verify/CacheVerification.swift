@@ -60,10 +60,12 @@ public struct CacheVerification: Sendable {
     ///   - cache: the one that was verified.
     ///   - isCancelled: asked a few times a second: true ends the repair as
     ///     ``Prefetcher/cancel()`` ends a run. Default: never.
+    ///   - onProgress: called a few times a second while URLs are fetched. Default: nobody looks.
     /// - Throws: `CacheError` if the cache cannot be written, its index cannot be read, or the
     ///   disk fails meanwhile; `report` then tells how far it came.
     public func repair(
-        _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false }
+        _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
+        onProgress: (Progress) -> Void = { _ in }
     ) async throws {
         var dropped: [DroppedResource] = []
         try report.time(.repair) { report in
@@ -79,7 +81,8 @@ public struct CacheVerification: Sendable {
         }
         // As they were accepted then.
         for (way, group) in Dictionary(grouping: dropped, by: Way.init) {
-            try await fetch(group, way, report.demands, isCancelled) { resource, refetch in
+            try await fetch(group, way, report.demands, isCancelled, onProgress) {
+                resource, refetch in
                 refetches[resource.finding, default: []].append(refetch)
             }
         }
@@ -114,6 +117,7 @@ public struct CacheVerification: Sendable {
     private func fetch(
         _ resources: [DroppedResource], _ way: Way,
         _ demands: [String: Set<VerifyReport.Demand>], _ isCancelled: () -> Bool,
+        _ onProgress: (Progress) -> Void,
         _ done: (DroppedResource, VerifyReport.Refetch) -> Void
     ) async throws {
         var configuration = configuration
@@ -147,7 +151,8 @@ public struct CacheVerification: Sendable {
                     done(resource, .init(unfinished: resource, because: report.failure))
                 }
                 if let failure = report.failure { throw failure }
-            case .recovered, .planned, .progress: continue
+            case .progress(let progress): onProgress(progress)
+            case .recovered, .planning, .planned: continue
             }
         }
     }

@@ -8,7 +8,7 @@ extension EvictionReport.Victim {
 
 extension EvictionReport {
     /// The report for people, a few lines.
-    package var text: String {
+    package func text(_ paint: Paint = .none) -> String {
         func describe(_ tally: ObjectTally) -> String {
             "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
         }
@@ -31,7 +31,7 @@ extension EvictionReport {
         let time = DurationText.describe(seconds)
         lines.append("\(describe(left)) \(isDryRun ? "would be left" : "left") (\(time))")
         if isInterrupted { lines.append("interrupted: what went is gone, and the rest stays") }
-        if let shortfall { lines.append(shortfall) }
+        if let shortfall { lines.append(paint.failed(shortfall)) }
         return lines.joined(separator: "\n")
     }
 

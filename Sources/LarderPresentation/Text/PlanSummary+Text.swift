@@ -2,13 +2,16 @@ import LarderKit
 
 extension PlanSummary {
     /// The counts for people, one line.
-    package var text: String {
+    package func text(_ paint: Paint = .none) -> String {
         var problems: [String] = []
         if insecure > 0 { problems.append("plain http \(insecure)") }
         if skipped > 0 { problems.append("skipped \(skipped)") }
-        if failed > 0 { problems.append("failed \(failed)") }
+        if failed > 0 { problems.append(paint.failed("failed \(failed)")) }
         if unsupported > 0 { problems.append("of which unsupported schemes \(unsupported)") }
-        var counts = ["cached \(cached)", "stale \(stale)", "missing \(missing)"]
+        var counts = [
+            "cached \(cached)", stale > 0 ? paint.stale("stale \(stale)") : "stale 0",
+            "missing \(missing)",
+        ]
         if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
         if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""

@@ -2,7 +2,13 @@ import LarderKit
 
 extension PlannedEntry {
     /// The entry's line for people: status, priority, URL and name, or what is wrong with it.
-    package var text: String {
+    package func text(_ paint: Paint = .none) -> String {
+        let statusWord =
+            switch statusWord {
+            case "failed": paint.failed(statusWord)
+            case "stale": paint.stale(statusWord)
+            default: statusWord
+            }
         let subject = "\(manifest.sanitizedForTerminal): entry \(position)"
         let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
         if let error {

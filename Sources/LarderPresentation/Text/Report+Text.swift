@@ -2,14 +2,14 @@ import LarderKit
 
 extension Report {
     /// The summary for people, a few lines.
-    package var text: String { text(unsupported: []) }
+    package var text: String { text() }
 
     /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
-    package func text(unsupported: [String]) -> String {
+    package func text(unsupported: [String] = [], _ paint: Paint = .none) -> String {
         var counts = [
             "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
             "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
-            "failed \(count(.failed))",
+            count(.failed) > 0 ? paint.failed("failed \(count(.failed))") : "failed 0",
         ]
         if count(.unstored) > 0 {
             counts.append(
@@ -30,7 +30,8 @@ extension Report {
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
         if let failure {
             lines.append(
-                "stopped: \(failure.description.sanitizedForTerminal); what was stored is kept")
+                paint.failed("stopped")
+                    + ": \(failure.description.sanitizedForTerminal); what was stored is kept")
         }
         return lines.joined(separator: "\n")
     }

@@ -22,7 +22,4 @@ extension SnapshotReport {
         let found = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "\(found), left out of the copy; larder verify says more"
     }
-
-    /// The counts so far, one line.
-    package var progressText: String { "\(objects) objects  \(ByteText.describe(bytes))" }
 }

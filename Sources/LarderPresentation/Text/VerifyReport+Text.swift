@@ -4,8 +4,8 @@ import LarderKit
 extension VerifyReport {
     /// The report for people: a line for each finding and for each URL fetched again, and the
     /// counts.
-    package var text: String {
-        var lines = findings.map(\.text)
+    package func text(_ paint: Paint = .none) -> String {
+        var lines = findings.map { $0.text(paint) }
         lines += refetches.map(\.text)
         let found = Finding.Kind.allCases.filter { count($0) > 0 }
             .map { ", \(count($0)) \($0.rawValue)" }
@@ -32,7 +32,9 @@ extension VerifyReport {
             lines.append("this was the rest: the beginning was verified by earlier runs")
         }
         if let remedy { lines.append(remedy) }
-        if !isClean || !isInterrupted { lines.append(verdict) }
+        if !isClean || !isInterrupted {
+            lines.append(isSound ? paint.clean(verdict) : paint.failed(verdict))
+        }
         return lines.joined(separator: "\n")
     }
 
@@ -122,9 +124,10 @@ extension VerifyReport.Finding {
         kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
     }
 
-    fileprivate var text: String {
+    fileprivate func text(_ paint: Paint) -> String {
+        let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
         var text =
-            "\(kind.rawValue): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
+            "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
         if let repair { text += " (\(repair.rawValue))" }
         if let quarantine { text += "\n    moved to \(quarantine)" }
         return text + urls.map { "\n    \($0.shownAsURL)" }.joined()

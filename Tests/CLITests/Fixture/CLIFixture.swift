@@ -54,6 +54,11 @@ struct CLIFixture: Sendable {
             arguments + ["--cache", cache], standardInput: standardInput, environment: environment)
     }
 
+    /// Runs a command on the cache.
+    func run(arguments: [String], environment: [String: String] = [:]) throws -> Finished {
+        try binary.run(arguments + ["--cache", cache], environment: environment)
+    }
+
     /// Prefetches, loopback addresses allowed, and reads summary and report.
     func prefetch(
         _ manifests: String..., options: [String] = [], standardInput: Data? = nil

@@ -239,7 +239,9 @@ import Testing
             var policy = EvictionPolicy()
             policy.maximumObjects = 0
             policy.isDryRun = true
-            var evictor = Evictor(directory: directory, index: index, policy: policy) { _ in }
+            var evictor = Evictor(
+                directory: directory, index: index, policy: policy, onVictim: { _ in },
+                onProgress: { _ in })
             #expect(try evictor.run().total.count == 1)
         }
     }

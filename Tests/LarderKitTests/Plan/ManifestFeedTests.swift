@@ -20,16 +20,18 @@ import Testing
         let feed = feed([lines(3_000), "[]", lines(7)])
         var positions: [[Int]] = [[], [], []]
         var ends = 0
+        var begun: [Int] = []
         while let message = try feed.next() {
             switch message {
-            case .items(let items, let number):
+            case .begin(let number): begun.append(number)
+            case .items(let items, let number, _):
                 #expect(number == ends)
                 positions[number] += items.map(\.position)
             case .end: ends += 1
             }
         }
         #expect(positions == [Array(1...3_000), [], Array(1...7)])
-        #expect(ends == 3)
+        #expect(ends == 3 && begun == [0, 1, 2])
         if try feed.next() != nil { Issue.record("something came after the end") }
     }
 
@@ -48,7 +50,7 @@ import Testing
         ])
         var batches: [Int] = []
         while let message = try feed.next() {
-            if case .items(let items, _) = message { batches.append(items.count) }
+            if case .items(let items, _, _) = message { batches.append(items.count) }
         }
         #expect(batches == [batch, batch, batch])
     }
@@ -60,7 +62,8 @@ import Testing
         #expect(throws: ManifestError.self) {
             while let message = try feed.next() {
                 switch message {
-                case .items(let more, _): items += more.count
+                case .begin: break
+                case .items(let more, _, _): items += more.count
                 case .end: ends += 1
                 }
             }
@@ -75,7 +78,7 @@ import Testing
         var items = 0
         #expect(throws: CancellationError.self) {
             while let message = try feed.next() {
-                if case .items(let more, _) = message { items += more.count }
+                if case .items(let more, _, _) = message { items += more.count }
             }
         }
         #expect(items < 10_000)

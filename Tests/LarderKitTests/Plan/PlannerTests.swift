@@ -66,7 +66,7 @@ import Testing
         let bad = try #require(entries.first { $0.error != nil })
         #expect(bad.position == 2)
         #expect(bad.error?.code == "icon-not-a-string")
-        #expect(bad.text.hasPrefix("failed  test: entry 2"))
+        #expect(bad.text().hasPrefix("failed  test: entry 2"))
     }
 
     @Test func comparesWithTheCache() async throws {

@@ -50,7 +50,7 @@ import Testing
                 #expect(failure.failedAt >= start - 1 && failure.failedAt <= Date() + 1)
                 #expect(try Cache.open(at: path).status().totals.failures == 1)
             }
-            let line = try #require(try plan(text, path).entries.first?.text)
+            let line = try #require(try plan(text, path).entries.first?.text())
             #expect(line.hasPrefix("missing (failed 3 times, last http-403 "), "\(line)")
 
             origin.on("/a", .ok(Self.icon))

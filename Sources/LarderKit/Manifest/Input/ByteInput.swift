@@ -14,6 +14,7 @@ final class ByteInput {
     private var limits = ManifestLimits()
     private let source: Source
     private var position = 0
+    private var isReadInOrder = true
 
     private enum Source {
         case descriptor(Int32, isOwned: Bool)
@@ -69,6 +70,16 @@ final class ByteInput {
         }
     }
 
+    /// How much of it was read, from 0 to 1; nil if nobody knows.
+    var shareRead: Double? {
+        guard isReadInOrder, case .descriptor(let descriptor, _) = source else { return nil }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            status.st_size > 0
+        else { return nil }
+        return min(1, Double(position) / Double(status.st_size))
+    }
+
     /// Reads on; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
         let count: Int
@@ -105,7 +116,8 @@ final class ByteInput {
 
     /// Reads at an offset from the beginning, without moving; 0 at the end.
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws -> Int {
-        switch source {
+        isReadInOrder = false
+        return switch source {
         case .bytes(let bytes): Self.copy(bytes, from: offset, into: buffer)
         case .packed, .decoded: 0
         case .descriptor(let descriptor, _):

@@ -1,0 +1,85 @@
+import Foundation
+import LarderPresentation
+import Synchronization
+
+/// The line at the bottom of a terminal that is drawn again and again, below all messages. It never
+/// takes a second row, and so never scrolls.
+///
+/// The cursor waits at its beginning: if the terminal becomes narrower and breaks the line in two,
+/// all of it still lies behind the cursor.
+final class StatusLine: Sendable {
+    private struct State {
+        var text: ProgressText?
+        /// How many columns the text took that is on the terminal now.
+        var columns = 0
+    }
+
+    private let state = Mutex(State())
+    /// Where a terminal knows no sequences to erase with, blanks do it.
+    private let isPlain = Terminal.isDumb
+
+    /// Puts a text in the place of the last one.
+    func draw(_ text: ProgressText) {
+        state.withLock { state in
+            state.text = text
+            redraw(&state)
+        }
+    }
+
+    /// Draws it again: the terminal's width has changed.
+    func redraw() { state.withLock { redraw(&$0) } }
+
+    /// Removes it.
+    func erase() {
+        state.withLock { state in
+            if state.text != nil { StandardStreams.write(blank(&state)) }
+            state.text = nil
+        }
+    }
+
+    /// Calls `body`, which writes whole lines to standard error, while nothing is in their way.
+    func around(_ body: () -> Void) {
+        state.withLock { state in
+            guard state.text != nil else { return body() }
+            StandardStreams.write(blank(&state))
+            body()
+            redraw(&state)
+        }
+    }
+
+    private func redraw(_ state: inout State) {
+        guard let text = state.text else { return }
+        // In the last column, some terminals go on to the next row.
+        let width = Terminal.columns
+        let line = text.fitted(to: width - 1)
+        let columns = line.columns
+        let rest =
+            isPlain
+            ? blanks(state.columns - columns, width - 1 - columns) : Self.eraseRest
+        StandardStreams.write("\(eraseBroken(state, width))\r\(line)\(rest)\r")
+        state.columns = columns
+    }
+
+    private func blank(_ state: inout State) -> String {
+        let width = Terminal.columns
+        defer { state.columns = 0 }
+        return eraseBroken(state, width)
+            + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
+    }
+
+    // ECMA-48 has EL and CUD; to save and restore the cursor is DEC's. To erase all below at once
+    // would have tmux keep it above the screen.
+    private static let eraseRest = "\u{1B}[K"
+
+    /// What erases the rows below that a narrower terminal has made of the line.
+    private func eraseBroken(_ state: State, _ width: Int) -> String {
+        guard !isPlain, state.columns > width else { return "" }
+        let row = "\u{1B}[B\r\(Self.eraseRest)"
+        return "\u{1B}7"
+            + String(repeating: row, count: (state.columns - 1) / max(1, width)) + "\u{1B}8"
+    }
+
+    private func blanks(_ columns: Int, _ limit: Int) -> String {
+        String(repeating: " ", count: max(0, min(columns, limit)))
+    }
+}

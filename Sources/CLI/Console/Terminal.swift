@@ -1,0 +1,36 @@
+import Foundation
+
+/// The terminal that messages go to.
+enum Terminal {
+    /// Whether standard error is one.
+    static let isThere = isatty(STDERR_FILENO) == 1
+
+    /// Whether it knows no control sequences, or nobody says which.
+    static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
+
+    /// Its width now. What is not known is taken for 80.
+    static var columns: Int {
+        var size = winsize()
+        if ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 {
+            return Int(size.ws_col)
+        }
+        return environment("COLUMNS").flatMap(Int.init).flatMap { $0 > 0 ? min($0, 1000) : nil }
+            ?? 80
+    }
+
+    /// Whether text is to be coloured if nobody says so on the command line: https://no-color.org
+    /// and https://bixense.com/clicolors.
+    ///
+    /// - Parameter isTerminal: whether it goes to one.
+    static func wantsColor(_ isTerminal: Bool) -> Bool {
+        func isSet(_ name: String) -> Bool { !(environment(name) ?? "").isEmpty }
+        if isSet("NO_COLOR") { return false }
+        if isSet("CLICOLOR_FORCE"), environment("CLICOLOR_FORCE") != "0" { return true }
+        return isTerminal && !isDumb && environment("CLICOLOR") != "0"
+    }
+
+    /// A variable's text; nil if it is not set.
+    static func environment(_ name: String) -> String? {
+        ProcessInfo.processInfo.environment[name]
+    }
+}

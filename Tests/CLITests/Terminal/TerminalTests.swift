@@ -1,0 +1,187 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// What a person sees on a terminal, wide and narrow.
+@Suite(.enabled(if: TerminalScreen.tmux != nil), .timeLimit(.minutes(30))) struct TerminalTests {
+    private func prefetch(
+        _ larder: CLIFixture, _ manifest: String, _ options: String...
+    ) -> [String] {
+        [larder.binary.path, "prefetch", manifest, "--cache", larder.cache]
+            + ["--allow-private-network", "--stall-timeout", "1h", "--timeout", "1h"] + options
+    }
+
+    /// The line is gone in the end, and nothing of it is left in between.
+    @Test(arguments: [25, 40, 80])
+    func tenThousandIconsAndFiveHundredFailuresTakeFewLines(_ columns: Int) async throws {
+        try await withFixture { larder in
+            larder.origin.onAny { request in
+                request.path.hasPrefix("/gone") ? .status(404) : Icons.reply(1)
+            }
+            let base = larder.origin.url("/")
+            let manifest = try larder.manifest(
+                urls: (0..<10_000).map { "\(base)\($0)" } + (0..<500).map { "\(base)gone/\($0)" })
+            let screen = try TerminalScreen(
+                prefetch(larder, manifest), columns: columns, in: larder.directory)
+            let (status, lines) = try screen.finish()
+            #expect(status == 2)
+            let shown = lines.filter {
+                $0.hasSuffix("http-404: the server answered with status 404")
+            }
+            #expect(shown.count == 5)
+            let host = base.dropFirst("http://".count).dropLast()
+            let rest = lines.filter { !shown.contains($0) }
+            #expect(rest.count == 5, "\(rest)")
+            #expect(rest.first == "larder: http-404: 495 more at \(host)")
+            #expect(rest.dropFirst().first?.hasPrefix("10500 entries: fetched 10000") == true)
+            #expect(rest.dropFirst(2).first == "  failed, http-404: 500")
+            #expect(
+                rest.last
+                    == "larder: to try again what failed: larder prefetch \(manifest)"
+                    + " --retry-failed, with the same options; for a list of all icons:"
+                    + " --report FILE")
+        }
+    }
+
+    @Test func everyFailureIsShownIfThatIsWanted() async throws {
+        try await withFixture { larder in
+            let base = larder.origin.url("/gone/")
+            let manifest = try larder.manifest(urls: (0..<20).map { "\(base)\($0)" })
+            let screen = try TerminalScreen(
+                prefetch(larder, manifest, "--verbose", "--report", larder.directory.path("all")),
+                columns: 80, in: larder.directory)
+            let (status, lines) = try screen.finish()
+            #expect(status == 2)
+            #expect(lines.count { $0.contains("http-404: the server answered") } == 20)
+            #expect(!lines.contains { $0.contains(" more at ") })
+        }
+    }
+
+    /// Whatever the width is by then, the line is one, and cut to it.
+    @Test func theLineFollowsTheTerminalsWidth() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let manifest = try larder.manifest(urls: (0..<6).map { larder.origin.url("/\($0)") })
+            let screen = try TerminalScreen(
+                prefetch(larder, manifest), columns: 80, in: larder.directory)
+            let whole = "0/6  6 under way  0 B  0 B/s  0 failed"
+            try screen.wait(for: "\r\(whole)\u{1B}[K\r")
+            #expect(try screen.lines() == [whole])
+            for (columns, line) in [
+                (38, "0/6  6 under way  0 B  0 B/s"), (25, "0/6  0 B  0 B/s"), (12, "0/6  0 B/s"),
+                (5, "0/6"), (3, "0…"), (40, whole),
+            ] {
+                try screen.resize(columns: columns)
+                // Some more of them, since tmux tells of no two sizes within a quarter of a second,
+                // and a line for the last one would be broken.
+                for _ in 0..<4 { try screen.wait(for: "\r\(line)\u{1B}[K\r") }
+                #expect(try screen.lines(withHistory: false) == [line])
+            }
+            gate.open()
+            let (status, lines) = try screen.finish(withHistory: false)
+            #expect(status == 0)
+            #expect(lines.first?.hasPrefix("6 entries: fetched 6, ") == true, "\(lines)")
+            #expect(lines.count == 2)
+        }
+    }
+
+    @Test(arguments: [25, 40, 80])
+    func anInterruptsMessageHasALineOfItsOwn(_ columns: Int) async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let manifest = try larder.manifest(larder.origin.url("/a"))
+            let screen = try TerminalScreen(
+                prefetch(larder, manifest), columns: columns, in: larder.directory)
+            try screen.wait(for: "\r0/1  ")
+            try await larder.origin.waitForRequests(1)
+            try screen.type("C-c")
+            try screen.wait(for: "again to leave at once\r\n")
+            try screen.wait(for: "\r0/1  ")
+            let shown = try screen.lines(joined: true)
+            let message = "larder: giving what is in flight 2 s to finish; again to leave at once"
+            #expect(shown.first == message)
+            #expect(shown.count == 2 && shown.last?.hasPrefix("0/1  ") == true, "\(shown)")
+            gate.open()
+            let (status, lines) = try screen.finish()
+            #expect(status == 130)
+            #expect(lines.first == message)
+            #expect(!lines.contains { $0.contains("^C") || $0.contains("under way") }, "\(lines)")
+        }
+    }
+
+    /// Not minutes of `0/3`: what is done about it is said. The names of `.invalid` are nobody's
+    /// (RFC 6761, section 6.4).
+    @Test func namesThatDoNotResolveAreSeenToWait() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: (0..<3).map { "http://h.invalid/\($0).png" })
+            let screen = try TerminalScreen(
+                prefetch(larder, manifest), columns: 80, in: larder.directory,
+                environment: ["RES_OPTIONS": "timeout:1 attempts:1"])
+            try screen.wait(for: " waiting to retry  next in ")
+            #expect(try screen.lines().count == 1)
+            try screen.type("C-c")
+            #expect(try screen.finish().status == 130)
+        }
+    }
+
+    /// Of the same run at 40 columns, what matters is still there.
+    @Test func whatWaitsIsSeenOnANarrowTerminal() async throws {
+        try await withFixture { larder in
+            let port = try Origin.refusedPort()
+            let manifest = try larder.manifest(
+                urls: (0..<3).map { "http://127.0.0.1:\(port)/\($0)" })
+            let screen = try TerminalScreen(
+                prefetch(larder, manifest, "--attempts", "100"), columns: 40,
+                in: larder.directory)
+            try screen.wait(for: "\r0/3  3 waiting to retry  next in ")
+            try screen.resize(columns: 25)
+            try screen.wait(for: "\r0/3  3 waiting to retry\u{1B}[K")
+            try screen.type("C-c")
+            #expect(try screen.finish().status == 130)
+        }
+    }
+
+    @Test func aDumbTerminalGetsNoSequences() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let manifest = try larder.manifest(urls: (0..<6).map { larder.origin.url("/\($0)") })
+            let screen = try TerminalScreen(
+                prefetch(larder, manifest), columns: 80, in: larder.directory,
+                environment: ["TERM": "dumb"])
+            let whole = "0/6  6 under way  0 B  0 B/s  0 failed"
+            try screen.wait(for: "\r\(whole)\r")
+            try screen.resize(columns: 20)
+            // Blanks cover the rest of the longer one, as far as there are columns.
+            try screen.wait(for: "\r0/6  0 B  0 B/s    \r")
+            gate.open()
+            let (status, lines) = try screen.finish()
+            #expect(status == 0)
+            #expect(lines.contains { $0.contains("6 entries: fetched 6, ") }, "\(lines)")
+            #expect(!screen.hasWritten("\u{1B}"))
+        }
+    }
+
+    /// Each command that may take long shows how far it is, and nothing of it stays.
+    @Test(arguments: [
+        (["evict", "--max-count", "0"], "0/4 objects evicted  "),
+        (["reindex"], "1/4 objects read  "), (["snapshot"], "1/4 objects copied  "),
+        (["verify"], "4/4 objects  "), (["plan"], "reading "),
+    ])
+    func longCommandsShowTheirs(_ command: [String], _ line: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(4))
+            #expect(try larder.prefetch(manifest).status == 0)
+            var command = [larder.binary.path] + command + ["--cache", larder.cache]
+            if command[1] == "snapshot" { command.append(larder.directory.path("copy")) }
+            if command[1] == "plan" { command.append(manifest) }
+            let screen = try TerminalScreen(command, columns: 80, in: larder.directory)
+            try screen.wait(for: "\r\(line)")
+            let (status, lines) = try screen.finish()
+            #expect(status == 0)
+            #expect(!lines.contains { $0.hasPrefix(line) }, "\(lines)")
+        }
+    }
+}
