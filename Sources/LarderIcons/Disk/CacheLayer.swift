@@ -25,15 +25,16 @@ final class CacheLayer: @unchecked Sendable {
         self.source = source
     }
 
-    /// The resource of a URL as a manifest spells it, in its canonical spelling, or in one of which
-    /// that is known; nil if it is not cached, or there is no cache.
+    /// The resource of a URL as a manifest spells it, as `URL(string:)` does, in its canonical
+    /// spelling, or in one of which that is known; nil if it is not cached, or there is no cache.
     func resource(_ url: String) throws -> Resource? {
         try using { cache in
             if let resource = try cache.resource(spelledAs: url) { return resource }
-            guard let key = PlainHTTPURL(canonicalizing: url)?.string, key != url else {
-                return nil
+            guard let plain = PlainHTTPURL(canonicalizing: url) else { return nil }
+            if plain.string != url, let resource = try cache.resource(plain.string) {
+                return resource
             }
-            return try cache.resource(key)
+            return try plain.raw.flatMap { try cache.resource($0) }
         } ?? nil
     }
 

@@ -1,3 +1,4 @@
+import Foundation
 import LarderKit
 
 extension TableRows {
@@ -16,7 +17,8 @@ extension TableRows {
             let summary = try ManifestReader(source: source, rules: rules).read { item in
                 guard item.icon == 1 else { return }
                 switch item.result {
-                case .entry(let entry): rows.add(entry.icon.string)
+                // As an app has it: `URL` percent-encodes more than libcurl does.
+                case .entry(let entry): rows.add(URL(string: entry.icon.string)?.absoluteString)
                 case .inline, .skipped: rows.add(nil)
                 case .failed(let error):
                     rows.add(nil)

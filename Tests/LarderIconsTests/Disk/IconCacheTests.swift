@@ -87,6 +87,21 @@ import Testing
         }
     }
 
+    /// `URL` percent-encodes what libcurl, and so the key, has as it is.
+    @Test(arguments: [
+        #"a|b[1]{c}^`\"<d>.png"#, "a?x[]=y|z", "100%.png", "%zz|.png", "a b|\u{e9}.png",
+    ])
+    func isFoundAsURLSpellsIt(_ path: String) async throws {
+        try await withDirectories { main, _ in
+            let text = "https://A.example/\(path)"
+            let key = path.replacing(" ", with: "%20").replacing("\u{e9}", with: "%C3%A9")
+            try CacheFixture.fill(main.path, with: ["https://a.example/\(key)": bytes])
+            let url = try #require(URL(string: text))
+            #expect(url.absoluteString != text)
+            #expect(try await icons(main).data(for: url) == Data(bytes), "\(url)")
+        }
+    }
+
     // MARK: A bundle
 
     @Test(arguments: [true, false])

@@ -1,3 +1,4 @@
+import Foundation
 import LarderKit
 import Testing
 
@@ -18,6 +19,16 @@ import Testing
         #expect(Set([numbers[0], numbers[2], numbers[4]]) == [0, 1, 2])
         #expect(rows.number(of: "https://a/3") == nil)
         #expect(TableRows([String?]()).number(of: "") == nil)
+    }
+
+    /// Each image of such a URL once counted as another row's.
+    @Test func urlsAreSpelledAsAnAppHasThem() throws {
+        let text = #"[{"icon": "https://a.example/a|b[1].png"}]"#
+        let rows = try TableRows.read([.bytes(Array(text.utf8), name: "a")], ManifestRules()) { _ in
+        }
+        let url = try #require(rows[0].flatMap { URL(string: $0) })
+        #expect(url.absoluteString == rows[0])
+        #expect(rows.number(of: url.absoluteString) == 0)
     }
 
     @Test func entriesOfManifests() throws {
