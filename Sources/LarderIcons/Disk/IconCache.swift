@@ -9,9 +9,11 @@ import LarderURL
 ///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
 ///     let data = try await icons.data(for: url)
 ///
-/// A URL is found as the manifest spells it, in its canonical spelling, and in one with a scheme or
-/// host in upper case, a default port, no path or a fragment. Nothing that a thread calls here
-/// waits for a disk, a lock or another process; what is `async` does so elsewhere.
+/// A URL is found as the manifest spells it, as `URL(string:)` does, in its canonical spelling, and
+/// in one with a scheme or host in upper case, a default port, no path or a fragment.
+///
+/// Nothing that a thread calls here waits for a disk, a lock or another process; what is `async`
+/// does so elsewhere.
 ///
 /// Bytes are compared with their digest when they are first read, and again only if their file has
 /// changed. That they were used is recorded for `larder evict`, in batches.
@@ -112,7 +114,8 @@ public final class IconCache: Sendable {
     ///
     /// - Throws: as ``lookup(_:)``.
     public func contains(_ url: URL) async throws -> Bool {
-        if memory.contains(url.absoluteString) { return true }
+        let key = url.absoluteString
+        if memory.contains(key) || unstoredEntry(key) != nil { return true }
         return try await lookup(url) != nil
     }
 

@@ -34,6 +34,13 @@ import Testing
             #expect(memory.count <= FailureMemory.limit)
         }
         #expect(memory.failure(of: "19999", at: start + 20) != nil)
+        // What is over last is kept.
+        memory.forgetAll()
+        for number in 0...FailureMemory.limit {
+            memory.remember(failure(), of: "\(number)", for: 60 + Double(number), at: start)
+        }
+        #expect(memory.failure(of: "0", at: start) == nil)
+        #expect(memory.failure(of: "\(FailureMemory.limit - 1)", at: start) != nil)
         // All at one time.
         for number in 0..<10_000 {
             memory.remember(failure(), of: "x\(number)", for: 60, at: start)

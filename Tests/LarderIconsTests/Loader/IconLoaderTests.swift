@@ -283,6 +283,16 @@ import Testing
         }
     }
 
+    /// As `URLSession` does if its app invalidates it.
+    @Test func whatAFetcherGivesUpIsAskedForAgain() async throws {
+        let fetcher = ScriptedFetcher { _ in throw CancellationError() }
+        let loader = loader(fetcher)
+        for _ in 0..<2 {
+            await #expect(throws: IconFailure.self) { try await loader.icon(for: url("a")) }
+        }
+        #expect(fetcher.count == 2)
+    }
+
     /// Memory keeps nothing here, and a batch is committed only after a second.
     @Test func whatIsNotCommittedYetIsNotFetchedAgain() async throws {
         try await withTemporaryDirectory { directory in
@@ -294,6 +304,7 @@ import Testing
                     _ = try await loader.icon(for: url("\(number)"))
                     // Nor what is not even staged yet.
                     _ = try await loader.icon(for: url("\(number)"))
+                    #expect(try await loader.cache.contains(url("\(number)")))
                 }
             }
             #expect(fetcher.count == 20)
