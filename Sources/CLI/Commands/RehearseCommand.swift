@@ -86,7 +86,8 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
         let interrupts = Interrupts(isQuiet: quiet)
         if let chart {
             try OutputFile.confirm(
-                chart, isNoneOf: manifest.manifests, orIn: strategy.cache, for: "--chart")
+                chart, isNoneOf: manifest.manifests, or: scroll.trace, orIn: strategy.cache,
+                for: "--chart")
             try OutputReplacement(chart).check()
         }
         let configuration = try configuration
@@ -104,7 +105,7 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
         var reports: [StrategyReport] = []
         if strategy.compare, !hasNothing {
             reports = try await RehearsalComparison(
-                rows, traceFile: scroll.trace, interrupts
+                rows, scroll.trace == nil ? nil : trace, interrupts
             ).run(names)
         } else {
             for name in names {

@@ -5,16 +5,15 @@ import Synchronization
 /// A rehearsal with each strategy, one after another, each in a process of its own.
 final class RehearsalComparison: Sendable {
     private let rows: TableRows
-    private let traceFile: String?
+    private let trace: ScrollTrace?
     private let interrupts: Interrupts
     /// What the process that runs takes for a sign to go on.
     private let input = Mutex<Pipe?>(nil)
 
-    init(
-        _ rows: TableRows, traceFile: String?, _ interrupts: Interrupts
-    ) {
+    /// - Parameter trace: nil if the options alone say how to scroll.
+    init(_ rows: TableRows, _ trace: ScrollTrace?, _ interrupts: Interrupts) {
         self.rows = rows
-        self.traceFile = traceFile
+        self.trace = trace
         self.interrupts = interrupts
     }
 
@@ -29,7 +28,7 @@ final class RehearsalComparison: Sendable {
         interrupts.ask("ending the rehearsal") { [self] in
             input.withLock { try? $0?.fileHandleForWriting.close() }
         }
-        try RehearsalWorker.prepare(directory.path, rows, traceFile: traceFile)
+        try RehearsalWorker.prepare(directory.path, rows, trace)
         var reports: [StrategyReport] = []
         for strategy in strategies where interrupts.signal == nil {
             let worker = RehearsalWorker(strategy, in: directory.path)

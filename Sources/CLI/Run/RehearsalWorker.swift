@@ -6,7 +6,7 @@ import LarderRehearsal
 /// the strategy's doing.
 ///
 /// The process has the options of the one that compares, and finds in a directory what that has
-/// read: a manifest may be a pipe. Its standard input ends when it is to end.
+/// read: a manifest or a trace may be a pipe. Its standard input ends when it is to end.
 struct RehearsalWorker: ExpressibleByArgument {
     let strategy: StrategyName
     let directory: String
@@ -36,14 +36,11 @@ struct RehearsalWorker: ExpressibleByArgument {
     private var reportFile: String { "\(directory)/\(strategy.rawValue).json" }
 
     /// Leaves there what the processes are to find.
-    static func prepare(_ directory: String, _ rows: TableRows, traceFile: String?) throws {
+    static func prepare(_ directory: String, _ rows: TableRows, _ trace: ScrollTrace?) throws {
         try OutputFile.write(
             (0..<rows.count).map { "\(rows[$0] ?? "")\n" }.joined(),
             to: "\(directory)/rows.txt")
-        if let traceFile {
-            let trace = try ScrollTraceReader(name: traceFile, rows: rows.count).readFile()
-            try OutputFile.write(trace.text, to: "\(directory)/trace.jsonl")
-        }
+        if let trace { try OutputFile.write(trace.text, to: "\(directory)/trace.jsonl") }
     }
 
     /// The table.

@@ -93,6 +93,11 @@ import Testing
                 larder.rehearseArguments(drawn) + ["--chart", drawn])
             #expect(over.status == 64)
             #expect(over.standardError.contains("would overwrite the manifest"), "\(over)")
+            let trace = try larder.write(
+                #"{"time": 0, "first": 0, "visible": 2}"#.utf8, to: "trace.svg")
+            let overTrace = try larder.binary.run(arguments + ["--trace", trace, "--chart", trace])
+            #expect(overTrace.status == 64)
+            #expect(overTrace.standardError.contains("would overwrite the trace"), "\(overTrace)")
             #expect(try larder.prefetch(manifest).status == 0)
             let inside = try larder.binary.run(
                 arguments + ["--cache", larder.cache, "--chart", "\(larder.cache)/a.svg"])

@@ -80,6 +80,18 @@ import Testing
         }
     }
 
+    @Test func aComparisonReadsATraceFromAPipeOnce() async throws {
+        try await withFixture { larder in
+            let run = try larder.rehearse(
+                larder.manifest(urls: larder.origin.serveIcons(5)),
+                "--compare", "--trace", "/dev/stdin",
+                standardInput: Data(#"{"time": 0, "first": 1, "visible": 3}"#.utf8))
+            #expect(run.finished.status == 0, "\(run.finished)")
+            #expect(
+                run.strategies.map { $0["rows_shown"] } == Array(repeating: .integer(3), count: 5))
+        }
+    }
+
     @Test func theTableHasAColumnForEachStrategy() async throws {
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(5))
@@ -121,6 +133,23 @@ import Testing
             #expect(run.finished.status == 0)
             #expect(run.strategies.first?["requests"] == .integer(0))
             #expect(larder.origin.count() == 0)
+        }
+    }
+
+    /// `URL` spells it otherwise than the cache. Each was once downloaded again, and its image
+    /// counted as another row's.
+    @Test func charactersThatURLEncodesMakeNoDifference() async throws {
+        try await withFixture { larder in
+            let icon = Reply.ok(IconPainter.png(seed: 1, size: 8), type: "image/png")
+            for path in ["/a|b[1].png", "/a%7Cb%5B1%5D.png"] { larder.origin.on(path, icon) }
+            let manifest = try larder.manifest(urls: [larder.origin.url("/a|b[1].png")])
+            let downloading = try larder.rehearse(manifest)
+            #expect(downloading.finished.status == 0, "\(downloading.finished)")
+            #expect(downloading.strategies.first?["downloads"] == .integer(1))
+            #expect(try larder.prefetch(manifest).status == 0)
+            let reading = try larder.rehearse(manifest, "--cache", larder.cache)
+            #expect(reading.finished.status == 0, "\(reading.finished)")
+            #expect(reading.strategies.first?["requests"] == .integer(0))
         }
     }
 
