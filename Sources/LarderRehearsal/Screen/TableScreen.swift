@@ -34,8 +34,12 @@ package final class TableScreen {
     /// Whether every visible row has come to its image, or to none.
     package var isSettled: Bool { waiting == 0 }
 
-    /// The images in cells, visible or waiting to be used again.
-    package var images: [LoadedImage] { cells.compactMap(\.image) }
+    /// The images in cells, each once: cells share the bytes of one that they waited for together.
+    package var images: [LoadedImage] {
+        var seen: Set<UnsafeRawPointer?> = []
+        return cells.compactMap(\.image)
+            .filter { seen.insert($0.data.withUnsafeBytes(\.baseAddress)).inserted }
+    }
 
     /// Scrolls.
     ///

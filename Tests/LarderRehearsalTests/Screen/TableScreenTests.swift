@@ -92,6 +92,19 @@ import Testing
         #expect(screen.counts.diskHits == 0)
     }
 
+    /// A warning once seemed to raise what is held: only the cache held the image for all cells.
+    @Test func cellsThatShareAnImageHoldItOnce() {
+        let rows = TableRows(Array(repeating: "https://a.example/1", count: 4))
+        let screen = TableScreen(rows, identities: ImageIdentities(rows))
+        let shared = image(1)
+        for request in screen.show(0..<4).appeared {
+            // The last one has a download of its own.
+            screen.put(request.row < 3 ? shared : image(1), from: .network, in: request.cell)
+        }
+        #expect(screen.counts.networkImages == 4)
+        #expect(screen.images.map(\.data.count) == [1000, 1000])
+    }
+
     @Test func anEmptyCellTakesNothing() {
         let request = screen.show(0..<1).appeared[0]
         _ = screen.show(0..<0)
