@@ -22,6 +22,7 @@ final class TableThread {
     private var curve = MemoryCurve()
     private var scrollTime = 0.0
     private var nextEvent = 0
+    private var goesUp = false
     private var nextFrame = ContinuousClock.now
     private var isShort = false
     private var resident = (bytes: Int64(0), at: ContinuousClock.now - .seconds(1))
@@ -97,7 +98,10 @@ final class TableThread {
 
     private func scroll(to event: ScrollEvent) {
         let range = event.rows(of: screen.rows.count)
-        let goesUp = range.lowerBound < screen.visible.lowerBound
+        // A row more or less at the bottom changes no direction.
+        if range.lowerBound != screen.visible.lowerBound {
+            goesUp = range.lowerBound < screen.visible.lowerBound
+        }
         let (left, appeared) = screen.show(range)
         // First, as a row that appears may want what one that leaves has begun.
         appeared.forEach(strategy.load)
