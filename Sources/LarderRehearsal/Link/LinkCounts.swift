@@ -10,7 +10,7 @@ package struct LinkCounts: Sendable, Equatable, Codable {
     package var failures = 0
     /// Fetches that were cancelled before their last byte.
     package var cancelled = 0
-    /// Bytes of bodies that came, those of cancelled fetches included.
+    /// Bytes of bodies that came, those of cancelled fetches included, and of failed ones not.
     package var bytes: Int64 = 0
     /// Bytes that came of fetches that were then cancelled.
     package var wastedBytes: Int64 = 0

@@ -37,9 +37,12 @@ package struct RehearsalReport: Sendable {
         !notRehearsed.isEmpty || strategies.contains(where: \.isInterrupted)
     }
 
-    /// Whether every row had an image that was to be had, and never another row's.
+    /// Whether every image that was wanted was to be had, and no row had another row's. A download
+    /// may have failed for a row that was gone by then, or was only ahead.
     package var isSound: Bool {
         badEntries == 0
-            && strategies.allSatisfy { $0.rows.wrong == 0 && $0.rows.failed == 0 }
+            && strategies.allSatisfy {
+                $0.rows.wrong == 0 && $0.rows.failed == 0 && $0.link.failures == 0
+            }
     }
 }

@@ -16,6 +16,8 @@ import Testing
         #expect(report { $0.rows.unseen = 1 }.isSound)
         #expect(!report { $0.rows.wrong = 1 }.isSound)
         #expect(!report { $0.rows.failed = 1 }.isSound)
+        // Of a row that was gone by then, or was only ahead.
+        #expect(!report { $0.link.failures = 1 }.isSound)
         #expect(report { $0.isInterrupted = true }.isInterrupted)
         var bad = report { _ in }
         bad.badEntries = 1
