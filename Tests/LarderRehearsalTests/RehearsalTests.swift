@@ -43,6 +43,20 @@ import Testing
         #expect(report.rows.shown == 10)
     }
 
+    /// They have not come over a line with a bandwidth.
+    @Test(arguments: [nil, 1_000_000_000])
+    func whatTheFetcherReceivedInVainIsCounted(_ bytesPerSecond: Int64?) async {
+        var options = RehearsalOptions(.asynchronous)
+        options.pace = .images
+        let report = await Rehearsal(
+            rows, ScrollTrace([ScrollEvent(time: 0, first: 0, visible: 5)]), options,
+            fetcher: StubFetcher(bytes: 100), bytesPerSecond: bytesPerSecond
+        ) { 7 }.run()
+        #expect(report.link.downloads == 5)
+        #expect(report.link.wastedBytes == (bytesPerSecond == nil ? 7 : 0))
+        #expect(report.link.bytes == 500 + report.link.wastedBytes)
+    }
+
     @Test func aTableWithoutRows() async {
         let empty = TableRows([String?]())
         for pattern in ScrollPattern.allCases {

@@ -27,6 +27,9 @@ struct PaddedIcons {
     func fetcher() throws -> TransferFetcher {
         var transfer = TransferConfiguration()
         transfer.addressPolicy = .allowAll
+        // What a test holds back is not to fail, however long that takes on a busy machine.
+        transfer.stallTimeout = .seconds(3600)
+        transfer.totalTimeout = .seconds(3600)
         return try TransferFetcher(transfer)
     }
 
