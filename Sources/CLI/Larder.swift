@@ -59,7 +59,8 @@ struct Larder: AsyncParsableCommand {
             The cache directory is --cache DIR, else $LARDER_CACHE, else the user's cache \
             directory. Results go to standard output, progress and messages to standard error.
 
-            Write sizes as 500kB, 500MB (10^6) or 500MiB (2^20), durations as 90s, 15m, 12h or 30d.
+            Write sizes as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, 1.5h, 30d \
+            or 1h30m. A bare number is bytes or seconds.
 
             Exit status: 0 done; 1 could not run; 2 some entries failed, corruption was found, or \
             a limit could not be reached; 64 wrong usage; 65 not a manifest; 66 an input is \

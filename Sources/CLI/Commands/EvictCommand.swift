@@ -25,13 +25,13 @@ struct EvictCommand: AsyncParsableCommand {
         parsing: .unconditional,
         help: ArgumentHelp(
             "Evict until objects take no more than this: 500MB, 2GiB, or 0.", valueName: "size"),
-        transform: ByteCount.withUnit)
+        transform: ByteCount.parse)
     var maxSize: ByteCount?
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp("Evict objects this old or older: 12h, 30d.", valueName: "time"),
-        transform: TimeSpan.withUnit)
+        transform: TimeSpan.parse)
     var maxAge: TimeSpan?
 
     @Option(
@@ -52,7 +52,7 @@ struct EvictCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "Evict until this much is free on the cache's file system: 500MB, 2GiB.",
             valueName: "size"),
-        transform: ByteCount.withUnit)
+        transform: ByteCount.parse)
     var minFree: ByteCount?
 
     @Option(
@@ -77,7 +77,7 @@ struct EvictCommand: AsyncParsableCommand {
             Keep orphans, partial downloads and quarantined files younger than this; 0 keeps none. \
             (default: 1h)
             """, valueName: "time"),
-        transform: TimeSpan.orZero)
+        transform: TimeSpan.parse)
     var grace = TimeSpan(seconds: 3600)
 
     @Flag(help: "Print what would be evicted, one object per line, and remove nothing.")

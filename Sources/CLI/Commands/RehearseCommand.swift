@@ -143,7 +143,7 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
         options.maximumConcurrent = configuration.maximumConcurrent
         let fetcher = try TransferFetcher(configuration)
         let rehearsal = Rehearsal(
-            rows, trace, options, fetcher: fetcher, latency: strategy.latency,
+            rows, trace, options, fetcher: fetcher, latency: strategy.latency.duration,
             bytesPerSecond: strategy.bandwidth?.bytes
         ) { fetcher.cancelledBytes }
         prepare(rehearsal)

@@ -9,7 +9,7 @@ struct FailureOptions: ParsableArguments {
             For this long, do not ask again for an icon that was gone (404, 410): it fails at \
             once. 0 asks every time. (default: 1h)
             """, valueName: "time"),
-        transform: TimeSpan.orZero)
+        transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 
     @Flag(help: "Ask again for icons that were gone (404, 410).")

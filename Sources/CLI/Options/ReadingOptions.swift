@@ -58,8 +58,11 @@ struct ReadingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Refuse a manifest from a URL, or unpacked from gzip, that is longer.",
-            valueName: "size"))
+            """
+            Refuse a manifest from a URL, or unpacked from gzip, that is longer. (default: 256MiB)
+            """,
+            valueName: "size"),
+        transform: ByteCount.parse)
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
     @Option(

@@ -15,7 +15,7 @@ struct RetryOptions: ParsableArguments {
             Begin no attempt later than this after the first one, and give up on a host that asks \
             for a longer wait. (default: 10m)
             """, valueName: "time"),
-        transform: TimeSpan.parse)
+        transform: TimeSpan.parseAboveZero)
     var retryMaxTime = TimeSpan(seconds: 600)
 
     @Option(
@@ -24,7 +24,8 @@ struct RetryOptions: ParsableArguments {
             Begin at most this many requests a second to one scheme, host and port, such as 5 or \
             0.5. Not for rehearse.
             """,
-            valueName: "n"))
+            valueName: "n"),
+        transform: { try Quantity.number($0, unit: "/s") })
     var ratePerHost: Double?
 
     func validate() throws {

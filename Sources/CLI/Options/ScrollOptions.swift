@@ -34,7 +34,8 @@ struct ScrollOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Let the clock of the scroll run this many times as fast, such as 10 or 0.5. (default: 1)
-            """, valueName: "factor"))
+            """, valueName: "factor"),
+        transform: { try Quantity.number($0, unit: "x") })
     var speed: Double?
 
     @Flag(

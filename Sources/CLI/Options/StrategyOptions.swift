@@ -29,14 +29,14 @@ struct StrategyOptions: ParsableArguments {
             Raise a memory warning when images take this much memory. sandbox keeps at most three \
             quarters of it in its memory cache. (default: 32MiB)
             """, valueName: "size"),
-        transform: ByteCount.withUnit)
+        transform: ByteCount.parse)
     var memoryLimit = ByteCount(32 << 20)
 
     @Option(
         help: ArgumentHelp(
             "Wait this long before each download: 40ms, 1s. (default: 0)", valueName: "time"),
-        transform: TimeSpan.withMilliseconds)
-    var latency = Duration.zero
+        transform: TimeSpan.parse)
+    var latency = TimeSpan(seconds: 0)
 
     @Option(
         help: ArgumentHelp(

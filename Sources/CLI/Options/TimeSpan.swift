@@ -1,66 +1,63 @@
 import ArgumentParser
 
-/// A duration on the command line: `90s`, `15m`, `12h`, `30d`; a bare number counts seconds.
-struct TimeSpan: ExpressibleByArgument {
+/// A duration on the command line: `90`, `90s`, `1.5h`, `30d` or `1h30m`; a bare number counts
+/// seconds.
+struct TimeSpan {
     let duration: Duration
-
-    var defaultValueDescription: String {
-        let seconds = duration.components.seconds
-        for (unit, length) in [("h", 3_600 as Int64), ("m", 60)] where seconds % length == 0 {
-            return "\(seconds / length)\(unit)"
-        }
-        return "\(seconds)s"
-    }
 
     init(seconds: Int64) { duration = .seconds(seconds) }
 
-    init?(argument: String) {
-        let units: [String: Int64] = ["": 1, "s": 1, "m": 60, "h": 3_600, "d": 86_400]
-        let digits = argument.prefix { $0.isASCII && $0.isNumber }
-        // A century: far beyond any use, far below any overflow.
-        guard let count = Int64(digits), count > 0, count <= 3_200_000_000,
-            let unit = units[String(argument.dropFirst(digits.count))]
-        else { return nil }
-        duration = .seconds(min(count * unit, 3_200_000_000))
+    /// A sum of quantities in units that get shorter, or one number.
+    private init?(_ argument: String) {
+        var rest = argument[...]
+        var shortest = Int64.max
+        var sum: Int64 = 0
+        repeat {
+            guard let quantity = Quantity(takenFrom: &rest),
+                let length = Self.microseconds(in: quantity.unit), length < shortest,
+                // In a sum, a number without a unit may be anything.
+                !quantity.unit.isEmpty || shortest == .max && rest.isEmpty,
+                let part = quantity.counted(in: length), part <= Self.longest - sum
+            else { return nil }
+            sum += part
+            shortest = length
+        } while !rest.isEmpty
+        duration = .microseconds(sum)
+    }
+
+    /// A century, which is beyond any use.
+    private static let longest: Int64 = 36_525 * 86_400_000_000
+
+    /// How long a unit is, in either case. `M` is none: it may be a month.
+    private static func microseconds(in unit: Substring) -> Int64? {
+        guard !unit.contains("M") else { return nil }
+        return switch unit.lowercased() {
+        case "ms": 1_000
+        case "", "s": 1_000_000
+        case "m": 60_000_000
+        case "h": 3_600_000_000
+        case "d": 86_400_000_000
+        case "w": 604_800_000_000
+        default: nil
+        }
     }
 }
 
 extension TimeSpan {
     /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> TimeSpan {
-        if let span = TimeSpan(argument: argument) { return span }
+        if let span = TimeSpan(argument) { return span }
         throw ValidationError(
-            "a time is a whole number, at least 1, of s, m, h or d, such as 90s, 15m, 12h or 30d")
+            """
+            a time is a number of seconds, or numbers with ms, s, m, h, d or w, such as 90s, \
+            1.5h, 30d or 1h30m; at most a century
+            """)
     }
 
-    /// The same if a forgotten unit would cost dear.
-    static func withUnit(_ argument: String) throws -> TimeSpan {
+    /// The same, if 0 would mean nothing.
+    static func parseAboveZero(_ argument: String) throws -> TimeSpan {
         let span = try parse(argument)
-        guard argument.allSatisfy(\.isNumber) else { return span }
-        throw ValidationError(
-            "needs a unit: \(argument)s, \(argument)m, \(argument)h or \(argument)d")
-    }
-
-    /// The same, or a number of milliseconds: `40ms`.
-    static func withMilliseconds(_ argument: String) throws -> Duration {
-        if argument.hasSuffix("ms"), argument.dropLast(2).allSatisfy({ "0"..."9" ~= $0 }),
-            let count = Int64(argument.dropLast(2)), (0...86_400_000).contains(count)
-        {
-            return .milliseconds(count)
-        }
-        if argument == "0" { return .zero }
-        guard let span = TimeSpan(argument: argument) else {
-            throw ValidationError(
-                "a time is a whole number of ms, s, m, h or d, such as 40ms or 2s")
-        }
-        guard !argument.allSatisfy(\.isNumber) else {
-            throw ValidationError("needs a unit: \(argument)ms or \(argument)s")
-        }
-        return span.duration
-    }
-
-    /// A duration, or `0`.
-    static func orZero(_ argument: String) throws -> TimeSpan {
-        argument == "0" ? TimeSpan(seconds: 0) : try parse(argument)
+        guard span.duration > .zero else { throw ValidationError("it must be more than 0") }
+        return span
     }
 }

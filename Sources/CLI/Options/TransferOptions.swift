@@ -25,30 +25,30 @@ struct TransferOptions: ParsableArguments {
         help: ArgumentHelp(
             "Give up a connection that takes longer than this to open: 5s, 2m. (default: 10s)",
             valueName: "time"),
-        transform: TimeSpan.parse)
+        transform: TimeSpan.parseAboveZero)
     var connectTimeout = TimeSpan(seconds: 10)
 
     @Option(
         help: ArgumentHelp(
             "Give up a transfer below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
             valueName: "time"),
-        transform: TimeSpan.parse)
+        transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 30)
 
     @Option(
         help: ArgumentHelp(
             "Give up a transfer that takes longer than this in all: 90s, 1h. (default: 5m)",
             valueName: "time"),
-        transform: TimeSpan.parse)
+        transform: TimeSpan.parseAboveZero)
     var timeout = TimeSpan(seconds: 300)
 
     @Option(
         help: ArgumentHelp(
             """
-            Receive at most this many bytes per second, for all transfers together: 500kB, 2MiB. \
+            Receive at most this much per second, for all transfers together: 500kB/s, 2MiB/s. \
             The network is really slowed; rehearse --bandwidth only simulates a line.
-            """, valueName: "size"),
-        transform: ByteCount.parse)
+            """, valueName: "size/s"),
+        transform: ByteCount.perSecond)
     var limitRate: ByteCount?
 
     @Option(help: ArgumentHelp("The User-Agent field of every request.", valueName: "text"))
@@ -63,9 +63,6 @@ struct TransferOptions: ParsableArguments {
         }
         guard maxObjectSize.bytes > 0 else {
             throw ValidationError("--max-object-size must be at least 1.")
-        }
-        if let limitRate, limitRate.bytes < 1 {
-            throw ValidationError("--limit-rate must be at least 1.")
         }
         guard userAgent.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
             throw ValidationError("--user-agent must not hold control characters.")

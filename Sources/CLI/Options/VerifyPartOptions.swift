@@ -23,7 +23,7 @@ struct VerifyPartOptions: ParsableArguments {
         help: ArgumentHelp(
             "Stop after this time. The next run with a time limit continues there.",
             valueName: "time"),
-        transform: TimeSpan.parse)
+        transform: TimeSpan.parseAboveZero)
     var maxDuration: TimeSpan?
 
     @Option(
