@@ -41,6 +41,8 @@ struct Larder: AsyncParsableCommand {
         {
             return command
         }
+        try CommandName.check(
+            arguments, among: configuration.subcommands.compactMap { $0.configuration.commandName })
         return try parseAsRoot()
     }
 

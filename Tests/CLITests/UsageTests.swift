@@ -115,6 +115,30 @@ import Testing
     }
 
     @Test(arguments: [
+        ("prefecth", "prefetch"), ("Prefetch", "prefetch"), ("fetch", "prefetch"),
+        ("evit", "evict"), ("lsit", "list"), ("pni", "pin"), ("unpinn", "unpin"),
+        ("verfy", "verify"), ("stat", "status"), ("clean", nil), ("xy", nil), ("", nil),
+        ("apps.json", nil), (String(repeating: "list", count: 5_000), nil),
+    ])
+    func anUnknownCommandIsNamed(_ name: String, _ meant: String?) throws {
+        let hint = meant.map { ". Did you mean '\($0)'?" } ?? ""
+        let shown = name.count > 40 ? name.prefix(40) + "…" : name
+        for arguments in [[name, "apps.json", "--json"], ["help", name], [name]] {
+            let finished = try LarderBinary().run(arguments)
+            #expect(finished.status == 64, "\(finished)")
+            #expect(
+                finished.standardError.hasPrefix(
+                    "Error: Unknown command '\(shown)'\(hint)\nUsage: "),
+                "\(finished)")
+        }
+    }
+
+    @Test func anUnknownCommandSteersNoTerminal() throws {
+        let finished = try LarderBinary().run(["\u{1B}[2Jlist"])
+        #expect(finished.standardError.hasPrefix("Error: Unknown command '\\u{1B}[2Jlist'\n"))
+    }
+
+    @Test(arguments: [
         ("icons/", "it has no scheme"), ("ftp://example.com/", "it has the scheme 'ftp'"),
         ("http://", "No host part"), ("http://me:secret@[::1/", ""),
     ])
