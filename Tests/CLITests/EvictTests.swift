@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderTestSupport
 import Testing
 
@@ -27,8 +28,9 @@ import Testing
             let limit = "\(size(1, 2, 3))B"
             let dry = try larder.run("evict", "--max-size", limit, "--dry-run")
             #expect(dry.status == 0, "\(dry)")
-            let victim = "sha256:\(ReferenceSHA256.hex(Icons.icon(0)))\t\(size(0))\tsize\n"
+            let victim = "sha256:\(ReferenceSHA256.hex(Icons.icon(0)))\t\(size(0))\tsize\t"
             #expect(dry.standardOutput.hasPrefix(victim), "\(dry)")
+            #expect(dry.standardOutput.contains("\t\(urls[0])\n"), "\(dry)")
             #expect(try larder.status().objects == 4)
 
             let finished = try larder.run("evict", "--max-size", limit)
@@ -41,6 +43,69 @@ import Testing
             larder.origin.resetLog()
             _ = try larder.prefetch(try larder.manifest(urls: urls))
             #expect(larder.origin.requests.map(\.path) == ["/0"])
+        }
+    }
+
+    /// By URL, size, age and reason: also what several URLs share, and what has none.
+    @Test func aDryRunNamesWhatWouldGo() async throws {
+        try await withFixture { larder in
+            for path in ["/shared", "/copy", "/also"] { larder.origin.on(path, Icons.reply(0)) }
+            larder.origin.on("/signed", Icons.reply(1))
+            larder.origin.on("/lost", Icons.reply(2))
+            larder.origin.on("/old?token=sEcReT", Icons.reply(3))
+            func url(_ path: String) -> String { larder.origin.url(path) }
+            let manifest = try larder.manifest([
+                ["icon": url("/shared")], ["icon": url("/copy")], ["icon": url("/also")],
+                ["icon": url("/signed?Policy=sEcReT"), "key": "notes"], ["icon": url("/lost")],
+                ["icon": url("/old?token=sEcReT")],
+            ])
+            let prefetch = try larder.prefetch(manifest, options: ["--max-concurrent", "1"])
+            try #require(prefetch.status == 0, "\(prefetch.finished)")
+            let index = try DatabaseQueue(path: "\(larder.cache)/index.sqlite")
+            try await index.write { db in
+                try db.execute(literal: "DELETE FROM resources WHERE key LIKE '%/lost'")
+                for (number, age) in [2_629_000, 90_000, 7_260, 0].enumerated() {
+                    let digest = Data(ReferenceSHA256.digest(Icons.icon(number)))
+                    try db.execute(
+                        literal: """
+                            UPDATE objects SET used_at = unixepoch() - \(age)
+                            WHERE digest = \(digest)
+                            """)
+                }
+                // No clock that was right.
+                try db.execute(
+                    literal: """
+                        UPDATE objects SET used_at = 86400 WHERE used_at > unixepoch() - 60
+                        """)
+            }
+            try index.close()
+
+            let options = ["evict", "--max-size", "0", "--max-age", "30d", "--dry-run"]
+            let dry = try larder.binary.run(options + ["--cache", larder.cache])
+            #expect(dry.status == 0, "\(dry)")
+            let shown = dry.standardOutput.split(separator: "\n").prefix(4).map {
+                $0.split(separator: "\t").dropFirst().map(String.init)
+            }
+            #expect(
+                shown == [
+                    ["\(size(0))", "age", "30 d 10 h", url("/shared"), "and 2 more"],
+                    ["\(size(1))", "size", "25 h 0 min", url("/signed?***")],
+                    ["\(size(2))", "size", "2 h 1 min", "(no URL)"],
+                    ["\(size(3))", "size", "0.0 s", url("/old?token=***")],
+                ], "\(dry)")
+
+            let json = try larder.binary.run(options + ["--json", "--cache", larder.cache])
+            let lines = try JSONValue.lines(json.standardOutputBytes)
+            #expect(lines.count == 5)
+            #expect(lines.map { $0["urls"]?.integer } == [3, 1, 0, 1, nil])
+            #expect(
+                lines.map { $0["url"] } == [
+                    .string(url("/shared")), .string(url("/signed?***")), .null,
+                    .string(url("/old?token=***")), nil,
+                ])
+            #expect(lines.map { $0["key"] } == [.null, .string("key:notes"), .null, .null, nil])
+            #expect(lines[3]["age"] == .integer(0) || lines[3]["age"] == .number(0), "\(lines)")
+            #expect(!"\(dry)\(json)".contains("sEcReT"))
         }
     }
 

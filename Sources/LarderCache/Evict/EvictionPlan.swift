@@ -17,8 +17,9 @@ final class EvictionPlan {
         /// Bytes on disk that are free once it is gone; 0 if nobody asked for room.
         let room: Int64
         let reason: Reason
+        let age: Double
 
-        fileprivate static let columns = "rank, object, digest, size, used_at, room, reason"
+        fileprivate static let columns = "rank, object, digest, size, used_at, room, reason, age"
 
         /// The places of ``columns``.
         private enum Column {
@@ -29,6 +30,7 @@ final class EvictionPlan {
             static let usedAt: CInt = 4
             static let room: CInt = 5
             static let reason: CInt = 6
+            static let age: CInt = 7
         }
 
         fileprivate init?(_ row: PreparedStatement) throws {
@@ -40,9 +42,12 @@ final class EvictionPlan {
             usedAt = row.double(Column.usedAt)
             room = row.integer(Column.room)
             self.reason = reason
+            age = row.double(Column.age)
         }
 
-        var reported: EvictionReport.Victim { .init(digest: digest, size: size, reason: reason) }
+        var reported: EvictionReport.Victim {
+            .init(digest: digest, size: size, reason: reason, age: age)
+        }
     }
 
     /// What was decided about all objects.
@@ -96,7 +101,8 @@ final class EvictionPlan {
             size INTEGER NOT NULL,
             used_at REAL NOT NULL,
             room INTEGER NOT NULL,
-            reason TEXT NOT NULL
+            reason TEXT NOT NULL,
+            age REAL NOT NULL
         );
         """
 
@@ -125,7 +131,8 @@ final class EvictionPlan {
                 for isLimit in [false, true] where !isLimit || excess.isAny {
                     try forEachObject(db, at: instant) { object in
                         if policy.isCancelled() { throw CancellationError() }
-                        let mandate = mandate(for: object, at: instant)
+                        let age = age(of: object, at: instant)
+                        let mandate = mandate(for: object, of: age)
                         guard isLimit == (mandate == nil), !isLimit || excess.isAny else { return }
                         let room = try room(of: object)
                         func isUseful(_ reason: Reason) -> Bool { reason != .free || room > 0 }
@@ -135,7 +142,7 @@ final class EvictionPlan {
                             guard isWished else { return }
                             decision.held[hold, default: .init()].add(object.size)
                         } else if let reason = mandate ?? excess.reason, isUseful(reason) {
-                            try add(object, reason, room: room, db)
+                            try add(object, reason, age: age ?? 0, room: room, db)
                             excess.take(object.size, freeing: room)
                         }
                     }
@@ -156,6 +163,25 @@ final class EvictionPlan {
                 "SELECT \(Victim.columns) FROM victims WHERE rank > ? ORDER BY rank LIMIT ?"
             ).rows(rank, limit, as: Victim.init).compactMap(\.self)
         }
+    }
+
+    /// The same as a report has it, with the names that it has in the index now.
+    func named(_ victim: Victim) throws -> EvictionReport.Victim {
+        var reported = victim.reported
+        try database.unsafeRead { db in
+            _ = try PreparedStatement(
+                db,
+                """
+                SELECT key, coalesce(url, key),
+                    (SELECT count(id) FROM cache.resources WHERE object = ?1)
+                FROM cache.resources WHERE object = ?1 ORDER BY id LIMIT 1
+                """
+            ).rows(victim.object) { row in
+                reported.first = .init(key: try row.requireText(0), url: try row.requireText(1))
+                reported.resources = Int(row.integer(2))
+            }
+        }
+        return reported
     }
 
     /// Lets go of the index: the last connection to leave it folds its log into it, and this one
@@ -237,12 +263,17 @@ final class EvictionPlan {
         while try rows.step() { try body(Object(rows)) }
     }
 
-    /// Why an object must go whatever the limits; nil if nothing says so.
-    private func mandate(for object: Object, at instant: Date) -> Reason? {
-        if policy.only != nil, !object.isWanted { return .only }
+    /// How old an object is, in seconds; nil if no clock that was right has recorded it.
+    private func age(of object: Object, at instant: Date) -> Double? {
         let since = policy.age == .used ? object.usedAt : object.storedAt
-        guard let limit = policy.maximumAge, since >= ObjectUse.earliest else { return nil }
-        return instant.timeIntervalSince1970 - since >= limit ? .age : nil
+        return since >= ObjectUse.earliest ? instant.timeIntervalSince1970 - since : nil
+    }
+
+    /// Why an object must go whatever the limits; nil if nothing says so.
+    private func mandate(for object: Object, of age: Double?) -> Reason? {
+        if policy.only != nil, !object.isWanted { return .only }
+        guard let limit = policy.maximumAge, let age else { return nil }
+        return age >= limit ? .age : nil
     }
 
     /// A use in the future may be that of a run that is under way, too: by a clock that is behind
@@ -264,13 +295,17 @@ final class EvictionPlan {
         }
     }
 
-    private func add(_ object: Object, _ reason: Reason, room: Int64, _ db: Database) throws {
+    private func add(
+        _ object: Object, _ reason: Reason, age: Double, room: Int64, _ db: Database
+    ) throws {
         try PreparedStatement(
             db,
             """
-            INSERT INTO victims (object, digest, size, used_at, room, reason)
-            VALUES (?, ?, ?, ?, ?, ?)
+            INSERT INTO victims (object, digest, size, used_at, room, reason, age)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
             """
-        ).run(object.id, object.digest, object.size, object.usedAt, room, reason.rawValue)
+        ).run(
+            object.id, object.digest, object.size, object.usedAt, room, reason.rawValue,
+            max(0, age))
     }
 }

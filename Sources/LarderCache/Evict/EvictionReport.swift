@@ -51,6 +51,21 @@ public struct EvictionReport: Sendable {
         public let size: Int64
         /// Why it goes.
         public let reason: Reason
+        /// How many seconds ago it was last used or stored, whichever the policy counts from; 0 if
+        /// no clock that was right has recorded it.
+        public internal(set) var age: Double = 0
+        /// The first of the resources that resolve to it. Only in a dry run; nil if there is none.
+        public internal(set) var first: Name?
+        /// How many resources resolve to it. Only in a dry run.
+        public internal(set) var resources = 0
+
+        /// What a resource is called.
+        public struct Name: Sendable, Equatable {
+            /// What it is looked up by, as ``Resource/key`` has it.
+            public let key: String
+            /// The URL it was last fetched from, as ``Resource/url`` has it.
+            public let url: String
+        }
     }
 
     /// Whether nothing was removed.

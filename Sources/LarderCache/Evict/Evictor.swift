@@ -177,13 +177,13 @@ struct Evictor {
                 let batch = isOver ? [] : try plan.victims(after: rank, limit: limit)
                 if policy.isDryRun {
                     rank = batch.last?.rank ?? rank
-                    for victim in batch { try count(victim) }
+                    for victim in batch { try count(victim, as: plan.named(victim)) }
                 } else if !batch.isEmpty {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
                     // A reader may be in the way: then the log is folded later.
                     if isTight { try? index.foldLog() }
                     rowless += gone.map(\.digest)
-                    for victim in gone { try count(victim) }
+                    for victim in gone { try count(victim, as: victim.reported) }
                 }
                 if batch.isEmpty || rowless.count >= fileLimit {
                     let (start, files) = (ContinuousClock.now, rowless)
@@ -248,10 +248,12 @@ struct Evictor {
 
     private func isTight(_ disk: DiskSpace) -> Bool { disk.free < Self.tightness }
 
-    private mutating func count(_ victim: EvictionPlan.Victim) throws {
+    private mutating func count(
+        _ victim: EvictionPlan.Victim, as reported: EvictionReport.Victim
+    ) throws {
         freed += victim.room
         report.evicted[victim.reason, default: .init()].add(victim.size)
-        try onVictim(victim.reported)
+        try onVictim(reported)
     }
 
     /// What has become of a victim's rows.

@@ -49,7 +49,19 @@ extension String {
 }
 
 extension Resource {
-    /// Its URL as an output shows it. With a key of its own, that is signed or rotates, and its
-    /// query is not shown.
-    package var shownURL: String { (url.isSame(as: key) ? url : url.maskingQuery).shownAsURL }
+    /// Its URL as an output shows it.
+    package var shownURL: String { url.shown(asURLOf: key) }
+}
+
+extension EvictionReport.Victim.Name {
+    /// Its URL as an output shows it.
+    package var shownURL: String { url.shown(asURLOf: key) }
+}
+
+extension String {
+    /// A resource's URL as an output shows it. With a key of its own, that is signed or rotates,
+    /// and its query is not shown.
+    fileprivate func shown(asURLOf key: String) -> String {
+        (isSame(as: key) ? self : maskingQuery).shownAsURL
+    }
 }

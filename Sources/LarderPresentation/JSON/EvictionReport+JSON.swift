@@ -8,6 +8,10 @@ extension EvictionReport.Victim {
         object.set("digest", digest.description)
         object.set("bytes", size)
         object.set("reason", reason.rawValue)
+        object.set("age", age)
+        object.set("url", first?.shownURL)
+        object.set("key", first.flatMap { $0.key.isSame(as: $0.url) ? nil : $0.key.shownAsURL })
+        object.set("urls", resources)
         return object.text
     }
 }

@@ -2,8 +2,14 @@ import LarderCache
 import LarderKit
 
 extension EvictionReport.Victim {
-    /// The object's line for people: digest, size in bytes and reason, separated by tabs.
-    package var text: String { "\(digest)\t\(size)\t\(reason.rawValue)" }
+    /// The object's line for people: digest, size in bytes, reason, age and URL, and how many other
+    /// URLs have it, separated by tabs.
+    package var text: String {
+        var columns = [digest.description, "\(size)", reason.rawValue, DurationText.describe(age)]
+        columns.append(first?.shownURL ?? "(no URL)")
+        if resources > 1 { columns.append("and \(resources - 1) more") }
+        return columns.joined(separator: "\t")
+    }
 }
 
 extension EvictionReport {

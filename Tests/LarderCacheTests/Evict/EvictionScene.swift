@@ -29,14 +29,17 @@ struct EvictionScene {
         store.close()
     }
 
-    /// Evicts; returns the report and the victims in their order.
+    /// Evicts; returns the report and the victims in their order, without age and names.
     func evict(
         _ configure: (inout EvictionPolicy) -> Void = { _ in }
     ) throws -> (report: EvictionReport, victims: [EvictionReport.Victim]) {
         var policy = EvictionPolicy()
         configure(&policy)
         var victims: [EvictionReport.Victim] = []
-        let report = try cache.evict(policy) { victims.append($0) }
+        let report = try cache.evict(policy) { victim in
+            victims.append(
+                .init(digest: victim.digest, size: victim.size, reason: victim.reason))
+        }
         return (report, victims)
     }
 
