@@ -1,0 +1,100 @@
+import Foundation
+
+/// The attributes and file actions of one `posix_spawn`.
+struct SpawnPlan {
+    #if canImport(Darwin)
+        private var actions: posix_spawn_file_actions_t?
+        private var attributes: posix_spawnattr_t?
+        private static let flags =
+            POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_CLOEXEC_DEFAULT
+        private static let newSession = POSIX_SPAWN_SETSID
+    #else
+        private var actions = posix_spawn_file_actions_t()
+        private var attributes = posix_spawnattr_t()
+        private static let flags = Int32(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK)
+        // Glibc declares it for GNU C alone (spawn.h).
+        private static let newSession: Int32 = 0x80
+    #endif
+
+    init() throws {
+        try check(posix_spawn_file_actions_init(&actions), "posix_spawn_file_actions_init")
+        try check(posix_spawnattr_init(&attributes), "posix_spawnattr_init")
+        // The test runner's threads block signals and it may ignore SIGPIPE: the child must not
+        // inherit either, because it would never hear an interrupt.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM] { sigaddset(&signals, signal) }
+        posix_spawnattr_setsigdefault(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(Self.flags))
+    }
+
+    mutating func destroy() {
+        posix_spawn_file_actions_destroy(&actions)
+        posix_spawnattr_destroy(&attributes)
+    }
+
+    mutating func setStandardStreams(_ descriptors: [Int32]) throws {
+        for (number, descriptor) in descriptors.enumerated() {
+            try check(
+                posix_spawn_file_actions_adddup2(&actions, descriptor, Int32(number)),
+                "posix_spawn_file_actions_adddup2")
+        }
+        #if canImport(Glibc)
+            // Others' descriptors may not be close-on-exec. Darwin has a flag for this.
+            typealias Function =
+                @convention(c) (
+                    UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32
+                ) -> Int32
+            let name = "posix_spawn_file_actions_addclosefrom_np"
+            try check(try gnu(name, as: Function.self)(&actions, 3), name)
+        #endif
+    }
+
+    /// Makes a terminal the process's own, from which it reads and to which it writes.
+    mutating func setTerminal(_ path: String) throws {
+        posix_spawnattr_setflags(&attributes, Int16(Self.flags | Self.newSession))
+        // Who leads a session and opens a terminal gets it as its own.
+        try check(
+            posix_spawn_file_actions_addopen(&actions, 0, path, O_RDWR, 0),
+            "posix_spawn_file_actions_addopen")
+        try setStandardStreams([0, 0, 0])
+    }
+
+    mutating func setDirectory(_ path: String) throws {
+        let name = "posix_spawn_file_actions_addchdir_np"
+        #if canImport(Glibc)
+            typealias Function =
+                @convention(c) (
+                    UnsafeMutablePointer<posix_spawn_file_actions_t>, UnsafePointer<CChar>
+                ) -> Int32
+            try check(try gnu(name, as: Function.self)(&actions, path), name)
+        #else
+            try check(posix_spawn_file_actions_addchdir_np(&actions, path), name)
+        #endif
+    }
+
+    mutating func spawn(
+        _ path: String, _ arguments: [String], _ environment: [String]
+    ) throws -> Int32 {
+        var arguments: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
+        var environment: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+        defer { for string in arguments + environment { free(string) } }
+        var pid: Int32 = 0
+        try check(
+            posix_spawn(&pid, path, &actions, &attributes, &arguments, &environment), "run \(path)")
+        return pid
+    }
+
+    private func check(_ code: Int32, _ operation: String) throws {
+        guard code == 0 else { throw OriginError(operation, code: code) }
+    }
+
+    #if canImport(Glibc)
+        /// A function that Glibc declares for GNU C alone, and so not for Swift.
+        private func gnu<Function>(_ name: String, as type: Function.Type) throws -> Function {
+            guard let symbol = dlsym(nil, name) else { throw OriginError(name, code: ENOSYS) }
+            return unsafeBitCast(symbol, to: type)
+        }
+    #endif
+}
