@@ -4,13 +4,14 @@ import LarderCache
 import LarderKit
 
 @main
-struct Larder: AsyncParsableCommand {
+struct Larder: AsyncParsableCommand, GuidedCommand {
     static func main() async {
         StandardStreams.ensureOpen()
         OpenFiles.requireSome()
         Allocator.keepSmall()
         SharedMemory.guardAgainstFailingDisk()
         do {
+            if try await answer(Array(CommandLine.arguments.dropFirst())) { leave(0) }
             var command = try parsedCommand()
             if var command = command as? any AsyncParsableCommand {
                 try await command.run()
@@ -21,8 +22,43 @@ struct Larder: AsyncParsableCommand {
         } catch let code as ExitCode {
             leave(code.rawValue)
         } catch {
-            exit(withError: error)
+            leave(withError: error)
         }
+    }
+
+    /// Answers who asks about the commands, and runs none: help, completions, the manual. False if
+    /// the arguments are a command's.
+    private static func answer(_ arguments: [String]) async throws -> Bool {
+        let help = HelpRequest(arguments, program: self)
+        let script = try CompletionScript(arguments)
+        let manual = try Manual(arguments, program: self)
+        let words = arguments.first == "---complete" ? Array(arguments.dropFirst()) : nil
+        try await ExitStatus.of(nil) {
+            if let words {
+                try Console.print(Array(Completer(program: self).answer(to: words).text.utf8))
+            } else if let help {
+                let page = try help.page(width: TextWidth.of(STDOUT_FILENO))
+                try Console.print(Array(page.text.utf8))
+            } else if let script {
+                try Console.print(Array(script.text.utf8))
+            } else if let manual {
+                try manual.write()
+            }
+        }
+        return words != nil || help != nil || script != nil || manual != nil
+    }
+
+    /// Ends the program as the argument parser would, with lines that fit the terminal.
+    private static func leave(withError error: any Error) -> Never {
+        let status = exitCode(for: error)
+        guard !status.isSuccess else { exit(withError: error) }
+        var text = fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+            .map { String($0).sanitizedForTerminal }.joined(separator: "\n")
+        if isatty(STDERR_FILENO) == 1 {
+            text = text.wrapped(to: TextWidth.of(STDERR_FILENO), hanging: 2)
+        }
+        if !text.isEmpty { Console.write(text + "\n") }
+        leave(status.rawValue)
     }
 
     /// The subcommand, parsed on its own if its name comes first: on the way through the root, the
@@ -63,11 +99,6 @@ struct Larder: AsyncParsableCommand {
 
             Write sizes as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, 1.5h, 30d \
             or 1h30m. A bare number is bytes or seconds.
-
-            Exit status: 0 done; 1 could not run; 2 some entries failed, corruption was found, or \
-            a limit could not be reached; 64 wrong usage; 65 not a manifest; 66 an input is \
-            missing; 74 the disk is full or failing; 75 another process holds the lock; 130, 143 \
-            interrupted.
             """,
         version: LarderVersion.current,
         subcommands: [
@@ -75,5 +106,12 @@ struct Larder: AsyncParsableCommand {
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
             RehearseCommand.self,
+        ])
+
+    static let guide = CommandGuide(
+        examples: [
+            .init("Fill a cache.", "larder prefetch apps.plist --cache icons"),
+            .init("Prove that it is whole.", "larder verify --cache icons"),
+            .init("Keep it below 2 GB.", "larder evict --max-size 2GB --cache icons"),
         ])
 }

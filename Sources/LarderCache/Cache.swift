@@ -200,6 +200,17 @@ public final class Cache: Sendable {
         try index?.forEachResource(body)
     }
 
+    /// The first key of a resource, or of a pin, at or behind a text, in the order of their bytes.
+    package func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
+        try index?.firstKey(from: text, arePinned: arePinned)
+    }
+
+    /// The last key of a resource, or of a pin, that begins with a text.
+    package func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String?
+    {
+        try index?.lastKey(beginningWith: text, arePinned: arePinned)
+    }
+
     /// The absolute path of an object's file.
     public func absolutePath(of digest: Digest) -> String {
         "\(directory.path)/\(CacheLayout.path(digest))"

@@ -307,10 +307,7 @@ import Testing
 
     @Test func exitStatuses() throws {
         let help = try LarderBinary().run(["--help"]).standardOutput
-        let paragraph = try #require(help.range(of: "Exit status:")).upperBound
-        let end = help.range(of: "\n\n", range: paragraph..<help.endIndex)?.lowerBound
-        let stated = help[paragraph..<(end ?? help.endIndex)]
-            .split { !$0.isNumber }.map(String.init)
+        let stated = help.matches(of: /(?m)^  (\d+)[ ]/).map { String($0.output.1) }
         #expect(try document.table("Exit status", "status").words == stated)
     }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderCache
 import LarderKit
 
-struct CatCommand: AsyncParsableCommand {
+struct CatCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat",
         abstract: "Print a cached URL's bytes, checked against their digest.",
@@ -10,6 +10,16 @@ struct CatCommand: AsyncParsableCommand {
             The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
             printed then.
             """)
+
+    static let guide = CommandGuide(
+        examples: [
+            .init(
+                "Write an icon's bytes into a file.",
+                "larder cat https://example.com/notes.png > notes.png"),
+            .init(
+                "The same for an icon that its manifest gives a key.",
+                "larder cat key:app-1 > app-1.png"),
+        ])
 
     @OptionGroup var cache: CacheOptions
 

@@ -3,7 +3,7 @@ import LarderCache
 import LarderKit
 import LarderPresentation
 
-struct EvictCommand: AsyncParsableCommand {
+struct EvictCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
         abstract: "Keep the cache within bounds: remove the least recently used objects.",
@@ -14,6 +14,20 @@ struct EvictCommand: AsyncParsableCommand {
             Other processes may use the cache meanwhile. If you give no limit, only leftovers \
             are removed.
             """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--max-size", "--max-age", "--max-count", "--min-free", "--by",
+            "--keep", "--only", "--grace", "--dry-run", "--json", "--quiet",
+        ],
+        examples: [
+            .init(
+                "Keep the cache below 2 GB, and all icons of a manifest in it.",
+                "larder evict --max-size 2GB --keep apps.json"),
+            .init(
+                "Show which objects were not used for 30 days.",
+                "larder evict --max-age 30d --dry-run"),
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions

@@ -2,11 +2,16 @@ import ArgumentParser
 import LarderKit
 import LarderPresentation
 
-struct ListCommand: AsyncParsableCommand {
+struct ListCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the cached URLs.",
         discussion: "Each line has digest, size in bytes, media type and URL, separated by tabs.")
+
+    static let guide = CommandGuide(
+        examples: [
+            .init("Print the URLs alone.", "larder list | cut -f 4")
+        ])
 
     @OptionGroup var cache: CacheOptions
 

@@ -2,11 +2,18 @@ import ArgumentParser
 import LarderCache
 import LarderKit
 
-struct PathCommand: AsyncParsableCommand {
+struct PathCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Print the path of a cached URL's file.",
         discussion: "The exit status is 2 if the URL is not cached, or its file is gone.")
+
+    static let guide = CommandGuide(
+        examples: [
+            .init(
+                "Copy an icon's file.",
+                "cp \"$(larder path https://example.com/notes.png)\" notes.png")
+        ])
 
     @OptionGroup var cache: CacheOptions
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderCache
 import LarderKit
 
-struct PinCommand: AsyncParsableCommand {
+struct PinCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
         abstract: "Protect icons from eviction, or list those that are pinned.",
@@ -10,6 +10,17 @@ struct PinCommand: AsyncParsableCommand {
             You can pin an icon before it is cached. Without arguments, prints what is pinned, \
             one URL or key per line.
             """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--base-url", "--entries", "--icon-key", "--exclusive", "--wait",
+            "--no-wait",
+        ],
+        examples: [
+            .init("Protect one icon.", "larder pin https://example.com/notes.png"),
+            .init("Protect all icons of a manifest.", "larder pin apps.json"),
+            .init("List what is pinned.", "larder pin"),
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderKit
 import LarderPresentation
 
-struct PlanCommand: AsyncParsableCommand, NetworkCommand {
+struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Show what a prefetch would do, without the network.",
@@ -15,6 +15,16 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
             bad entry, it has its place in the manifest and what is wrong. Addresses are not \
             checked. Of the network options, only those that change what is sent have an effect.
             """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--explain", "--base-url", "--entries", "--icon-key", "--icons",
+            "--revalidate", "--retry-failed", "--any-content", "--json", "--quiet",
+        ],
+        examples: [
+            .init("Show what a prefetch would fetch.", "larder plan apps.json"),
+            .init("Show how a manifest was read.", "larder plan apps.json --explain --quiet"),
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderKit
 
-struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
+struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "prefetch",
         abstract: "Download the icons of manifests into the cache.",
@@ -13,6 +13,25 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
             With --offline, nothing is downloaded, and the status is 2 if something is not cached.
             """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--offline", "--base-url", "--entries", "--icon-key", "--revalidate",
+            "--retry-failed", "--max-concurrent", "--limit-rate", "--allow-private-network",
+            "--report", "--write-lock", "--json", "--quiet",
+        ],
+        examples: [
+            .init("Fill the default cache.", "larder prefetch apps.plist"),
+            .init(
+                "Read a list of apps from the network, and write one line for each icon.",
+                "larder prefetch https://example.com/apps.json --report report.jsonl"),
+            .init(
+                "Read a manifest of a shape that is not recognised.",
+                "larder prefetch top.json --entries feed.list --icon-key art.big"),
+            .init(
+                "Get the same bytes everywhere, or an error.",
+                "larder prefetch apps.json --write-lock apps.lock.json"),
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions

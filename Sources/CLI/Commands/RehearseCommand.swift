@@ -5,7 +5,7 @@ import LarderKit
 import LarderPresentation
 import LarderRehearsal
 
-struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
+struct RehearseCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "rehearse",
         abstract: "Scroll through a manifest's icons as an app would, and show what that takes.",
@@ -27,6 +27,21 @@ struct RehearseCommand: AsyncParsableCommand, NetworkCommand {
             The exit status is 2 if an icon could not be loaded, an entry cannot be used, or a row \
             had another row's image.
             """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--strategy", "--compare", "--cache", "--scroll", "--trace", "--rows-visible",
+            "--speed", "--wait-for-images", "--memory-limit", "--latency", "--bandwidth",
+            "--chart", "--json", "--quiet",
+        ],
+        examples: [
+            .init(
+                "Compare ways to load the icons of a manifest.",
+                "larder rehearse apps.json --compare --chart memory.svg"),
+            .init(
+                "Scroll as if on a slow line.",
+                "larder rehearse apps.json --latency 40ms --bandwidth 2MB/s"),
+        ])
 
     /// So many bad entries are named.
     private static let mostComplaints = 20

@@ -3,7 +3,7 @@ import LarderCache
 import LarderKit
 import LarderPresentation
 
-struct ReindexCommand: AsyncParsableCommand {
+struct ReindexCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex",
         abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
@@ -13,6 +13,13 @@ struct ReindexCommand: AsyncParsableCommand {
             kept next to the new one, with the time in its name. A prefetch does the same by \
             itself if the index is damaged or missing.
             """)
+
+    static let guide = CommandGuide(
+        examples: [
+            .init(
+                "Rebuild the index of a cache that was restored from a backup.",
+                "larder reindex --cache /srv/icons")
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions

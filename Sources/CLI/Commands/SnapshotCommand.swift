@@ -4,7 +4,7 @@ import LarderCache
 import LarderKit
 import LarderPresentation
 
-struct SnapshotCommand: AsyncParsableCommand {
+struct SnapshotCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "snapshot",
         abstract:
@@ -15,6 +15,13 @@ struct SnapshotCommand: AsyncParsableCommand {
             when it is complete and durable. Other processes may use the cache meanwhile. The \
             exit status is 2 if an object was left out because it was damaged or could not be read.
             """)
+
+    static let guide = CommandGuide(
+        examples: [
+            .init(
+                "Copy the cache for a medium that is only read.",
+                "larder snapshot /media/usb/icons")
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions

@@ -3,7 +3,7 @@ import LarderCache
 import LarderKit
 import LarderPresentation
 
-struct StatusCommand: AsyncParsableCommand {
+struct StatusCommand: AsyncParsableCommand, GuidedCommand {
     /// How the status is written.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json, prometheus
@@ -12,10 +12,17 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show what the cache holds, and how the last runs ended.",
         discussion: """
-            --format prometheus is for the textfile collector of Prometheus' node exporter:
-
-            larder status --format prometheus --output /var/lib/prometheus/node-exporter/larder.prom
+            --format prometheus is for the textfile collector of Prometheus' node exporter: with \
+            --output, write it to a file of its directory whose name ends in .prom.
             """)
+
+    static let guide = CommandGuide(
+        examples: [
+            .init("Show what the default cache holds.", "larder status"),
+            .init(
+                "Write metrics for Prometheus.",
+                "larder status --format prometheus --output /srv/metrics/larder.prom"),
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions

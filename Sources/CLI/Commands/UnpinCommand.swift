@@ -2,10 +2,21 @@ import ArgumentParser
 import LarderCache
 import LarderKit
 
-struct UnpinCommand: AsyncParsableCommand {
+struct UnpinCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
         abstract: "Let evictions remove icons again.")
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--all", "--base-url", "--entries", "--icon-key", "--exclusive",
+            "--wait", "--no-wait",
+        ],
+        examples: [
+            .init(
+                "Let evictions remove an icon again.",
+                "larder unpin https://example.com/notes.png")
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects

@@ -3,7 +3,7 @@ import LarderCache
 import LarderKit
 import LarderPresentation
 
-struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
+struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Re-read every object and check every row; change nothing without --repair.",
@@ -17,6 +17,22 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             from the index until the next prefetch. With --manifest, what is fetched must be \
             what the manifest demands; an entry that is not cached is left to larder prefetch.
             """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--repair", "--manifest", "--sample", "--max-duration", "--quick",
+            "--base-url", "--json", "--quiet",
+        ],
+        examples: [
+            .init("Read every object again.", "larder verify"),
+            .init("Fetch damaged icons again.", "larder verify --repair"),
+            .init(
+                "Check that all icons of a manifest are cached.",
+                "larder verify --manifest apps.plist"),
+            .init(
+                "Verify for at most half an hour, and continue there the next time.",
+                "larder verify --max-duration 30m"),
+        ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions

@@ -5,7 +5,7 @@ import LarderKit
 import LarderRehearsal
 
 /// The exit statuses, the same for every command.
-enum ExitStatus: Int32 {
+enum ExitStatus: Int32, CaseIterable {
     case done = 0
     case couldNotRun = 1
     case someFailed = 2
@@ -16,6 +16,26 @@ enum ExitStatus: Int32 {
     case locked = 75
     case interrupted = 130
     case terminated = 143
+
+    /// What each status means, for help and manual, with the argument parser's.
+    static var meanings: [(status: Int32, meaning: String)] {
+        (allCases.map { ($0.rawValue, $0.meaning) } + [(64, "wrong usage")]).sorted { $0.0 < $1.0 }
+    }
+
+    private var meaning: String {
+        switch self {
+        case .done: "everything that was asked for is done"
+        case .couldNotRun: "it could not run"
+        case .someFailed:
+            "some entries failed, corruption was found, or a limit could not be reached"
+        case .badManifest: "an input is not a manifest"
+        case .missingInput: "an input is missing"
+        case .storage: "the disk is full or failing; nothing that was stored is lost"
+        case .locked: "another process holds the lock"
+        case .interrupted: "interrupted; what was finished is kept"
+        case .terminated: "terminated; what was finished is kept"
+        }
+    }
 
     /// The status that an error which stops a command ends it with.
     init(_ error: any Error) {

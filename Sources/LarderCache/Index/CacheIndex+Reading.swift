@@ -215,6 +215,34 @@ extension CacheIndex {
         throw DatabaseError.corruption("keys are out of order")
     }
 
+    /// The first key at or behind a text, in the order of their bytes.
+    ///
+    /// - Parameter arePinned: whether to look among pins, and not among resources.
+    func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
+        try lookUp { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT key FROM \(arePinned ? "pins" : "resources")
+                WHERE key >= ? ORDER BY key LIMIT 1
+                """
+            ).rows(text) { try $0.requireText(0) }.first
+        }
+    }
+
+    /// The last key that begins with a text.
+    func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String? {
+        try lookUp { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT key FROM \(arePinned ? "pins" : "resources")
+                WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1
+                """
+            ).rows(text, text + "\u{10FFFF}") { try $0.requireText(0) }.first
+        }
+    }
+
     func isPinned(_ key: String) throws(CacheError) -> Bool {
         try lookUp { db in
             try PreparedStatement(db, "SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil

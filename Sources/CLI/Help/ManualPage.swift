@@ -1,0 +1,96 @@
+import LarderKit
+
+/// The manual page of a command, or of the whole program, in man(7).
+struct ManualPage {
+    let command: CommandInfo
+    /// All commands.
+    let commands: [CommandInfo]
+    /// Whether it is the page of the whole program.
+    let isProgram: Bool
+    /// As it is shown; empty if none is known.
+    let date: String
+
+    /// Its file and its title: `larder-prefetch`.
+    var name: String { isProgram ? "larder" : "larder-\(command.name)" }
+
+    var text: String {
+        var text = """
+            .\\" Written by larder --generate-manual.
+            .TH "\(name.uppercased())" "1" "\(date)" "larder \(LarderVersion.current)" \
+            "Larder Manual"
+
+            """
+        // Neither hyphens nor stretched lines: code is copied.
+        text += ".nh\n.nr HY 0\n.ad l\n"
+        let abstract = command.abstract.hasSuffix(".") ? command.abstract.dropLast() : ""
+        text += section("NAME", Roff.text("\(name) - \(abstract)") + "\n")
+        text += section("SYNOPSIS", synopsis)
+        text += section("DESCRIPTION", Roff.paragraphs(command.discussion))
+        if isProgram {
+            text += section(
+                "COMMANDS",
+                commands.map { Roff.item(Roff.bold("larder-\($0.name)") + "(1)", $0.abstract) }
+                    .joined())
+        }
+        text += section("ARGUMENTS", items(command.positionals))
+        text += section("OPTIONS", options)
+        text += section(
+            "EXIT STATUS",
+            ExitStatus.meanings.map { Roff.item(Roff.bold("\($0.status)"), $0.meaning) }
+                .joined())
+        text += section("ENVIRONMENT", list(Surroundings.environment))
+        text += section("FILES", list(Surroundings.files))
+        text += section("EXAMPLES", examples)
+        return text + section("SEE ALSO", seeAlso)
+    }
+
+    private var synopsis: String {
+        let options = "[\(Roff.italic("options"))]"
+        guard !isProgram else {
+            return "\(Roff.bold("larder")) \(Roff.italic("command")) \(options)\n"
+        }
+        let arguments = command.positionals.map { Self.markedUp($0) }
+        return ([Roff.bold("larder \(command.name)"), options] + arguments)
+            .joined(separator: " ") + "\n"
+    }
+
+    private var options: String {
+        command.groups.enumerated().map { number, group in
+            (number == 0 ? "" : ".SS " + Roff.text(group.title) + "\n") + items(group.options)
+        }.joined()
+    }
+
+    private var examples: String {
+        command.guide.examples.map { example in
+            let line = ".RS 4\n.EX\n\(Roff.text(example.line))\n.EE\n.RE\n"
+            return Roff.text(example.purpose) + "\n.PP\n" + line
+        }.joined(separator: ".PP\n")
+    }
+
+    private var seeAlso: String {
+        let others = isProgram ? commands.map { "larder-\($0.name)" } : ["larder"]
+        let pages = others.map { ($0, 1) } + [("larder-manifest", 5)]
+        return pages.map { Roff.bold($0) + "(\($1))" }.joined(separator: ",\n") + "\n"
+    }
+
+    private func section(_ title: String, _ text: String) -> String {
+        text.isEmpty ? "" : ".SH \(title.contains(" ") ? "\"\(title)\"" : title)\n\(text)"
+    }
+
+    private func items(_ arguments: [ArgumentInfo]) -> String {
+        arguments.map { Roff.item(Self.markedUp($0), $0.explanation) }.joined()
+    }
+
+    private func list(_ surroundings: [Surroundings]) -> String {
+        surroundings.filter { isProgram || $0.matters(to: command) }
+            .map { Roff.item(Roff.bold($0.name), $0.meaning) }.joined()
+    }
+
+    /// What is typed as it is in bold, what stands for something else in italics.
+    private static func markedUp(_ argument: ArgumentInfo) -> String {
+        let names = argument.spellings.map(Roff.bold).joined(separator: ", ")
+        let value = argument.kind == .flag ? "" : Roff.italic(argument.valueName ?? "value")
+        let end = argument.kind == .positional && argument.isRepeating ? " ..." : ""
+        return [names, value].filter { !$0.isEmpty }.joined(separator: " ") + end
+    }
+}

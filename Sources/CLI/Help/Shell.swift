@@ -1,0 +1,4 @@
+/// A shell that completes larder's command lines.
+enum Shell: String, CaseIterable {
+    case bash, zsh, fish
+}

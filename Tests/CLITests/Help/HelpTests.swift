@@ -1,0 +1,119 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// What help shows, and that it fits.
+@Suite struct HelpTests {
+    private let larder: LarderBinary
+    private let commands: [Definitions.Command]
+
+    init() throws {
+        larder = try LarderBinary()
+        commands = try Definitions().commands
+    }
+
+    private func help(_ arguments: String..., columns: Int = 80) throws -> String {
+        let finished = try larder.run(arguments, environment: ["COLUMNS": "\(columns)"])
+        #expect(finished.status == 0, "\(finished)")
+        #expect(finished.standardError.isEmpty)
+        return finished.standardOutput
+    }
+
+    /// The options that a page describes, in its order.
+    private func options(in help: String) -> [String] {
+        help.matches(of: /(?m)^  (?:-\w, )?(--[a-z-]+)/).map { String($0.output.1) }
+    }
+
+    @Test(arguments: [40, 60, 80, 200]) func itFits(_ columns: Int) throws {
+        var pages = [try help("--help", columns: columns)]
+        for command in commands {
+            pages.append(try help(command.name, "--help", columns: columns))
+            pages.append(try help("help", command.name, "--all", columns: columns))
+        }
+        for line in pages.joined(separator: "\n").split(separator: "\n") {
+            #expect(line.count <= min(columns, 100), "\(line)")
+        }
+        // As wide as it may be, too.
+        let widest = pages.joined().split(separator: "\n").map(\.count).max() ?? 0
+        #expect(widest > min(columns, 100) - 8)
+    }
+
+    @Test func itFitsTheTerminal() throws {
+        try withTemporaryDirectory { directory in
+            let terminal = try TerminalProcess(
+                larder.path, ["evict", "--help"], columns: 47, environment: [:],
+                directory: directory.path)
+            let (status, text) = try terminal.finish()
+            #expect(status == 0)
+            let widest = text.split(separator: "\n").map(\.count).max() ?? 0
+            #expect((40...47).contains(widest), "\(text)")
+        }
+    }
+
+    /// All of its lines fit, and a message in a pipe stays one line.
+    @Test(arguments: [
+        ["prefetch"], ["evict", "--max-size"], ["evict", "--by", "x"],
+        ["prefetch", "a", "--nonsuch"],
+    ])
+    func wrongUsageFitsTheTerminal(_ arguments: [String]) throws {
+        try withTemporaryDirectory { directory in
+            let terminal = try TerminalProcess(
+                larder.path, arguments, columns: 40, environment: [:], directory: directory.path)
+            let (status, text) = try terminal.finish()
+            #expect(status == 64)
+            #expect(text.contains("\nUsage: larder \(arguments[0])"), "\(text)")
+            for line in text.split(separator: "\n") { #expect(line.count <= 40, "\(line)") }
+            let piped = try larder.run(arguments, environment: ["COLUMNS": "40"])
+            #expect(
+                piped.standardError.split(separator: /\s+/) == text.split(separator: /\s+/),
+                "\(piped)")
+            #expect(piped.standardError.split(separator: "\n").count <= 4, "\(piped)")
+        }
+    }
+
+    /// `--help` has those that people use, and says how many it leaves out.
+    @Test(arguments: ["prefetch", "plan", "verify", "evict", "rehearse", "pin", "unpin"])
+    func theShortHelpLeavesOptionsOut(_ name: String) throws {
+        let short = try help(name, "--help")
+        let shown = options(in: short)
+        #expect((9...18).contains(shown.count), "\(shown)")
+        #expect(Set(shown).count == shown.count)
+        let all = options(in: try help(name, "--help-all"))
+        #expect(Set(shown).isSubset(of: all))
+        let left = "\(all.count - shown.count) more options: larder \(name) --help-all\n"
+        #expect(short.hasSuffix(left), "\(short)")
+    }
+
+    @Test func helpForAllOptionsLacksNone() throws {
+        for command in commands {
+            let all = options(in: try help(command.name, "--help-all"))
+            #expect(
+                Set(all)
+                    == Set(command.options + (all.contains("--help-all") ? ["--help-all"] : [])))
+            #expect(all.count == Set(all).count)
+        }
+    }
+
+    @Test func itCanBeAskedForInSeveralWays() throws {
+        #expect(try help("help", "evict", "--all") == help("evict", "--help-all"))
+        #expect(try help("help", "evict") == help("evict", "--help"))
+        #expect(try help("evict", "-h") == help("evict", "--help"))
+        #expect(try help("evict", "--max-size", "--help") == help("evict", "--help"))
+        #expect(try help("help") == help("--help"))
+        #expect(try help() == help("--help"))
+        // What a command is asked for comes before what is wrong with the rest.
+        #expect(try help("evict", "--nonsuch", "--help") == help("evict", "--help"))
+        // Behind the end of options, it is an argument.
+        #expect(try larder.run(["plan", "--", "--help"]).status == 66)
+    }
+
+    @Test func theProgramsHelpNamesCommandsAndStatuses() throws {
+        let text = try help("--help")
+        for command in commands {
+            #expect(text.contains("\n  \(command.name) "), "\(command.name)")
+        }
+        for status in [0, 1, 2, 64, 65, 66, 74, 75, 130, 143] {
+            #expect(text.contains("\n  \(status) "), "\(status)")
+        }
+    }
+}

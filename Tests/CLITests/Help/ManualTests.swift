@@ -1,0 +1,135 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// The manual pages, as `Scripts/manual` writes them.
+@Suite struct ManualTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().appendingPathComponent("../../..").standardizedFileURL.path
+    private static let mandoc = ["/usr/bin/mandoc", "/opt/homebrew/bin/mandoc"]
+        .first(where: FileManager.default.isExecutableFile)
+
+    private func write(_ directory: String, environment: [String: String] = [:]) throws {
+        let inherited = ProcessInfo.processInfo.environment
+        let larder = try LarderBinary().path
+        let finished = try RunningProcess(
+            Self.root + "/Scripts/manual", [directory],
+            environment: inherited.merging(["LARDER": larder]) { $1 }.merging(environment) { $1 }
+        ).wait()
+        #expect(finished.status == 0, "\(finished)")
+        #expect(finished.standardError.isEmpty, "\(finished)")
+    }
+
+    private func pages(_ directory: String) throws -> [String: String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+        return try Dictionary(
+            uniqueKeysWithValues: names.map {
+                ($0, try String(contentsOfFile: "\(directory)/\($0)", encoding: .utf8))
+            })
+    }
+
+    /// A page as it is read, without markup.
+    private func words(_ page: String) -> String {
+        page.replacing("\\-", with: "-").replacing(/\\f[BIR]/, with: "")
+            .replacing("\\(aq", with: "'").replacing("\\e", with: "\\")
+    }
+
+    @Test func everyCommandHasAPageWithEveryOption() throws {
+        try withTemporaryDirectory { directory in
+            try write(directory.path("man"))
+            let pages = try pages(directory.path("man"))
+            let commands = try Definitions().commands
+            let names = commands.map { "larder-\($0.name).1" } + ["larder.1", "larder-manifest.5"]
+            #expect(Set(pages.keys) == Set(names))
+            for command in commands {
+                let page = words(pages["larder-\(command.name).1"] ?? "")
+                for option in command.options {
+                    #expect(
+                        page.contains(try Regex("\\n\\.TP\\n(-., )?\(option)( |\\n)")),
+                        "\(command.name) \(option)")
+                }
+                for section in ["NAME", "SYNOPSIS", "OPTIONS", "\"EXIT STATUS\"", "EXAMPLES"] {
+                    #expect(page.contains("\n.SH \(section)\n"), "\(command.name) \(section)")
+                }
+                #expect(pages["larder.1"]?.contains("\\fBlarder\\-\(command.name)\\fR(1)") == true)
+            }
+        }
+    }
+
+    /// The lines under EXAMPLES have options that there are.
+    @Test func examplesHaveRealOptions() throws {
+        try withTemporaryDirectory { directory in
+            try write(directory.path("man"))
+            let pages = try pages(directory.path("man"))
+            let commands = try Definitions().commands
+            var count = 0
+            for page in pages.filter({ $0.key.hasSuffix(".1") }).values.map(words) {
+                for match in page.matches(of: /(?m)^.*larder ([a-z]+)( .*)?\n\.EE$/) {
+                    count += 1
+                    let command = commands.first { $0.name == match.output.1 }
+                    let options = try #require(command?.options)
+                    for word in (match.output.2 ?? "").split(separator: " ")
+                    where word.hasPrefix("--") {
+                        #expect(options.contains(String(word)), "\(match.output.0)")
+                    }
+                }
+            }
+            #expect(count >= commands.count)
+        }
+    }
+
+    @Test func theSameBytesEveryTime() throws {
+        try withTemporaryDirectory { directory in
+            try write(directory.path("one"))
+            try write(directory.path("two"), environment: ["TZ": "Asia/Tokyo", "LC_ALL": "C"])
+            #expect(try pages(directory.path("one")) == pages(directory.path("two")))
+            try write(directory.path("old"), environment: ["SOURCE_DATE_EPOCH": "1000000000"])
+            for (name, page) in try pages(directory.path("old")) {
+                #expect(page.contains("\"2001-09-09\""), "\(name)")
+            }
+        }
+    }
+
+    /// The manifest's page has all of what docs/manifests.md has, and none of its markup.
+    @Test func thePageOfManifestsIsThatOfTheDocs() throws {
+        try withTemporaryDirectory { directory in
+            try write(directory.path("man"))
+            let page = words(try pages(directory.path("man"))["larder-manifest.5"] ?? "")
+            let text = try String(contentsOfFile: Self.root + "/docs/manifests.md", encoding: .utf8)
+            var headings = 0
+            let lines = text.split(separator: "\n")
+            for (line, next) in zip(lines, lines.dropFirst()) where !next.hasPrefix("|---") {
+                if line.hasPrefix("## ") {
+                    headings += 1
+                    #expect(
+                        page.contains("\n.SH \"\(line.dropFirst(3).uppercased())\"\n"), "\(line)")
+                } else if line.hasPrefix("    ") {
+                    #expect(page.contains("\n\(line.dropFirst(4))\n"), "\(line)")
+                } else if line.hasPrefix("| `") {
+                    let cell = line.split(separator: " | ")[0].dropFirst(2)
+                    #expect(page.contains("\n.TP\n\(cell.replacing("`", with: ""))\n"), "\(line)")
+                }
+            }
+            #expect(headings > 5)
+            #expect(!page.contains("`") && !page.contains("]("))
+        }
+    }
+
+    @Test(.enabled(if: mandoc != nil, "mandoc is not installed")) func mandocFindsNothingWrong()
+        throws
+    {
+        try withTemporaryDirectory { directory in
+            try write(directory.path("man"))
+            for name in try pages(directory.path("man")).keys {
+                let finished = try RunningProcess(
+                    try #require(Self.mandoc),
+                    ["-T", "lint", "-W", "warning", directory.path("man/\(name)")]
+                ).wait()
+                // Where it knows the date of no release and of no commit, the page has none.
+                let complaints = finished.standardOutput.split(separator: "\n")
+                    .filter { !$0.contains("missing date") }
+                #expect(complaints.isEmpty, "\(complaints)")
+            }
+        }
+    }
+}
