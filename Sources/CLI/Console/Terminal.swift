@@ -9,13 +9,18 @@ enum Terminal {
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
     /// Its width now. What is not known is taken for 80.
-    static var columns: Int {
+    static var columns: Int { columns(of: STDERR_FILENO) ?? saidColumns ?? 80 }
+
+    /// The width of the terminal behind a descriptor; nil if there is none, or it has none.
+    static func columns(of descriptor: Int32) -> Int? {
         var size = winsize()
-        if ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 {
-            return Int(size.ws_col)
-        }
-        return environment("COLUMNS").flatMap(Int.init).flatMap { $0 > 0 ? min($0, 1000) : nil }
-            ?? 80
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// What `$COLUMNS` says.
+    static var saidColumns: Int? {
+        environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? min($0, 1000) : nil }
     }
 
     /// Whether text is to be coloured if nobody says so on the command line: https://no-color.org
