@@ -82,7 +82,7 @@ let package = Package(
         .target(
             name: "LarderKit",
             dependencies: [
-                "CXML2", "CZlib", "LarderCache", "LarderIcons", "LarderTransfer",
+                "CXML2", "CZlib", "LarderCache", "LarderIcons", "LarderTransfer", "LarderURL",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),

@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderTransfer
+import LarderURL
 import Synchronization
 
 /// Fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index → Report.
@@ -78,7 +79,7 @@ public final class Prefetcher: Sendable {
 
     /// Gives one URL of the run another priority, as if its text was given.
     public func setPriority(_ priority: Int, of url: URL) {
-        setPriority(priority, of: url.absoluteString)
+        for spelling in Self.spellings(of: url) { setPriority(priority, of: spelling) }
     }
 
     /// Cancels one URL of the run. From any thread, at any time; never waits.
@@ -95,7 +96,15 @@ public final class Prefetcher: Sendable {
     public func cancel(_ url: String) { inbox.post(.cancellation, of: url) }
 
     /// Cancels one URL of the run, as if its text was given.
-    public func cancel(_ url: URL) { cancel(url.absoluteString) }
+    public func cancel(_ url: URL) {
+        for spelling in Self.spellings(of: url) { cancel(spelling) }
+    }
+
+    /// `URL` percent-encodes characters that a manifest's text may have as they are.
+    private static func spellings(of url: URL) -> [String] {
+        let text = url.absoluteString
+        return [text] + (PlainHTTPURL(canonicalizing: text)?.raw.map { [$0] } ?? [])
+    }
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 

@@ -25,12 +25,12 @@ import Testing
         (
             ["status", "-"],
             [
-                "--cache", "--format", "--json",
+                "--cache", "--color", "--format", "--json",
                 "--output", "--help",
             ]
         ),
         // A command that takes no argument has only options.
-        (["status", "--json", ""], ["--cache", "--format", "--output", "--help"]),
+        (["status", "--json", ""], ["--cache", "--color", "--format", "--output", "--help"]),
         // What was given is not offered again, unless it may be repeated.
         (["evict", "--max-size", "1GB", "--max-s"], []),
         (["evict", "--keep", "a.json", "--kee"], ["--keep"]),

@@ -56,6 +56,21 @@ import Testing
         #expect(results.values.count { $0.map(\.outcome) == [.fetched] } == 299)
     }
 
+    /// `URL` has percent-encoded what the manifest has not.
+    @Test func aURLThatAnAppSpellsOtherwiseIsCancelled() async throws {
+        let live = try LiveRun(of: ["/0", "/a|b[c]", "/2"])
+        async let finished = live.finished()
+        try await live.origin.waitForRequests(1)
+        let url = try #require(URL(string: live.origin.url("/a|b[c]")))
+        #expect(url.absoluteString.hasSuffix("/a%7Cb%5Bc%5D"))
+        live.prefetcher.cancel(url)
+        await live.isReported("/a|b[c]")
+        live.gate.open()
+        let (_, results) = try await finished
+        expectCancelled(results["/a|b[c]"], attempts: 0)
+        #expect(live.order.sorted() == ["/0", "/2"])
+    }
+
     @Test func allEntriesOfTheURLAreReported() async throws {
         let live = try LiveRun(of: ["/0", "/1", "/1", "/2", "/1"])
         async let finished = live.finished()
