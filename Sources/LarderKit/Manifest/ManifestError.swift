@@ -69,6 +69,17 @@ public struct ManifestError: Error, Equatable, Sendable, CustomStringConvertible
         return parts.compactMap(\.self).joined(separator: ": ")
     }
 
+    /// The same with where icons may be instead of the advice to name the places.
+    func suggesting(_ suggestions: [ManifestSuggestion]) -> ManifestError {
+        guard let words = ManifestSuggestion.words(suggestions) else { return self }
+        let advice = ": \(ShapeRecognition.advice)"
+        let isAdvice = reason.utf8.suffix(advice.utf8.count).elementsEqual(advice.utf8)
+        let reason =
+            isAdvice ? String(Substring(reason.utf8.dropLast(advice.utf8.count))) : reason
+        return ManifestError(
+            code, source: source, at: place, "\(reason); \(words)", errorNumber: errorNumber)
+    }
+
     /// A call of the system has failed with `number`.
     static func system(_ number: Int32, _ doing: String, source: String) -> ManifestError {
         let isMissing = number == ENOENT || number == ENOTDIR

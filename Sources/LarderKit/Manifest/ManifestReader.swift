@@ -32,9 +32,33 @@ public struct ManifestReader: Sendable {
     func read(
         opened: (ByteInput) -> Void, _ body: (ManifestItem) throws -> Void
     ) throws -> ManifestSummary {
+        let input = try source.open()
+        opened(input)
+        // What cannot be read again is looked into as far as it is kept.
+        let isFile = source.isOnDisk
+        if !isFile { input.keepsFirst = ManifestSurvey.mostKept }
+        do throws(any Error) {
+            var summary = try read(input, body)
+            if summary.entries > 0, summary.places == nil {
+                summary.suggestions = suggestions(from: isFile ? nil : input.first)
+            }
+            return summary
+        } catch let error as ManifestError where error.code == .notAManifest {
+            throw error.suggesting(suggestions(from: isFile ? nil : input.first))
+        }
+    }
+
+    private func suggestions(from first: [UInt8]?) -> [ManifestSuggestion] {
+        ManifestSurvey.suggestions(
+            for: first.map { .bytes($0, name: source.name) } ?? source,
+            isPart: first?.count == ManifestSurvey.mostKept, rules: rules)
+    }
+
+    /// The same for what was opened, without a suggestion.
+    func read(
+        _ input: ByteInput, _ body: (ManifestItem) throws -> Void
+    ) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
-            let input = try source.open()
-            opened(input)
             let recognition = ShapeRecognition(rules)
             var decoder: (shape: Int, decoder: EntryDecoder)?
             var entries = 0

@@ -35,6 +35,12 @@ public enum ManifestSource: Sendable {
         }
     }
 
+    /// Whether it can be opened again, and costs nothing but the reading.
+    var isOnDisk: Bool {
+        if case .remote = self { return false }
+        return canBeReadAgain
+    }
+
     /// The same, but a manifest at a URL is not downloaded: a cache has it from the last prefetch,
     /// or it is missing. Reading it changes nothing.
     ///

@@ -8,6 +8,8 @@ public struct ManifestSummary: Equatable, Sendable {
     public let places: ManifestPlaces?
     /// What the rules name a place for, but no entry has.
     public let unmet: [NamedPart]
+    /// Where icons may be if no entry has shown a shape, the likeliest first.
+    public internal(set) var suggestions: [ManifestSuggestion] = []
 
     /// A part of an entry whose place may be named, by the option that names it.
     public enum NamedPart: String, Sendable {
@@ -38,7 +40,8 @@ public struct ManifestSummary: Equatable, Sendable {
             .notAManifest, source: source.name,
             (entries == 1
                 ? "its only entry has no icon" : "none of its \(entries) entries has an icon")
-                + ": \(ShapeRecognition.advice)")
+                + ": \(ShapeRecognition.advice)"
+        ).suggesting(suggestions)
     }
 
     /// What to say of places that were named in vain: a digest that is not found is not checked.

@@ -19,6 +19,7 @@ extension ManifestSummary {
         object.set("priority_path", places?.priority.map { "\($0)".sanitizedForTerminal })
         object.set("integrity_path", places?.integrity.map { "\($0)".sanitizedForTerminal })
         object.set("base", places?.base?.description)
+        object.set("suggestions", suggestions.map(\.options))
         return object.text
     }
 }

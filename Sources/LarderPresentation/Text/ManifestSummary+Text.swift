@@ -9,7 +9,10 @@ extension ManifestSummary {
             "\(source.name.sanitizedForTerminal): \(format.rawValue),"
                 + " \(places?.shape ?? "of no particular shape"), \(entries.of("entry", "entries"))"
         ]
-        guard let places else { return lines[0] }
+        for suggestion in suggestions {
+            lines.append("  perhaps: \(suggestion.options) (\(suggestion.count))")
+        }
+        guard let places else { return lines.joined(separator: "\n") }
         func add(_ label: String, _ paths: [ManifestPath]) {
             guard !paths.isEmpty else { return }
             let shown = paths.map { "\($0)".sanitizedForTerminal }.joined(separator: ", ")

@@ -9,6 +9,10 @@ final class ByteInput {
     /// Must be called when all of it was read as a manifest, with whether its URLs have
     /// credentials.
     var whenRead: ((_ hasCredentials: Bool) throws -> Void)?
+    /// The first bytes that were read, no more than ``keepsFirst``, if they are kept.
+    private(set) var first: [UInt8] = []
+    /// How many of the first bytes to keep, for a source that is read only once.
+    var keepsFirst = 0
     /// How much may be unpacked of what is packed; nil is as the limits have it.
     var maximumUnpackedBytes: Int64?
     private var limits = ManifestLimits()
@@ -93,6 +97,10 @@ final class ByteInput {
             }
         }
         position += count
+        if first.count < keepsFirst {
+            first += UnsafeRawBufferPointer(rebasing: buffer.prefix(count))
+                .prefix(keepsFirst - first.count)
+        }
         if case .packed(let inflater) = source { try confirm(position, from: inflater.packedCount) }
         return count
     }

@@ -15,7 +15,7 @@ import LarderCache
 /// others at an entry, which is `@` by itself. Narrower than the RFC, `[*]` selects nothing of a
 /// dictionary and `.*` nothing of an array.
 public struct ManifestPath: Equatable, Sendable {
-    enum Segment: Equatable, Sendable {
+    enum Segment: Hashable, Sendable {
         case member(String)
         case elements
         case members
@@ -28,6 +28,16 @@ public struct ManifestPath: Equatable, Sendable {
             case (.elementsWhere(let left, let value), .elementsWhere(let right, let other)):
                 left.isSame(as: right) && value.isSame(as: other)
             default: false
+            }
+        }
+
+        /// By bytes, as they are compared.
+        func hash(into hasher: inout Hasher) {
+            switch self {
+            case .elements: hasher.combine(0)
+            case .members: hasher.combine(1)
+            case .member(let name): for byte in name.utf8 { hasher.combine(byte) }
+            case .elementsWhere(let name, _): for byte in name.utf8 { hasher.combine(byte) }
             }
         }
     }
@@ -127,17 +137,20 @@ public struct ManifestPath: Equatable, Sendable {
 
 extension ManifestPath: CustomStringConvertible {
     /// The path without a leading `$`; `@` if it has no segments.
-    public var description: String {
+    public var description: String { text(quotedBy: "'") }
+
+    /// The same with either kind of quotation marks.
+    func text(quotedBy mark: String) -> String {
         var text = ""
         for segment in segments {
             switch segment {
             case .member(let name) where name.isPlainWord:
                 text += text.isEmpty ? name : ".\(name)"
-            case .member(let name): text += "['\(name.escapingQuotes)']"
+            case .member(let name): text += "[\(mark)\(name.escaping(mark))\(mark)]"
             case .elements: text += "[*]"
             case .members: text += text.isEmpty ? "*" : ".*"
             case .elementsWhere(let name, let value):
-                text += "[?@.\(name)=='\(value.escapingQuotes)']"
+                text += "[?@.\(name)==\(mark)\(value.escaping(mark))\(mark)]"
             }
         }
         return text.isEmpty ? "@" : text
@@ -160,7 +173,7 @@ extension String {
         !isEmpty && allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
     }
 
-    fileprivate var escapingQuotes: String {
-        replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+    fileprivate func escaping(_ mark: String) -> String {
+        replacing("\\", with: "\\\\").replacing(mark, with: "\\" + mark)
     }
 }

@@ -1,0 +1,75 @@
+import LarderCache
+
+/// How much a value of an unknown manifest looks like an icon, from its name and its text.
+enum IconLikeness {
+    /// What a member's name says of its value: high for `icon_url`, low for `screenshots`; nil if
+    /// nothing.
+    static func rank(of name: String) -> Int? {
+        // No name that means something is longer.
+        let name = name.utf8.prefix(64).lowercasedASCII
+        return ranks.first { _, words in words.contains { name.place(ofWord: $0) != nil } }?.rank
+    }
+
+    /// The first that fits counts: a screenshot is an image, too.
+    private static let ranks: [(rank: Int, words: [[UInt8]])] = [
+        (1, ["screenshot", "banner", "background", "header", "hero", "preview", "splash"]),
+        (16, ["icon", "logo"]),
+        (12, ["artwork", "avatar", "thumb"]),
+        (8, ["image", "img", "picture", "cover", "poster", "photo"]),
+    ].map { rank, words in (rank, words.map { Array($0.utf8) }) }
+
+    /// How much a text with a name of that rank looks like an icon; 0 if it does not.
+    static func likeness(of text: String, rank: Int?) -> Int {
+        let text = text.utf8
+        if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
+        guard text.count <= ManifestLimits.maximumURLSize, !text.isEmpty else { return 0 }
+        let path = text.prefix { !"?#".utf8.contains($0) }
+        let isImage = hasImageExtension(path)
+        if text.prefix(7).isWord("http://") || text.prefix(8).isWord("https://") {
+            return rank ?? (isImage ? 4 : 0)
+        }
+        if text.prefix(5).isWord("ipfs:") { return rank ?? 0 }
+        // A relative URL, if a base is known: a file's name, or a path.
+        guard !text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: ":") }) else { return 0 }
+        if isImage { return max(1, (rank ?? 4) / 2) }
+        let isPath = text.starts(with: "/".utf8) || text.starts(with: "./".utf8)
+        return isPath && rank ?? 0 >= 8 ? 2 : 0
+    }
+
+    private static func hasImageExtension(_ path: some BidirectionalCollection<UInt8>) -> Bool {
+        guard let dot = path.lastIndex(of: UInt8(ascii: ".")) else { return false }
+        let name = path[path.index(after: dot)...].prefix(6).lowercasedASCII
+        return extensions.contains(name)
+    }
+
+    private static let extensions = Set(
+        ["png", "jpg", "jpeg", "webp", "svg", "gif", "ico", "avif", "bmp", "heic", "icns"]
+            .map { Array($0.utf8) })
+
+    /// How much a member's name says that its text is the name of its entry; 0 if it does not.
+    static func nameRank(of name: String) -> Int {
+        let name = name.utf8.prefix(64).lowercasedASCII
+        guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {
+            return 0
+        }
+        if name.count == word.count { return 8 }
+        if name.place(ofWord: Array("package".utf8)) != nil { return 2 }
+        return others.contains { name.place(ofWord: $0) != nil } ? 1 : 6
+    }
+
+    private static let nameWords = ["name", "title", "label"].map { Array($0.utf8) }
+
+    /// Whose names are not the entry's.
+    private static let others = [
+        "file", "user", "host", "class", "bundle", "domain", "developer", "author",
+        "artist", "seller", "company", "genre", "category", "collection",
+    ].map { Array($0.utf8) }
+}
+
+extension [UInt8] {
+    /// Where a few bytes begin in it; nil if they are not there.
+    fileprivate func place(ofWord word: [UInt8]) -> Int? {
+        guard word.count <= count else { return nil }
+        return (0...(count - word.count)).first { self[$0...].starts(with: word) }
+    }
+}

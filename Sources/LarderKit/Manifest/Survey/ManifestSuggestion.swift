@@ -1,0 +1,73 @@
+import LarderCache
+
+/// Where the icons of a manifest of no known shape may be, as options that find them there.
+public struct ManifestSuggestion: Equatable, Sendable {
+    /// Where the entries are; nil if the manifest's own form tells.
+    public let entries: ManifestPath?
+    /// Where an entry's icon is.
+    public let icon: ManifestPath
+    /// Where its name is; nil if nothing looks like one.
+    public let name: ManifestPath?
+    /// How many entries have an icon there.
+    public let count: Int
+    /// Whether there may be more: no more than ``mostEntries`` were counted, or the beginning of a
+    /// manifest that could be read only once.
+    public let isPart: Bool
+    /// Whether these are relative, and need a base URL.
+    public let isRelative: Bool
+
+    /// So many entries are counted.
+    public static let mostEntries = 100_000
+
+    /// The options, as a shell takes them.
+    public var options: String {
+        let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
+        return options.compactMap { option, path in
+            path.map { "\(option) \($0.textForShell.quotedForShell)" }
+        }.joined(separator: " ")
+    }
+
+    /// Number and options in words, as a part of a sentence; safe to print.
+    var words: String {
+        (isPart ? "at least " : "")
+            + count.of("entry looks like an icon", "entries look like icons")
+            + " at \(options)" + (isRelative ? " (relative: add --base-url)" : "")
+    }
+
+    /// Several as the end of a message.
+    static func words(_ suggestions: [ManifestSuggestion]) -> String? {
+        guard let best = suggestions.first else { return nil }
+        return ([best.words] + suggestions.dropFirst().map { "\($0.count) at \($0.options)" })
+            .joined(separator: "; ")
+    }
+}
+
+extension ManifestPath {
+    /// With the marks that need no quoting between a shell's single ones.
+    fileprivate var textForShell: String { text(quotedBy: "\"") }
+
+    /// The path if its text can be printed, pasted and read again as the same; nil otherwise.
+    static func pasteable(_ segments: [Segment]) -> ManifestPath? {
+        let path = ManifestPath(segments: segments)
+        let text = path.textForShell
+        guard text.utf8.count <= 200, text.sanitizedForTerminal.isSame(as: text),
+            (try? ManifestPath(text)) == path
+        else { return nil }
+        return path
+    }
+}
+
+extension String {
+    /// The text as one word of a POSIX shell.
+    var quotedForShell: String {
+        let isPlain = utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "-_./@%+:,".utf8.contains(byte)
+            }
+        }
+        guard !isPlain || isEmpty else { return self }
+        let parts = utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+        return "'" + parts.map { String(Substring($0)) }.joined(separator: #"'\''"#) + "'"
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A manifest of no known shape is looked into, and what is found can be pasted into a shell.
+@Suite struct SuggestionTests {
+    /// A manifest, and what is said of it.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let text: String
+        let suggestion: String
+
+        init(_ text: String, _ suggestion: String) {
+            self.text = text
+            self.suggestion = suggestion
+        }
+
+        var testDescription: String { suggestion }
+    }
+
+    private static let url = "http://a.example/~.png"
+
+    /// So many of the same, each with its number for `~`.
+    private static func some(_ count: Int, _ text: String, between: String = ",") -> String {
+        (0..<count).map { text.replacing("~", with: "\($0)") }.joined(separator: between)
+    }
+
+    /// A list with so many entries of the same members.
+    private static func list(_ count: Int, _ members: String) -> String {
+        "[" + some(count, "{\(members)}") + "]"
+    }
+
+    static let cases: [Case] = {
+        let icon = #""bild": "\#(url)""#
+        let titled = #""title": "A~", "icon_url": "\#(url)", "site": "http://b.example/""#
+        var cases = [
+            // Maps by id: in a member, in maps, and the root.
+            Case(
+                #"{"v": 1, "feed": {"# + some(430, #""com.a~": {\#(titled)}"#) + "}}",
+                "430 entries look like icons at"
+                    + " --entries 'feed.*' --icon-key icon_url --name-key title"),
+            Case(
+                #"{"a": {"b": {"# + some(3, #""a~": {\#(icon)}"#) + "}}}",
+                "3 entries look like icons at --entries 'a.b.*' --icon-key bild"),
+            Case(
+                "{" + some(40, #""a~": {"label": "A", \#(icon)}"#) + #", "version": 3}"#,
+                "40 entries look like icons at --icon-key bild --name-key label"),
+        ]
+        // Arrays in arrays, and in a map.
+        let spaced = #""label": "A~", "image href": "\#(url)""#
+        cases.append(
+            Case(
+                #"{"pages": ["# + list(5, spaced) + "," + list(2, spaced) + "]}",
+                "7 entries look like icons at"
+                    + #" --entries 'pages[*][*]' --icon-key '["image href"]' --name-key label"#))
+        let categories = ["games", "tools", "more"].map { "\"\($0)\": " + list(4, icon) }
+        cases.append(
+            Case(
+                "{" + categories.joined(separator: ",") + "}",
+                "12 entries look like icons at --entries '*[*]' --icon-key bild"))
+        // Names that need quoting in paths and in shells.
+        let quoted = #""\"App\" Name": "A~", "pic.`url`": "\#(url)""#
+        cases.append(
+            Case(
+                #"{"the 'list'; $(id)": {"a.b": "# + list(7, quoted) + "}}",
+                #"7 entries look like icons at --entries '["the '\''list'\''; $(id)"]["a.b"]'"#
+                    + #" --icon-key '["pic.`url`"]' --name-key '["\"App\" Name"]'"#))
+        // Icons deeper in an entry, and screenshots.
+        let deep =
+            #""appName": "A~", "developerName": "B", "art": [{"w": 1, "url": "\#(url)"}],"#
+            + #""screenshots": ["\#(url)?1", "\#(url)?2"]"#
+        cases.append(
+            Case(
+                list(20, deep),
+                "20 entries look like icons at --icon-key 'art[*].url' --name-key appName;"
+                    + " 20 at --icon-key 'screenshots[*]' --name-key appName"))
+        // JSON Lines, nothing but URLs, and a single entry.
+        cases += [
+            Case(
+                some(20, #"{"title": "A~", "bild": {"klein": "\#(url)"}}"#, between: "\n"),
+                "20 entries look like icons at --icon-key bild.klein --name-key title"),
+            Case(
+                #"{"shots": ["# + some(9, #""\#(url)""#) + "]}",
+                "9 entries look like icons at --entries shots --icon-key @"),
+            Case(
+                #"{"app": {"inner": {"title": "A", "pic": "http://a.example/a.png"}}}"#,
+                "1 entry looks like an icon at"
+                    + " --entries app.inner --icon-key pic --name-key title"),
+        ]
+        let plist =
+            "<dict><key>title</key><string>A~</string><key>Bild</key><string>\(url)</string></dict>"
+        cases.append(
+            Case(
+                "<plist><dict><key>Programme</key><array>" + some(15, plist, between: "")
+                    + "</array></dict></plist>",
+                "15 entries look like icons at"
+                    + " --entries Programme --icon-key Bild --name-key title"))
+        return cases
+    }()
+
+    @Test(arguments: cases)
+    func whatIsSuggestedReadsTheManifest(_ given: Case) async throws {
+        let (text, suggestion) = (given.text, given.suggestion)
+        try await withFixture { larder in
+            let manifest = try larder.write(text.utf8, to: "feed")
+            let refused = try larder.run("plan", manifest, "--explain")
+            #expect(refused.status == 65, "\(refused)")
+            #expect(refused.standardError.contains("; \(suggestion)\n"), "\(refused)")
+            // Also of what is read once.
+            let piped = try larder.run("plan", "-", standardInput: Data(text.utf8))
+            #expect(piped.standardError.contains("; \(suggestion)\n"), "\(piped)")
+
+            for found in suggestion.split(separator: "; ") {
+                let (count, options) = try count(and: found)
+                let plan = try shell(larder, "plan feed --json \(options)")
+                let counts = try #require(
+                    try JSONValue.lines(plan.standardOutputBytes).last, "\(plan)")
+                #expect(plan.status == 0, "\(plan)")
+                #expect(counts["entries"]?.integer == count, "\(plan)")
+                #expect(counts["skipped"]?.integer == 0 && counts["failed"]?.integer == 0)
+            }
+        }
+    }
+
+    private func count(and found: Substring) throws -> (Int, Substring) {
+        let count = try #require(Int(found.prefix { $0.isNumber }))
+        let start = try #require(found.range(of: "--")).lowerBound
+        return (count, found[start...])
+    }
+
+    /// What a user does who pastes.
+    private func shell(_ larder: CLIFixture, _ line: String) throws -> Finished {
+        try RunningProcess(
+            "/bin/sh", ["-c", "exec \"$0\" \(line) --cache cache", larder.binary.path],
+            directory: larder.directory.path
+        ).wait(timeout: 300)
+    }
+
+    /// Where nothing looks like icons, nothing is suggested.
+    @Test(arguments: [
+        #"{"a": [{"name": "A", "home": "http://a.example/"}]}"#,
+        #"{"rows": [["A", "http://a.example/1.png"], ["B", "http://a.example/2.png"]]}"#,
+        #"{"types": {"image": ["image/png", "image/jpeg"]}}"#,
+        // What a terminal would take for a command, no path can name.
+        #"{"li\u001b[2Jst": [{"pic": "http://a.example/1.png"}]}"#,
+        #"{"li\nst": [{"pic": "http://a.example/1.png"}]}"#,
+        "{\"\(String(repeating: "long", count: 100))\": [{\"pic\": \"http://a.example/1.png\"}]}",
+    ])
+    func nothingIsSuggestedOnAGuess(_ text: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.write(text.utf8, to: "feed")
+            let refused = try larder.run("plan", manifest)
+            #expect(refused.status == 65, "\(refused)")
+            #expect(refused.standardError.hasSuffix("(--icon-key)\n"), "\(refused)")
+        }
+    }
+
+    /// Also a list whose entries are known, but not their icons; and options that find nothing.
+    @Test func everyRefusalSuggests() async throws {
+        try await withFixture { larder in
+            let listed = try larder.write(
+                Self.list(3, #""name": "A~", "bild": "\#(Self.url)""#).utf8, to: "list")
+            let words = "3 entries look like icons at --icon-key bild --name-key name"
+            let plan = try larder.run("plan", listed, "--explain", "--quiet")
+            #expect(plan.status == 0, "\(plan)")
+            #expect(
+                plan.standardError
+                    == "larder: \(listed): none of its 3 entries has an icon; \(words)\n")
+            #expect(
+                plan.standardOutput.contains("\n  perhaps: --icon-key bild --name-key name (3)\n"))
+            let json = try larder.run("plan", listed, "--explain", "--quiet", "--json")
+            let explained = try #require(try JSONValue.lines(json.standardOutputBytes).first)
+            #expect(
+                explained["suggestions"] == .array([.string("--icon-key bild --name-key name")]))
+
+            for options in [["--entries", "apps"], ["--icon-key", "bold", "--entries", "@"]] {
+                let refused = try larder.binary.run(["plan", listed] + options)
+                #expect(refused.status == 65, "\(refused)")
+                #expect(refused.standardError.hasSuffix("; \(words)\n"), "\(refused)")
+            }
+            let keep = try larder.prefetch(try larder.manifest(urls: larder.origin.serveIcons(1)))
+            #expect(keep.status == 0)
+            for command in [["evict", "--keep", listed], ["pin", listed]] {
+                let refused = try larder.binary.run(command + ["--cache", larder.cache])
+                #expect(refused.status == 65, "\(refused)")
+                #expect(refused.standardError.hasSuffix("; \(words)\n"), "\(refused)")
+            }
+            let relative = try larder.write(
+                #"{"list": [{"icon": "a.png"}, {"icon": "b.png"}]}"#.utf8, to: "relative")
+            #expect(
+                try larder.run("plan", relative).standardError.hasSuffix(
+                    "--entries list --icon-key icon (relative: add --base-url)\n"))
+        }
+    }
+}
