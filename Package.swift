@@ -1,6 +1,10 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// For `larder --version`; Scripts/package sets it. SwiftPM's own `Context.gitInformation` keeps the
+// commit that it saw first, until this file changes.
+let commit = Context.environment["LARDER_COMMIT"]
+
 // Documentation needs a plugin that nobody else does: Scripts/docs.
 let documents = Context.environment["LARDER_DOCC"] != nil
 
@@ -55,6 +59,10 @@ let package = Package(
         .systemLibrary(name: "CLarderSystem"),
         // A signal's handler, which cannot be written in Swift.
         .target(name: "CLarderGuard"),
+        // The commit, for `larder --version`.
+        .target(
+            name: "CLarderCommit",
+            cSettings: commit.map { [.define("LARDER_COMMIT", to: "\"\($0)\"")] } ?? []),
 
         // URLs in their canonical spelling, as far as that takes no parser.
         .target(name: "LarderURL"),
@@ -103,8 +111,8 @@ let package = Package(
         .executableTarget(
             name: "larder",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderKit", "LarderPresentation",
-                "LarderRehearsal", "LarderTransfer",
+                "CLarderCommit", "CLarderSystem", "LarderCache", "LarderKit",
+                "LarderPresentation", "LarderRehearsal", "LarderTransfer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),

@@ -100,7 +100,7 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
             Write sizes as 500kB, 1.5G, 500MB (10^6) or 500MiB (2^20), durations as 90s, 1.5h, 30d \
             or 1h30m. A bare number is bytes or seconds.
             """,
-        version: LarderVersion.current,
+        version: ProgramVersion.text,
         subcommands: [
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,

@@ -1,4 +1,5 @@
 import Foundation
+import LarderKit
 import LarderTestSupport
 import Testing
 
@@ -198,7 +199,7 @@ import Testing
         try await withFixture { larder in
             let manifest = try larder.manifest(urls: larder.origin.serveIcons(2))
             _ = try larder.prefetch(manifest, options: ["--max-concurrent", "1"])
-            let version = try larder.binary.run(["--version"]).standardOutput.dropLast()
+            let version = LarderVersion.current
             let agent = try #require(larder.origin.requests.first?.header("User-Agent"))
             #expect(agent.hasPrefix("larder/\(version) (+https://"))
             larder.origin.resetLog()

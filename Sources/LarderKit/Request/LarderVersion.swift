@@ -1,7 +1,7 @@
 /// What this is, for `--version` and for the servers that are asked.
 public enum LarderVersion {
     /// The version, as in CHANGELOG.md.
-    public static let current = "0.1.0"
+    public static let current = "0.2.0"
 
     /// Where who runs a server can read what this is. A name that belongs to nobody (RFC 2606),
     /// until the project has an address.

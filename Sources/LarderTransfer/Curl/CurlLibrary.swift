@@ -2,7 +2,13 @@ import CCurl
 import Foundation
 
 /// libcurl's process-wide state.
-enum CurlLibrary {
+package enum CurlLibrary {
+    /// The version of the library that is loaded, which may be newer than its header, as in
+    /// `7.88.1`.
+    package static var version: String {
+        larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
+    }
+
     /// Initialised at the first use and never torn down: other code of the process may share it.
     static let initialization = CurlCode(curl_global_init(Int(CURL_GLOBAL_DEFAULT)))
 
