@@ -24,7 +24,10 @@ struct CredentialOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Trust the certificate authorities in this PEM file instead of the system's.",
+            """
+            Trust the certificate authorities in this PEM file instead of the system's. \
+            (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
+            """,
             valueName: "file"))
     var caCert: String?
 
@@ -51,12 +54,13 @@ struct CredentialOptions: ParsableArguments {
     func apply(to configuration: inout PrefetchConfiguration) throws {
         configuration.headers = try rules
         configuration.transfer.netrcFile = netrcPath
-        configuration.transfer.certificateAuthorities = caCert
+        let authorities = certificateAuthorities
+        configuration.transfer.certificateAuthorities = authorities?.file
         configuration.transfer.clientCertificate = clientCert.map {
             ClientCertificate(certificate: $0, key: clientKey)
         }
         try MissingInput.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
-        try MissingInput.check(caCert, for: "--ca-cert")
+        if let authorities { try MissingInput.check(authorities.file, for: authorities.source) }
         try MissingInput.check(clientCert, for: "--client-cert")
         try MissingInput.check(clientKey, for: "--client-key")
     }
@@ -71,6 +75,16 @@ struct CredentialOptions: ParsableArguments {
                 }
             }
         }
+    }
+
+    /// As curl has it, and OpenSSL.
+    private var certificateAuthorities: (file: String, source: String)? {
+        if let caCert { return (caCert, "--ca-cert") }
+        let environment = ProcessInfo.processInfo.environment
+        for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
+            if let file = environment[name], !file.isEmpty { return (file, "$\(name)") }
+        }
+        return nil
     }
 
     private var netrcPath: String? {

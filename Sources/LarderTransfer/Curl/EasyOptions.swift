@@ -64,15 +64,11 @@ struct EasyOptions {
     /// Who we are, and whom we trust.
     private func setIdentity(_ configuration: TransferConfiguration) throws(TransferError) {
         try set(CURLOPT_USERAGENT, configuration.userAgent)
-        if let authorities = configuration.certificateAuthorities {
+        if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
-            try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            try set(CURLOPT_PROXY_CAPATH, nil)
-        } else if CurlLibrary.certificateBundle != nil {
-            // With a directory beside it, libcurl parses the bundle for each connection, which
-            // takes longer than all else of a handshake (lib/vtls/openssl.c,
-            // Curl_ssl_setup_x509_store).
+            // With a directory beside it, libcurl parses the file for each connection, which takes
+            // longer than all else of a handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
