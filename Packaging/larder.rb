@@ -1,0 +1,34 @@
+# A Homebrew formula. Scripts/package fills in what is between @ signs. Unverified: there was no
+# Homebrew to try it with.
+class Larder < Formula
+  desc "Fills an offline icon cache ahead of time"
+  homepage "https://larder.example"
+  url "https://larder.example/releases/v@VERSION@/larder-@VERSION@.tar.gz"
+  sha256 "@SHA256@"
+  license "Apache-2.0"
+
+  depends_on xcode: ["16.3", :build]
+  depends_on macos: :sequoia
+
+  uses_from_macos "swift" => :build
+  uses_from_macos "curl"
+  uses_from_macos "libxml2"
+  uses_from_macos "sqlite"
+  uses_from_macos "zlib"
+
+  def install
+    ENV["LARDER_COMMIT"] = "@COMMIT@"
+    system "swift", "build", "--disable-sandbox", "-c", "release", "--product", "larder"
+    bin.install ".build/release/larder"
+    generate_completions_from_executable(bin/"larder", "--generate-completion-script")
+    doc.install "README.md", "docs"
+  end
+
+  test do
+    assert_match "larder #{version} ", shell_output("#{bin}/larder --version")
+    # A cache that is not there is a missing input.
+    system bin/"larder", "status", "--cache", testpath/"none" rescue nil
+    (testpath/"apps.json").write('[{"name": "Notes", "icon": "http://127.0.0.1:1/notes.png"}]')
+    shell_output("#{bin}/larder plan apps.json --cache #{testpath}/cache")
+  end
+end
