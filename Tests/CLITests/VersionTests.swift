@@ -1,3 +1,4 @@
+import Foundation
 import LarderKit
 import LarderTestSupport
 import Testing
@@ -11,5 +12,18 @@ import Testing
         let said = try #require(finished.standardOutput.wholeMatch(of: form), "\(finished)")
         #expect(said.output.1 == LarderVersion.current)
         #expect(said.output.4.contains(/^[78]\.\d+\.\d/))
+    }
+
+    /// A release is named in all of these.
+    @Test(arguments: [
+        ("CHANGELOG.md", "## \(LarderVersion.current)"),
+        ("action.yml", "default: \(LarderVersion.current)"),
+        ("docs/install.md", "larder_\(LarderVersion.current)-1_amd64.deb"),
+        ("docs/ci.md", "/larder@v\(LarderVersion.current)"),
+    ])
+    func theVersionIsIn(_ file: String, _ text: String) throws {
+        let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appendingPathComponent("../../\(file)").standardizedFileURL
+        #expect(try String(contentsOf: page, encoding: .utf8).contains(text))
     }
 }
