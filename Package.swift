@@ -10,7 +10,6 @@ let documents = Context.environment["LARDER_DOCC"] != nil
 
 // What is resolved for a target only if its trait is on.
 let prefetching = TargetDependencyCondition.when(traits: ["Prefetching"])
-let testing = TargetDependencyCondition.when(traits: ["Testing"])
 
 let package = Package(
     name: "larder",
@@ -27,10 +26,7 @@ let package = Package(
     // `traits: []`: then nothing but GRDB and swift-crypto is resolved for it.
     traits: [
         .trait(name: "Prefetching", description: "LarderKit and the command line"),
-        .trait(
-            name: "Testing", description: "The tests' TLS origin",
-            enabledTraits: ["Prefetching"]),
-        .default(enabledTraits: ["Testing"]),
+        .default(enabledTraits: ["Prefetching"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
@@ -40,10 +36,6 @@ let package = Package(
         .package(
             url: "https://github.com/HdrHistogram/hdrhistogram-swift",
             .upToNextMinor(from: "0.2.0")),
-        // The tests' TLS and HTTP/2 origin only; nothing that ships depends on these.
-        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
-        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.35.0"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.29.0"),
     ],
     targets: [
         .systemLibrary(
@@ -141,27 +133,19 @@ let package = Package(
         .executableTarget(
             name: "repeated-runs", dependencies: ["LarderCache", "LarderIcons", "LarderKit"],
             path: "Tests/RepeatedRuns"),
+        // TLS and HTTP/2 in front of it, of the libraries that libcurl is usually built with.
+        .systemLibrary(
+            name: "COpenSSL", path: "Tests/COpenSSL", pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl"])]),
+        .systemLibrary(
+            name: "CNghttp2", path: "Tests/CNghttp2", pkgConfig: "libnghttp2",
+            providers: [.apt(["libnghttp2-dev"]), .brew(["libnghttp2"])]),
         .target(
-            name: "LarderTestTLS",
-            dependencies: [
-                .product(name: "NIOCore", package: "swift-nio", condition: testing),
-                .product(name: "NIOPosix", package: "swift-nio", condition: testing),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: testing),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: testing),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: testing),
-            ],
+            name: "LarderTestTLS", dependencies: ["CNghttp2", "COpenSSL", "LarderTestSupport"],
             path: "Tests/LarderTestTLS", exclude: ["Certificates"]),
         .testTarget(
             name: "LarderTestSupportTests",
-            dependencies: [
-                "LarderTestSupport", "LarderTestTLS", "sample-origin",
-                .product(name: "NIOCore", package: "swift-nio", condition: testing),
-                .product(name: "NIOPosix", package: "swift-nio", condition: testing),
-                .product(name: "NIOHTTP1", package: "swift-nio", condition: testing),
-                .product(name: "NIOTLS", package: "swift-nio", condition: testing),
-                .product(name: "NIOHTTP2", package: "swift-nio-http2", condition: testing),
-                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: testing),
-            ]),
+            dependencies: ["LarderTestSupport", "LarderTestTLS", "sample-origin"]),
         .testTarget(
             name: "LarderURLTests",
             dependencies: ["LarderURL", "LarderTransfer", "LarderTestSupport"]),

@@ -7,22 +7,22 @@ import Testing
     func showsItsCertificate(_ kind: TestCertificates.Kind) async throws {
         let origin = try Origin()
         let front = try TLSFront(originPort: origin.port, certificate: kind)
-        let client = try? await TLSClient(front)
+        let client = try? TLSClient(front)
         #expect((client != nil) == (kind == .trusted))
-        try await client?.close()
+        client?.close()
     }
 
     @Test(arguments: ["h2", "http/1.1"])
     func relaysRequestsOnOneConnection(_ name: String) async throws {
         let origin = try Origin(replies: ["/a?b": .ok("one"), "/c": Reply.ok("two").chunked()])
         let front = try TLSFront(originPort: origin.port)
-        let client = try await TLSClient(front, offer: [name])
+        let client = try TLSClient(front, offer: [name])
         #expect(try await client.get("/a?b") == (200, "one"))
         if name == "h2" { #expect(try await client.get("/c") == (200, "two")) }
         #expect(front.protocols == [name])
         #expect(front.requestCount == origin.count())
         #expect(origin.requests.first?.header("Host") == "127.0.0.1")
-        try await client.close()
+        client.close()
     }
 
     @Test func offersWhatItIsTold() async throws {
@@ -31,10 +31,10 @@ import Testing
             ([TLSFront.ApplicationProtocol.http1], "http/1.1"), ([], "http/1.1"), ([.http2], "h2"),
         ] {
             let front = try TLSFront(originPort: origin.port, offer: offer)
-            let client = try await TLSClient(front)
+            let client = try TLSClient(front)
             #expect(try await client.get("/").status == 404)
             #expect(front.protocols == [agreed])
-            try await client.close()
+            client.close()
         }
     }
 
@@ -42,17 +42,17 @@ import Testing
     func passesACutAnswerOnAsOne(_ name: String) async throws {
         let origin = try Origin(replies: ["/": Reply.ok("abcdef").cut(after: 3)])
         let front = try TLSFront(originPort: origin.port)
-        let client = try await TLSClient(front, offer: [name])
+        let client = try TLSClient(front, offer: [name])
         await #expect(throws: (any Error).self) { try await client.get("/") }
-        try? await client.close()
+        client.close()
     }
 
     @Test func countsStreamsInFlight() async throws {
         let gate = try Gate()
         let origin = try Origin(replies: ["/": Reply.ok("x").heldBy(gate)])
         let front = try TLSFront(originPort: origin.port)
-        let one = try await TLSClient(front)
-        let other = try await TLSClient(front)
+        let one = try TLSClient(front)
+        let other = try TLSClient(front)
         async let first = one.get("/")
         async let second = one.get("/")
         async let third = other.get("/")
@@ -64,45 +64,45 @@ import Testing
         #expect(front.mostConcurrentConnections == 2)
         _ = try await one.get("/")
         #expect(front.mostConcurrentStreams == 3)
-        try await one.close()
-        try await other.close()
+        one.close()
+        other.close()
     }
 
     @Test func resetsAStreamAndNotItsConnection() async throws {
         let origin = try Origin(replies: ["/a": .ok("a"), "/b": .ok("b")])
         let front = try TLSFront(originPort: origin.port)
         front.resetStream(path: "/b")
-        let client = try await TLSClient(front)
+        let client = try TLSClient(front)
         await #expect(throws: (any Error).self) { try await client.get("/b") }
         #expect(try await client.get("/a").body == "a")
         #expect(origin.count("/b") == 0)
-        try await client.close()
+        client.close()
     }
 
     @Test func goesAwayAfterSoManyRequests() async throws {
         let origin = try Origin(replies: ["/": .ok("x")])
         let front = try TLSFront(originPort: origin.port)
         front.goAwayAfter(2)
-        let client = try await TLSClient(front)
+        let client = try TLSClient(front)
         #expect(try await client.get("/").body == "x")
         #expect(try await client.get("/").body == "x")
         await #expect(throws: (any Error).self) { try await client.get("/") }
         #expect(origin.count() == 2)
-        try? await client.close()
+        client.close()
     }
 
     @Test func goesAwayFromRequestsThatAreOnTheirWay() async throws {
         let origin = try Origin(replies: ["/": .ok("x")])
         let front = try TLSFront(originPort: origin.port)
         front.goAwayAfter(2)
-        let client = try await TLSClient(front)
+        let client = try TLSClient(front)
         let answered = await withTaskGroup(of: Bool.self) { group in
             for _ in 0..<5 { group.addTask { (try? await client.get("/"))?.body == "x" } }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(answered == 2)
         #expect(origin.count() == 2)
-        try? await client.close()
+        client.close()
     }
 
     @Test func stoppingEndsConnections() async throws {
@@ -110,7 +110,7 @@ import Testing
         let gate = try Gate()
         origin.on("/", Reply.ok("").heldBy(gate))
         let front = try TLSFront(originPort: origin.port)
-        let client = try await TLSClient(front)
+        let client = try TLSClient(front)
         let answer = Task { try await client.get("/") }
         try await origin.waitForRequests(1)
         front.stop()

@@ -1,8 +1,5 @@
-import NIOCore
-import NIOHTTP1
-import NIOHTTP2
-import NIOPosix
-import NIOSSL
+import Foundation
+import LarderTestSupport
 
 /// TLS and HTTP/2 in front of a plain HTTP/1.1 origin: relays each request over a connection of
 /// its own and passes the response on as it comes, its faults included.
@@ -18,8 +15,9 @@ public final class TLSFront: Sendable {
         case http1 = "http/1.1"
     }
 
-    private let group: MultiThreadedEventLoopGroup
     private let state = FrontState()
+    private let stopping: Gate
+    private let threads = DispatchGroup()
 
     /// The port on 127.0.0.1, chosen by the kernel.
     public let port: UInt16
@@ -34,43 +32,36 @@ public final class TLSFront: Sendable {
         originPort: UInt16, offer: [ApplicationProtocol] = [.http2, .http1],
         certificate: TestCertificates.Kind = .trusted, requiresClientCertificate: Bool = false
     ) throws {
-        var tls = TLSConfiguration.makeServerConfiguration(
-            certificateChain: try NIOSSLCertificate.fromPEMFile(
-                TestCertificates.certificatePath(certificate)
-            ).map { .certificate($0) },
-            privateKey: .privateKey(
-                try NIOSSLPrivateKey(file: TestCertificates.keyPath(certificate), format: .pem)))
-        tls.applicationProtocols = offer.map(\.rawValue)
-        if requiresClientCertificate { tls.certificateVerification = .noHostnameVerification }
-        let context = try NIOSSLContext(configuration: tls)
-        // One thread: events are counted in the order in which they happened.
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        let listener: any Channel
+        let context = try TLSContext(
+            certificate: TestCertificates.certificatePath(certificate),
+            key: TestCertificates.keyPath(certificate), offer: offer.map(\.rawValue),
+            asksForCertificate: requiresClientCertificate)
+        stopping = try Gate()
+        let listener = try Socket.bound(to: .ipv4, port: 0)
         do {
-            listener = try ServerBootstrap(group: group)
-                .serverChannelOption(.backlog, value: 4096)
-                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-                .childChannelInitializer { [state] channel in
-                    Self.configure(
-                        channel, context, state, originPort: originPort,
-                        requiresClientCertificate: requiresClientCertificate)
-                }
-                .bind(host: "127.0.0.1", port: 0).wait()
+            try Socket.listen(listener, backlog: 4096)
+            port = try Socket.port(of: listener)
         } catch {
-            group.shutdownGracefully { _ in }
+            close(listener)
             throw error
         }
-        self.group = group
-        port = UInt16(listener.localAddress?.port ?? 0)
+        _ = fcntl(listener, F_SETFL, O_NONBLOCK)
+        threads.enter()
+        // It keeps none of this, so that dropping the front can end it.
+        Thread.detachNewThread { [state, stopping, threads] in
+            FrontLoop(state, listener: listener, originPort: originPort, context: context)
+                .run(until: stopping)
+            threads.leave()
+        }
     }
 
-    deinit {
-        group.shutdownGracefully { _ in }
-    }
+    deinit { stopping.open() }
 
     /// Closes the listener and every connection and waits until they are.
-    public func stop() { try? group.syncShutdownGracefully() }
+    public func stop() {
+        stopping.open()
+        threads.wait()
+    }
 
     /// Such as `https://127.0.0.1:43211`.
     public var baseURL: String { url("") }
@@ -111,60 +102,4 @@ public final class TLSFront: Sendable {
     /// Requests for this path (with its query) are answered with RST_STREAM (INTERNAL_ERROR), or,
     /// in HTTP/1.1, with the connection's end.
     public func resetStream(path: String) { state.reset(path) }
-
-    // curl resets every stream whose last byte came without END_STREAM, and a test's client may do
-    // what it likes: no limit that protects a real server is in force.
-
-    private static var patientConnection: NIOHTTP2Handler.ConnectionConfiguration {
-        var configuration = NIOHTTP2Handler.ConnectionConfiguration()
-        configuration.maximumConnectionGlitches = .max
-        configuration.controlFrameRateLimit.windowLength = .milliseconds(1)
-        return configuration
-    }
-
-    private static var patientStreams: NIOHTTP2Handler.StreamConfiguration {
-        var configuration = NIOHTTP2Handler.StreamConfiguration()
-        configuration.streamResetFrameRateLimit.windowLength = .milliseconds(1)
-        configuration.streamErrorRateLimit.windowLength = .milliseconds(1)
-        return configuration
-    }
-
-    private static func configure(
-        _ channel: any Channel, _ context: NIOSSLContext, _ state: FrontState, originPort: UInt16,
-        requiresClientCertificate: Bool
-    ) -> EventLoopFuture<Void> {
-        channel.closeFuture.whenComplete { _ in state.closed(channel) }
-        return channel.eventLoop.makeCompletedFuture {
-            let handler =
-                requiresClientCertificate
-                ? NIOSSLServerHandler(context: context) { $1.succeed(.certificateVerified) }
-                : NIOSSLServerHandler(context: context)
-            try channel.pipeline.syncOperations.addHandler(handler)
-        }.flatMap {
-            channel.configureHTTP2SecureUpgrade(
-                h2ChannelConfigurator: { channel in
-                    state.opened(channel, protocol: ApplicationProtocol.http2.rawValue)
-                    return channel.configureHTTP2Pipeline(
-                        mode: .server, connectionConfiguration: patientConnection,
-                        streamConfiguration: patientStreams
-                    ) { stream in
-                        stream.eventLoop.makeCompletedFuture {
-                            try stream.pipeline.syncOperations.addHandlers([
-                                HTTP2FramePayloadToHTTP1ServerCodec(),
-                                RelayHandler(state, connection: channel, originPort: originPort),
-                            ])
-                        }
-                    }.map { _ in }
-                },
-                http1ChannelConfigurator: { channel in
-                    state.opened(channel, protocol: ApplicationProtocol.http1.rawValue)
-                    return channel.eventLoop.makeCompletedFuture {
-                        let pipeline = channel.pipeline.syncOperations
-                        try pipeline.configureHTTPServerPipeline()
-                        try pipeline.addHandler(
-                            RelayHandler(state, connection: channel, originPort: originPort))
-                    }
-                })
-        }
-    }
 }

@@ -14,7 +14,7 @@ import Synchronization
 public final class Gate: Sendable {
     // The read end of a pipe: readable for everyone once the write end is closed, and so
     // something a thread can wait for together with its peer's leaving.
-    let descriptor: Int32
+    package let descriptor: Int32
     private let writeEnd: Mutex<Int32?>
 
     /// A closed gate.

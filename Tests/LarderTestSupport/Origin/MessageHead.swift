@@ -7,9 +7,9 @@
 #endif
 
 /// The lines before a message's body.
-enum MessageHead {
+package enum MessageHead {
     /// The lines up to the first empty one, and where it ends; nil where there is none yet.
-    static func parse(_ bytes: UnsafeRawBufferPointer) -> (lines: [String], end: Int)? {
+    package static func parse(_ bytes: UnsafeRawBufferPointer) -> (lines: [String], end: Int)? {
         var lines: [String] = []
         var start = 0
         // memchr, because a loop over bytes costs a build without optimisation dearly.

@@ -9,15 +9,15 @@
 /// The blocking socket calls that the origin is made of, and their platform differences.
 ///
 /// Every descriptor is made close-on-exec, so that none lives on in a process a test starts.
-enum Socket {
+package enum Socket {
     /// The two loopback addresses.
-    enum Address: String {
+    package enum Address: String {
         case ipv4 = "127.0.0.1"
         case ipv6 = "[::1]"
     }
 
     /// A stream socket bound to `address`; port 0 lets the kernel choose.
-    static func bound(to address: Address, port: UInt16) throws(OriginError) -> Int32 {
+    package static func bound(to address: Address, port: UInt16) throws(OriginError) -> Int32 {
         let name = "\(address.rawValue):\(port)"
         let socket = try stream(address == .ipv4 ? AF_INET : AF_INET6)
         set(socket, SOL_SOCKET, SO_REUSEADDR, 1)
@@ -36,7 +36,7 @@ enum Socket {
         return socket
     }
 
-    static func listen(_ socket: Int32, backlog: Int32) throws(OriginError) {
+    package static func listen(_ socket: Int32, backlog: Int32) throws(OriginError) {
         #if canImport(Darwin)
             guard Darwin.listen(socket, backlog) == 0 else { throw OriginError("listen") }
         #elseif canImport(Musl)
@@ -47,7 +47,7 @@ enum Socket {
     }
 
     /// The port a socket is bound to.
-    static func port(of socket: Int32) throws(OriginError) -> UInt16 {
+    package static func port(of socket: Int32) throws(OriginError) -> UInt16 {
         // The port is at the same place in both families' addresses.
         var address = sockaddr_in6()
         var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
@@ -61,7 +61,7 @@ enum Socket {
     }
 
     /// The next connection, or nil where the peer left before it was accepted.
-    static func accept(_ listener: Int32) -> Int32? {
+    package static func accept(_ listener: Int32) -> Int32? {
         #if canImport(Darwin)
             let socket = Darwin.accept(listener, nil, nil)
         #elseif canImport(Musl)
@@ -79,7 +79,7 @@ enum Socket {
     }
 
     /// Starts a connection to a loopback port without waiting for it.
-    static func startConnecting(toPort port: UInt16) throws(OriginError) -> Int32 {
+    package static func startConnecting(toPort port: UInt16) throws(OriginError) -> Int32 {
         let socket = try stream(AF_INET)
         _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         let result = withLoopback4(port) { systemConnect(socket, $0, $1) }
@@ -92,7 +92,7 @@ enum Socket {
     }
 
     /// A connection to a loopback port.
-    static func connect(toPort port: UInt16) throws(OriginError) -> Int32 {
+    package static func connect(toPort port: UInt16) throws(OriginError) -> Int32 {
         let socket = try stream(AF_INET)
         guard withLoopback4(port, { systemConnect(socket, $0, $1) }) == 0 else {
             let error = OriginError("connect 127.0.0.1:\(port)")
@@ -146,7 +146,7 @@ enum Socket {
     }
 
     /// Ends both directions: whoever waits on the socket, in any thread, stops waiting.
-    static func shutDown(_ socket: Int32) {
+    package static func shutDown(_ socket: Int32) {
         _ = shutdown(socket, Int32(SHUT_RDWR))
     }
 

@@ -1,4 +1,3 @@
-import NIOCore
 import Synchronization
 
 /// What a front has seen, and what it is to do wrong.
@@ -41,7 +40,7 @@ final class FrontState: Sendable {
     func reset(_ path: String) { state.withLock { _ = $0.resetPaths.insert(path) } }
 
     /// A connection has agreed on its protocol.
-    func opened(_ connection: any Channel, protocol name: String) {
+    func opened(_ connection: AnyObject, protocol name: String) {
         let (count, tell) = state.withLock { state in
             state.protocols.append(name)
             state.connections[ObjectIdentifier(connection)] = Connection()
@@ -55,11 +54,11 @@ final class FrontState: Sendable {
         state.withLock { $0.onOpened = tell }
     }
 
-    func closed(_ connection: any Channel) {
+    func closed(_ connection: AnyObject) {
         state.withLock { $0.connections[ObjectIdentifier(connection)] = nil }
     }
 
-    func began(_ path: String, on connection: any Channel) -> Fate {
+    func began(_ path: String, on connection: AnyObject) -> Fate {
         state.withLock { state in
             state.requests += 1
             let id = ObjectIdentifier(connection)
@@ -75,7 +74,7 @@ final class FrontState: Sendable {
         }
     }
 
-    func ended(on connection: any Channel) {
+    func ended(on connection: AnyObject) {
         state.withLock { $0.connections[ObjectIdentifier(connection)]?.streams -= 1 }
     }
 }

@@ -1,0 +1,6 @@
+#ifndef LARDER_CNGHTTP2_SHIM_H
+#define LARDER_CNGHTTP2_SHIM_H
+
+#include <nghttp2/nghttp2.h>
+
+#endif

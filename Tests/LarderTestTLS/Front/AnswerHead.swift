@@ -1,0 +1,37 @@
+/// The head of an answer.
+package struct AnswerHead {
+    let lines: [String]
+    package let status: Int
+    let fields: [(name: String, value: String)]
+
+    /// Nil where the lines are not an answer's.
+    init?(_ lines: [String]) {
+        guard let words = lines.first?.split(separator: " "), words.count > 1,
+            words[0].hasPrefix("HTTP/1."), let status = Int(words[1])
+        else { return nil }
+        (self.lines, self.status) = (lines, status)
+        fields = lines.dropFirst().map { line in
+            let colon = line.firstIndex(of: ":") ?? line.endIndex
+            let value = line[colon...].dropFirst().drop { $0 == " " || $0 == "\t" }
+            return (line[..<colon].lowercased(), String(value))
+        }
+    }
+
+    /// Whether another answer follows.
+    var isInterim: Bool { (100..<200).contains(status) }
+
+    var isChunked: Bool { field("transfer-encoding") == "chunked" }
+
+    /// The body's length; nil where only the connection's end tells.
+    var length: Int? {
+        status == 204 || status == 304 ? 0 : field("content-length").flatMap { Int($0) }
+    }
+
+    /// Whether the connection goes on behind it.
+    var keepsConnection: Bool {
+        lines[0].hasPrefix("HTTP/1.1") && field("connection")?.lowercased() != "close"
+            && (isChunked || length != nil || isInterim)
+    }
+
+    private func field(_ name: String) -> String? { fields.first { $0.name == name }?.value }
+}

@@ -1,0 +1,6 @@
+/// Something that nghttp2 could not do.
+package struct HTTP2Error: Error, CustomStringConvertible {
+    package let description: String
+
+    init(_ operation: String) { description = "HTTP/2: \(operation)" }
+}
