@@ -258,6 +258,8 @@ import Testing
                 try JSONValue.lines(sound.standardOutputBytes)
                 + JSONValue.lines(damaged.standardOutputBytes)
             try compare(objects, with: "reindex --json")
+            let sources = try document.table("reindex --json").code("source", "meaning")
+            #expect(sources == RecoveryReport.Source.allCases.map(\.rawValue))
         }
     }
 

@@ -1,7 +1,7 @@
 /// What a rebuilt index was made from.
 public struct RecoveryReport: Sendable, Equatable {
     /// Where rows came from.
-    public enum Source: String, Sendable {
+    public enum Source: String, Sendable, CaseIterable {
         /// The index itself, which was sound.
         case index
         /// The last snapshot of it.

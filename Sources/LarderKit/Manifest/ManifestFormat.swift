@@ -1,5 +1,5 @@
 /// The formats that manifests are written in, told apart by content.
-public enum ManifestFormat: String, Sendable {
+public enum ManifestFormat: String, Sendable, CaseIterable {
     /// A property list in XML, with or without Apple's document type.
     case xmlPlist = "xml-plist"
     /// A property list that begins with `bplist00`.

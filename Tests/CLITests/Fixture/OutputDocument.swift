@@ -7,6 +7,8 @@ struct OutputDocument {
     struct Table {
         let columns: [String]
         let rows: [(first: String, cells: [String])]
+        /// The cells as the page has them.
+        fileprivate let source: [[Substring]]
 
         /// The first column, in the document's order.
         var words: [String] { rows.map(\.first) }
@@ -15,6 +17,14 @@ struct OutputDocument {
         func cell(_ first: String, _ column: String) -> String? {
             guard let index = columns.firstIndex(of: column) else { return nil }
             return rows.first { $0.first == first }?.cells[index]
+        }
+
+        /// What is set as code in a row's cell.
+        func code(_ first: String, _ column: String) -> [String] {
+            guard let index = columns.firstIndex(of: column),
+                let row = rows.firstIndex(where: { $0.first == first })
+            else { return [] }
+            return source[row][index].matches(of: /`([^`]+)`/).map { String($0.output.1) }
         }
     }
 
@@ -25,17 +35,19 @@ struct OutputDocument {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../docs/\(page).md").standardizedFileURL
         var heading = ""
-        var lines: [[String]] = []
+        var lines: [[Substring]] = []
         for line in try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n") {
             if line.hasPrefix("|") {
                 let cells = line.split(separator: "|", omittingEmptySubsequences: false)
-                lines.append(cells.dropFirst().dropLast().map { Self.text(String($0)) })
+                lines.append(Array(cells.dropFirst().dropLast()))
                 continue
             }
-            if let head = lines.first {
+            if let head = lines.first?.map(Self.text) {
                 // Behind the head comes the line that makes it one.
-                let rows = lines.dropFirst(2).map { (first: $0[0], cells: $0) }
-                tables[heading, default: [:]][head[0]] = Table(columns: head, rows: rows)
+                let source = Array(lines.dropFirst(2))
+                let rows = source.map { $0.map(Self.text) }.map { (first: $0[0], cells: $0) }
+                tables[heading, default: [:]][head[0]] = Table(
+                    columns: head, rows: rows, source: source)
                 lines = []
             }
             if line.hasPrefix("#") {
@@ -48,7 +60,7 @@ struct OutputDocument {
         try #require(tables[heading]?[column], "no table '\(column)' below '\(heading)'")
     }
 
-    private static func text(_ cell: String) -> String {
+    private static func text(_ cell: Substring) -> String {
         cell.trimmingCharacters(in: .whitespaces).filter { $0 != "`" }
     }
 }

@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+/// The pages name every command and every option, and none that is not there.
+@Suite struct CommandPagesTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    private let reference: CommandReference
+
+    init() throws { reference = try CommandReference() }
+
+    /// The text of each page in `docs`, by its path.
+    private func pages() throws -> [String: String] {
+        let folder = Self.root.appendingPathComponent("docs")
+        let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
+        var texts: [String: String] = [:]
+        for path in names.filter({ $0.hasSuffix(".md") }).map({ "docs/\($0)" }) {
+            texts[path] = try text(path)
+        }
+        return texts
+    }
+
+    private func text(_ path: String) throws -> String {
+        try String(contentsOf: Self.root.appendingPathComponent(path), encoding: .utf8)
+    }
+
+    /// The names behind `--` in a text.
+    private static func options(in text: some StringProtocol) -> Set<String> {
+        Set(String(text).matches(of: /(?:^|[^\w-])--([a-z][a-z-]*)/).map { String($0.output.1) })
+    }
+
+    @Test func theReadmeShowsEveryCommand() throws {
+        let rows = try OutputDocument("../README").table("Use it", "command").words
+        let shown = rows.flatMap { $0.matches(of: /larder (\w+)/).map { String($0.output.1) } }
+        #expect(Set(shown) == Set(reference.options.keys))
+    }
+
+    @Test func everyOptionIsOnAPage() throws {
+        let mentioned = try pages().values.reduce(into: Set()) {
+            $0.formUnion(Self.options(in: $1))
+        }
+        #expect(reference.options.count > 10)
+        for (command, options) in reference.options {
+            let missing = options.subtracting(mentioned).subtracting(CommandReference.unmentioned)
+            #expect(missing.isEmpty, "no page of docs names these options of \(command)")
+        }
+    }
+
+    /// What a page shows to be typed can be typed.
+    @Test func everyCommandLineOfAPageIsOne() throws {
+        var lines = 0
+        var texts = try pages()
+        for path in ["README.md", "contrib/README.md"] { texts[path] = try text(path) }
+        for (path, text) in texts {
+            let joined = text.replacing(/\\\n\s*/, with: " ")
+            for match in joined.matches(of: /(?m)(?:^ {4}|`)larder (\w+)([^`\n|;&]*)/) {
+                lines += 1
+                let (command, rest) = (String(match.output.1), match.output.2)
+                if command == "help" { continue }
+                guard let known = reference.options[command] else {
+                    Issue.record("\(path): there is no command \(command)")
+                    continue
+                }
+                let unknown = Self.options(in: rest).subtracting(known)
+                    .filter { !$0.hasPrefix("help") }
+                #expect(unknown.isEmpty, "\(path): \(match.output.0)")
+            }
+        }
+        #expect(lines > 50)
+    }
+}

@@ -1,0 +1,79 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderKit
+
+/// The table of `docs/manifests.md` is the code's own: the shapes in their order, and where each
+/// has its entries, names and icons.
+@Suite struct ManifestPageTests {
+    private let table: OutputDocument.Table
+
+    init() throws {
+        table = try OutputDocument("manifests").table("Shapes that are recognised", "shape")
+    }
+
+    /// The page's row of a shape: several that differ in one place share one.
+    private func row(_ shape: ManifestShape) -> String {
+        if shape.name.hasPrefix("list with ") {
+            return table.words.first { $0.hasPrefix("list with …") } ?? shape.name
+        }
+        return shape.name.replacing(/\ without .+/, with: "")
+    }
+
+    private func shapes(_ row: String) -> [ManifestShape] {
+        ManifestShape.table.filter { self.row($0) == row }
+    }
+
+    @Test func everyShapeIsOnThePageInItsOrder() {
+        var rows: [String] = []
+        for shape in ManifestShape.table where rows.last != row(shape) { rows.append(row(shape)) }
+        #expect(table.words == rows)
+    }
+
+    @Test func entries() throws {
+        for row in table.words {
+            let text = try #require(table.cell(row, "entries"))
+            let spans = table.code(row, "entries")
+            for shape in shapes(row) {
+                for path in shape.entries {
+                    switch "\(path)" {
+                    case "@": #expect(text.hasPrefix("the manifest itself"), "\(row)")
+                    case "[*]": #expect(text.contains("a top-level array"), "\(row)")
+                    case "*": #expect(text.contains("a top-level dictionary"), "\(row)")
+                    case let path where path.contains("_localized"):
+                        #expect(text.contains("localized ones"), "\(row)")
+                    case let path: #expect(spans.contains(path), "\(row)")
+                    }
+                }
+                let base = shape.base.map { ["\($0)"] } ?? []
+                let known = Set(shape.entries.map { "\($0)" } + base)
+                #expect(known.isSuperset(of: spans), "\(row): \(spans)")
+                #expect(base.allSatisfy(spans.contains), "\(row)")
+            }
+        }
+    }
+
+    @Test func names() throws {
+        for row in table.words {
+            for shape in shapes(row) {
+                #expect(table.code(row, "name") == shape.names.map { "\($0)" }, "\(row)")
+            }
+        }
+    }
+
+    @Test func icons() throws {
+        for row in table.words {
+            // What begins with a slash is a part of a URL, and a digest or a size no icon.
+            let spans = table.code(row, "icons")
+                .filter { !$0.hasPrefix("/") && !["sha256", "size"].contains($0) }
+            #expect(spans == shapes(row).flatMap { $0.icons.map { "\($0.path)" } }, "\(row)")
+        }
+    }
+
+    @Test func formats() throws {
+        let document = try OutputDocument()
+        let formats = try document.table("Lines of plan --explain --json")
+        #expect(formats.code("format", "meaning") == ManifestFormat.allCases.map(\.rawValue))
+    }
+}
