@@ -112,8 +112,9 @@ struct Sweeper {
     /// time.
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
-            [status.modified, status.changed].allSatisfy {
-                Double($0.tv_sec) + Double($0.tv_nsec) / 1e9 <= limit.timeIntervalSince1970
+            [status.modified, status.changed].allSatisfy { time in
+                let seconds = Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+                return seconds <= limit.timeIntervalSince1970
             }
         }
     }
