@@ -42,7 +42,7 @@ import Testing
     @Test func aLoneObjectIsALineIfItHasAnIcon() throws {
         #expect(try readManifest(Self.a).words == ["https://a.example/a.png"])
         #expect(try format("{\"icon\":null}") == .jsonLines)
-        let error = try manifestError("{\"things\":[\(Self.a)]}")
+        let error = try manifestError("{\"things\":[{\"name\":\"a\"}]}")
         #expect(error?.code == .notAManifest)
         #expect(
             error?.description == """

@@ -28,6 +28,7 @@ final class SurveyedPlace {
     private var members: [[UInt8]: (name: String, place: SurveyedPlace)] = [:]
     /// The members of a map.
     private var mapped: SurveyedPlace?
+    private var hasMappedValues = false
     /// How many icons are there and beneath, and how many places, as ``settle()`` has counted.
     private(set) var iconsBeneath = 0
     private var placesBeneath = 0
@@ -65,11 +66,12 @@ final class SurveyedPlace {
     func member(_ name: String, isContainer: Bool, _ room: inout Int) -> SurveyedPlace? {
         let key = Array(name.utf8)
         if let found = members[key] { return found.place }
-        if isContainer, let mapped { return mapped }
+        if isContainer || hasMappedValues, let mapped { return mapped }
         let alike = members.values.filter { ($0.place.containers > 0) == isContainer }
         if alike.count >= (isContainer ? Self.mostContainers : Self.mostValues) {
             let map = mapped ?? SurveyedPlace(rank: rank)
             mapped = map
+            if !isContainer { hasMappedValues = true }
             for (name, place) in alike {
                 map.merge(place)
                 members[Array(name.utf8)] = nil
