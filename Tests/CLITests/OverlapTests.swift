@@ -118,6 +118,9 @@ import Testing
                     arguments + ["--no-wait", "--cache", larder.cache])
                 #expect(finished.status == 75, "\(arguments): \(finished)")
             }
+            // A wait of no time is none.
+            let hasty = try larder.run("verify", "--wait", "0")
+            #expect(hasty.status == 75, "\(hasty)")
             // Who only looks does not wait.
             for arguments in [["status"], ["list"], ["pin"], ["plan", manifest]] {
                 let finished = try larder.binary.run(arguments + ["--cache", larder.cache])
@@ -162,7 +165,7 @@ import Testing
     @Test(
         arguments: [
             ["--exclusive", "a/b"], ["--exclusive", ".."], ["--exclusive", ""],
-            ["--no-wait", "--wait", "1s"], ["--wait", "0"], ["--wait", "soon"],
+            ["--no-wait", "--wait", "1s"], ["--wait", "-1"], ["--wait", "soon"],
         ])
     func wrongUsage(_ options: [String]) throws {
         #expect(

@@ -61,9 +61,12 @@ final class ProgressLine: Sendable {
         }
     }
 
-    /// Removes the line: what it was about has ended.
+    /// Removes the line: what it was about has ended. The next one comes at once.
     func clear() {
-        state.withLock { $0.latest = nil }
+        state.withLock { state in
+            (state.latest, state.lastMade) = (nil, nil)
+            if Terminal.isThere { state.lastShown = nil }
+        }
         Console.statusLine.erase()
     }
 

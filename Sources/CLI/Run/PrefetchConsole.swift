@@ -42,6 +42,7 @@ struct PrefetchConsole {
         case .planning(let progress):
             line.show(progress.text)
         case .planned(let summary):
+            line.clear()
             schemes = summary.unsupportedText
             complain(summary.complaints(of: sources))
             var progress = Progress()
