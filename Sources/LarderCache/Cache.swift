@@ -37,7 +37,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
+    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default: not at all.
     /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none
@@ -63,6 +63,7 @@ public final class Cache: Sendable {
     ///   - wait: for all other processes that use the cache. Default: not at all.
     ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
     ///     the report says so. Default: never.
+    ///   - onProgress: called for each object that was read. Default: nobody looks.
     /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another
     ///   process uses it.
     public static func reindex(
@@ -94,7 +95,7 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:)`` of another process. Default: not at all.
+    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default: not at all.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
