@@ -37,7 +37,8 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default: not at all.
+    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default:
+    ///     not at all.
     /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none
@@ -95,7 +96,8 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default: not at all.
+    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default:
+    ///     not at all.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
     public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {

@@ -3,7 +3,8 @@ import Foundation
 /// How long to wait for a lock that another process holds, and whom to tell.
 ///
 /// Nobody queues: who waits for a lock that it wants for itself
-/// (``Cache/reindex(at:wait:isCancelled:onProgress:)``) beside ever new users of the cache may wait for long.
+/// (``Cache/reindex(at:wait:isCancelled:onProgress:)``) beside ever new users of the cache may wait
+/// for long.
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
     public var limit: Duration?
