@@ -16,9 +16,9 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
     static let guide = CommandGuide(
         usual: [
-            "--cache", "--offline", "--base-url", "--entries", "--icon-key", "--revalidate",
-            "--retry-failed", "--max-concurrent", "--limit-rate", "--allow-private-network",
-            "--report", "--write-lock", "--json", "--quiet",
+            "--cache", "--offline", "--base-url", "--entries", "--icon-key", "--name-key",
+            "--revalidate", "--retry-failed", "--max-concurrent", "--limit-rate",
+            "--allow-private-network", "--report", "--write-lock", "--json", "--quiet",
         ],
         examples: [
             .init("Fill the default cache.", "larder prefetch apps.plist"),

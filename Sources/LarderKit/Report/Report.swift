@@ -1,4 +1,5 @@
 import LarderCache
+import LarderTransfer
 
 /// What a run did: counted, never estimated, and in agreement with the results of its entries.
 public struct Report: Sendable {
@@ -27,11 +28,12 @@ public struct Report: Sendable {
         count(.failed) + count(.unfinished) == 0 && failure == nil && !isInterrupted
     }
 
-    /// Whether an icon failed that another run may get: not because its entry cannot be used, and
-    /// not because nothing was to be downloaded.
+    /// Whether an icon failed that the same run may get another time: not because its entry cannot
+    /// be used, its address is refused, or nothing was to be downloaded.
     package var hasRetriableFailures: Bool {
-        failures.keys.contains { code in
-            EntryError.Code(rawValue: code) == nil && code != EntryProblem.offline.code
+        let permanent = [EntryProblem.offline.code, TransferError.Code.addressRefused.rawValue]
+        return failures.keys.contains { code in
+            EntryError.Code(rawValue: code) == nil && !permanent.contains(code)
         }
     }
 

@@ -13,6 +13,7 @@ final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
     private let lock = NSLock()
     private var under: [String: [Waiting]] = [:]
     private var log: [URL] = []
+    private var answerable = 0
     private var changes: [(String, IconPriority)] = []
     private var cancellations = 0
     private var running = 0
@@ -52,6 +53,7 @@ final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
                 let isOver = lock.withLock {
                     if !waiting.isOver { waiting.waiter = waiter }
                     under[url.lastPathComponent, default: []].append(waiting)
+                    answerable += 1
                     return waiting.isOver
                 }
                 if isOver { waiter.resume(throwing: CancellationError()) }
@@ -78,8 +80,10 @@ final class ScriptedFetcher: IconFetcher, @unchecked Sendable {
         waiter?.resume(with: result)
     }
 
-    /// Waits until so many requests were made.
-    func wait(for count: Int) async { await until { self.count >= count } }
+    /// Waits until so many requests were made, and can be answered.
+    func wait(for count: Int) async {
+        await until { (answer == nil ? lock.withLock { answerable } : self.count) >= count }
+    }
 }
 
 /// Lets other tasks run until it is so.
