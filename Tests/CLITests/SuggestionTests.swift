@@ -154,6 +154,19 @@ import Testing
         }
     }
 
+    /// However long a manifest is, no more than so many of its entries are tried each time.
+    @Test func ofALongManifestTheBeginningTells() async throws {
+        try await withFixture { larder in
+            let icon = #"{"bild": "\#(Self.url)"}"#
+            let none = String(repeating: "{},", count: 100_000)
+            let text = "{\"apps\": [\(icon), \(icon), \(none) \(icon)]}"
+            let manifest = try larder.write(text.utf8, to: "feed")
+            let refused = try larder.run("plan", manifest, "--explain", "--quiet")
+            let words = "; at least 2 entries look like icons at --entries apps --icon-key bild\n"
+            #expect(refused.standardError.hasSuffix(words), "\(refused)")
+        }
+    }
+
     /// Also a list whose entries are known, but not their icons; and options that find nothing.
     @Test func everyRefusalSuggests() async throws {
         try await withFixture { larder in

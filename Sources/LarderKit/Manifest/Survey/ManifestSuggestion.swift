@@ -10,20 +10,20 @@ public struct ManifestSuggestion: Equatable, Sendable {
     public let name: ManifestPath?
     /// How many entries have an icon there.
     public let count: Int
-    /// Whether there may be more: no more than ``mostEntries`` were counted, or the beginning of a
-    /// manifest that could be read only once.
+    /// Whether there may be more: no more than ``mostEntries`` were looked at, or the beginning of
+    /// a manifest that could be read only once.
     public let isPart: Bool
     /// Whether these are relative, and need a base URL.
     public let isRelative: Bool
 
-    /// So many entries are counted.
+    /// So many entries are looked at, with an icon or without.
     public static let mostEntries = 100_000
 
     /// The options, as a shell takes them.
     public var options: String {
         let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
         return options.compactMap { option, path in
-            path.map { "\(option) \($0.textForShell.quotedForShell)" }
+            path.map { "\(option) \($0.textForShell.shellQuoted)" }
         }.joined(separator: " ")
     }
 
@@ -54,20 +54,5 @@ extension ManifestPath {
             (try? ManifestPath(text)) == path
         else { return nil }
         return path
-    }
-}
-
-extension String {
-    /// The text as one word of a POSIX shell.
-    var quotedForShell: String {
-        let isPlain = utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-            default: "-_./@%+:,".utf8.contains(byte)
-            }
-        }
-        guard !isPlain || isEmpty else { return self }
-        let parts = utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
-        return "'" + parts.map { String(Substring($0)) }.joined(separator: #"'\''"#) + "'"
     }
 }

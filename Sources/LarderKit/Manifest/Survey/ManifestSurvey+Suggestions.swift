@@ -39,7 +39,7 @@ extension ManifestSurvey {
             if trial.isSound {
                 return ManifestSuggestion(
                     entries: entries, icon: icon, name: name, count: trial.found,
-                    isPart: isPart || trial.found == ManifestSuggestion.mostEntries,
+                    isPart: isPart || trial.isCut,
                     isRelative: trial.relative * 2 > trial.found)
             }
         }
@@ -52,6 +52,9 @@ extension ManifestSurvey {
         private(set) var found = 0
         private(set) var relative = 0
         private var failed = 0
+        private var seen = 0
+        /// Whether there may be more than was looked at.
+        var isCut: Bool { seen == ManifestSuggestion.mostEntries }
 
         private struct Enough: Error {}
 
@@ -72,7 +75,9 @@ extension ManifestSurvey {
                 case .failed: failed += 1
                 case .skipped: break
                 }
-                if found == ManifestSuggestion.mostEntries { throw Enough() }
+                // Those without an icon cost as much to read as others.
+                seen += 1
+                if isCut { throw Enough() }
             }
         }
 
