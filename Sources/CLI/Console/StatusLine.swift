@@ -3,7 +3,7 @@ import LarderPresentation
 import Synchronization
 
 /// The line at the bottom of a terminal that is drawn again and again, below all messages. It never
-/// takes a second row, and so never scrolls.
+/// takes a second row, and so never scrolls. In the background, there is none.
 ///
 /// The cursor waits at its beginning: if the terminal becomes narrower and breaks the line in two,
 /// all of it still lies behind the cursor.
@@ -49,6 +49,10 @@ final class StatusLine: Sendable {
 
     private func redraw(_ state: inout State) {
         guard let text = state.text else { return }
+        guard Terminal.isInForeground else {
+            state.columns = 0
+            return
+        }
         // In the last column, some terminals go on to the next row.
         let width = Terminal.columns
         let line = text.fitted(to: width - 1)
@@ -61,8 +65,10 @@ final class StatusLine: Sendable {
     }
 
     private func blank(_ state: inout State) -> String {
-        let width = Terminal.columns
         defer { state.columns = 0 }
+        // What is where the cursor is belongs to a shell.
+        guard Terminal.isInForeground else { return "" }
+        let width = Terminal.columns
         return eraseBroken(state, width)
             + (isPlain ? "\r\(blanks(state.columns, width - 1))\r" : "\r\(Self.eraseRest)")
     }

@@ -8,6 +8,13 @@ enum Terminal {
     /// Whether it knows no control sequences, or nobody says which.
     static let isDumb = ["", "dumb"].contains(environment("TERM") ?? "")
 
+    /// Whether the program may draw on it now. In the background, a shell has its prompt there.
+    static var isInForeground: Bool {
+        let foreground = tcgetpgrp(STDERR_FILENO)
+        // Of a terminal that is not the session's, no group is known.
+        return foreground <= 0 || foreground == getpgrp()
+    }
+
     /// Its width now. What is not known is taken for 80.
     static var columns: Int { columns(of: STDERR_FILENO) ?? saidColumns ?? 80 }
 

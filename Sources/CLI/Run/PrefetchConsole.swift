@@ -100,15 +100,24 @@ struct PrefetchConsole {
         }
         var ways: [String] = []
         if report.hasRetriableFailures {
-            let names = sources.map(\.name.shownAsURL.shellQuoted)
+            let names = sources.map(\.name)
             let command =
-                names.contains("-")
-                ? "a prefetch of the same manifest with --retry-failed"
-                : "larder prefetch \(names.joined(separator: " ")) --retry-failed"
+                names.allSatisfy(Self.canBeTyped)
+                ? "larder prefetch "
+                    + names.map(\.shellQuoted).joined(separator: " ") + " --retry-failed"
+                : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
+                    + "with --retry-failed"
             ways.append("to try again what failed: \(command), with the same options")
         }
         if !hasReport { ways.append("for a list of all icons: --report FILE") }
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
+    }
+
+    /// Whether a manifest's name can be shown as it is, and names the same manifest once more:
+    /// standard input and pipes, such as `/dev/fd/63`, are read only once.
+    private static func canBeTyped(_ name: String) -> Bool {
+        !name.utf8.starts(with: "-".utf8) && !name.utf8.starts(with: "/dev/".utf8)
+            && name.shownAsURL.isSame(as: name)
     }
 
     /// A lock that lacks entries would be taken for one of all of them.

@@ -57,6 +57,58 @@ import Testing
         }
     }
 
+    /// No command is suggested that would read another manifest: a masked URL, or a pipe.
+    @Test(arguments: ["apps?token=x.json", "-", "/dev/stdin"])
+    func aManifestThatCannotBeNamedAgainIsNot(_ name: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.url("/gone"))
+            let copy = larder.directory.path("apps?token=x.json")
+            try FileManager.default.copyItem(atPath: manifest, toPath: copy)
+            let screen = try TerminalScreen(
+                ["sh", "-c", #""$0" "$@" <"\#(copy)""#]
+                    + prefetch(larder, name.contains("?") ? copy : name),
+                columns: 80, in: larder.directory)
+            let (status, lines) = try screen.finish()
+            #expect(status == 2)
+            #expect(
+                lines.last == "larder: to try again what failed: a prefetch of the same manifest"
+                    + " with --retry-failed, with the same options; for a list of all icons:"
+                    + " --report FILE")
+        }
+    }
+
+    /// A shell has its prompt there.
+    @Test func inTheBackgroundThereIsNoLine() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.url("/gone"))
+            let screen = try TerminalScreen(
+                ["bash", "-mc", #""$0" "$@" & wait $!"#] + prefetch(larder, manifest),
+                columns: 80, in: larder.directory)
+            let (status, lines) = try screen.finish()
+            #expect(status == 2)
+            #expect(lines.contains { $0.hasPrefix("1 entry: ") }, "\(lines)")
+            #expect(!screen.hasWritten("0/1") && !screen.hasWritten("\u{1B}["))
+        }
+    }
+
+    @Test func theLineComesWithTheForeground() async throws {
+        try await withFixture { larder in
+            let gate = try Gate()
+            larder.origin.onAny { _ in Icons.reply(1).heldBy(gate) }
+            let manifest = try larder.manifest(larder.origin.url("/a"))
+            let screen = try TerminalScreen(
+                ["bash", "-mc", #"echo; "$0" "$@" & read -r; fg >/dev/null"#]
+                    + prefetch(larder, manifest), columns: 80, in: larder.directory)
+            try await larder.origin.waitForRequests(1)
+            try screen.type("Enter")
+            try screen.wait(for: "\r0/1  ")
+            gate.open()
+            let (status, lines) = try screen.finish()
+            #expect(status == 0)
+            #expect(!lines.contains { $0.hasPrefix("0/1") }, "\(lines)")
+        }
+    }
+
     /// Whatever the width is by then, the line is one, and cut to it.
     @Test func theLineFollowsTheTerminalsWidth() async throws {
         try await withFixture { larder in
