@@ -102,7 +102,7 @@ struct PrefetchConsole {
         if report.hasRetriableFailures {
             let names = sources.map(\.name)
             let command =
-                names.allSatisfy(Self.canBeTyped)
+                sources.allSatisfy(\.canBeReadAgain) && names.allSatisfy(Self.canBeTyped)
                 ? "larder prefetch "
                     + names.map(\.shellQuoted).joined(separator: " ") + " --retry-failed"
                 : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
@@ -113,10 +113,10 @@ struct PrefetchConsole {
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
     }
 
-    /// Whether a manifest's name can be shown as it is, and names the same manifest once more:
-    /// standard input and pipes, such as `/dev/fd/63`, are read only once.
+    /// Whether a manifest's name can be shown as it is, and names the same manifest when it is
+    /// typed again: `/dev/stdin` and `/dev/fd/63` are another file by then.
     private static func canBeTyped(_ name: String) -> Bool {
-        !name.utf8.starts(with: "-".utf8) && !name.utf8.starts(with: "/dev/".utf8)
+        !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
             && name.shownAsURL.isSame(as: name)
     }
 

@@ -25,7 +25,7 @@ public enum ManifestSource: Sendable {
     }
 
     /// Whether it gives the same again when it is opened a second time. A path may be a pipe's.
-    var canBeReadAgain: Bool {
+    package var canBeReadAgain: Bool {
         switch self {
         case .file(let path):
             var status = stat()
