@@ -24,7 +24,7 @@ static inline CURLcode larder_easy_set_list(CURL *handle, CURLoption option,
   return curl_easy_setopt(handle, option, value);
 }
 
-// The signature of CURLOPT_WRITEFUNCTION and CURLOPT_HEADERFUNCTION.
+// The signature of CURLOPT_WRITEFUNCTION, CURLOPT_HEADERFUNCTION and CURLOPT_READFUNCTION.
 typedef size_t (*larder_data_callback)(char *bytes, size_t size, size_t count, void *context);
 
 static inline CURLcode larder_easy_set_data_callback(CURL *handle, CURLoption option,
@@ -36,6 +36,17 @@ static inline CURLcode larder_easy_set_open_socket_callback(CURL *handle,
                                                             curl_opensocket_callback callback) {
   return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
+
+static inline CURLcode larder_easy_set_offset(CURL *handle, CURLoption option, curl_off_t value) {
+  return curl_easy_setopt(handle, option, value);
+}
+
+static inline CURLcode larder_easy_set_seek_callback(CURL *handle, curl_seek_callback callback) {
+  return curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, callback);
+}
+
+// What Swift does not see, since they are macros with casts.
+static const unsigned long larder_basic_authentication = CURLAUTH_BASIC;
 
 // What Swift does not see, since it is a macro.
 static inline curl_version_info_data *larder_version_info(void) {

@@ -21,6 +21,8 @@ final class EasyHandle {
     /// multi handle keeps it longer.
     private let sockets: OpenSockets
     private var headers: StringList?
+    /// Whether libcurl is set to something else than an unsigned `GET`.
+    private var isSpecial = false
 
     /// A handle with everything set that is the same for all transfers.
     ///
@@ -61,7 +63,7 @@ final class EasyHandle {
         let context = Unmanaged.passUnretained(self).toOpaque()
         for option in [
             CURLOPT_PRIVATE, CURLOPT_WRITEDATA, CURLOPT_HEADERDATA, CURLOPT_OPENSOCKETDATA,
-            CURLOPT_PREREQDATA,
+            CURLOPT_PREREQDATA, CURLOPT_READDATA, CURLOPT_SEEKDATA,
         ] {
             try options.set(option, pointer: context)
         }
@@ -74,6 +76,19 @@ final class EasyHandle {
             larder_easy_set_data_callback(pointer, CURLOPT_WRITEFUNCTION) {
                 EasyHandle.at($3)?.received(body: .init(start: $0, count: $1 * $2)) ?? 0
             }, CURLOPT_WRITEFUNCTION)
+        try options.check(
+            larder_easy_set_data_callback(pointer, CURLOPT_READFUNCTION) {
+                EasyHandle.at($3)?.send(into: .init(start: $0, count: $1 * $2))
+                    ?? Int(CURL_READFUNC_ABORT)
+            }, CURLOPT_READFUNCTION)
+        try options.check(
+            larder_easy_set_seek_callback(pointer) { context, offset, origin in
+                guard origin == SEEK_SET, let transfer = EasyHandle.at(context)?.transfer else {
+                    return CURL_SEEKFUNC_CANTSEEK
+                }
+                transfer.rewind(to: Int64(offset))
+                return CURL_SEEKFUNC_OK
+            }, CURLOPT_SEEKFUNCTION)
         try options.check(
             larder_easy_set_open_socket_callback(pointer) { context, _, address in
                 guard let address, let handle = EasyHandle.at(context) else { return -1 }
@@ -119,18 +134,45 @@ final class EasyHandle {
         // HTTP/2's other transfers over it come to their end first.
         try options.set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
         // What follows is unset if a request has none: the handle's last one may have had some.
+        try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
-        try setHeaders(request.headers)
+        try setHeaders(of: request)
         isHeldBack = false
         errorText.pointee = 0
         self.transfer = transfer
     }
 
+    private func setMethod(of request: TransferRequest) throws(TransferError) {
+        if isSpecial {
+            // Takes back an upload and a missing body, too.
+            try options.set(CURLOPT_HTTPGET, 1)
+            try options.set(CURLOPT_CUSTOMREQUEST, nil)
+            try options.set(CURLOPT_AWS_SIGV4, nil)
+            try options.set(CURLOPT_HTTPAUTH, Int(bitPattern: larder_basic_authentication))
+            isSpecial = false
+        }
+        switch request.method {
+        case .get: break
+        case .head: try options.set(CURLOPT_NOBODY, 1)
+        case .put(let body):
+            try options.set(CURLOPT_UPLOAD, 1)
+            try options.set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
+        case .delete: try options.set(CURLOPT_CUSTOMREQUEST, "DELETE")
+        }
+        if let signing = request.signing {
+            let text = "aws:amz:\(signing.region):\(signing.service)"
+            try options.set(CURLOPT_AWS_SIGV4, text)
+        }
+        if case .get = request.method, request.signing == nil { return }
+        isSpecial = true
+    }
+
     private func setSecrets(
         of request: TransferRequest, proxy: ProxyServer?
     ) throws(TransferError) {
-        try options.set(CURLOPT_USERNAME, request.url.credentials?.user)
-        try options.set(CURLOPT_PASSWORD, request.url.credentials?.password)
+        let credentials = request.signing?.credentials ?? request.url.credentials
+        try options.set(CURLOPT_USERNAME, credentials?.user)
+        try options.set(CURLOPT_PASSWORD, credentials?.password)
         if !configuration.proxies.isEmpty {
             try options.set(CURLOPT_PROXY, proxy?.url ?? "")
             try options.set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
@@ -147,11 +189,15 @@ final class EasyHandle {
         }
     }
 
-    private func setHeaders(_ fields: [(name: String, value: String)]) throws(TransferError) {
+    private func setHeaders(of request: TransferRequest) throws(TransferError) {
+        let fields = request.headers
         // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
         var lines = fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" }
-        // As a field like others: libcurl must not decode.
-        if !fields.contains(where: { $0.name.lowercased() == "accept-encoding" }) {
+        // As a field like others: libcurl must not decode. Not signed: what is on the way may
+        // change it.
+        if request.signing == nil,
+            !fields.contains(where: { $0.name.lowercased() == "accept-encoding" })
+        {
             lines.append("Accept-Encoding: \(BodyDecoder.accepted)")
         }
         let list = try StringList(lines)
@@ -206,6 +252,10 @@ final class EasyHandle {
         case .pause: Int(CURL_WRITEFUNC_PAUSE)
         case .stop: 0
         }
+    }
+
+    fileprivate func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        transfer?.send(into: buffer) ?? Int(CURL_READFUNC_ABORT)
     }
 
     fileprivate func openSocket(for address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {

@@ -81,6 +81,10 @@ struct EasyOptions {
         try check(larder_easy_set_long(pointer, option, value), option)
     }
 
+    func set(_ option: CURLoption, offset value: Int64) throws(TransferError) {
+        try check(larder_easy_set_offset(pointer, option, curl_off_t(value)), option)
+    }
+
     /// `nil` unsets the option.
     func set(_ option: CURLoption, _ value: String?) throws(TransferError) {
         try check(larder_easy_set_string(pointer, option, value), option)

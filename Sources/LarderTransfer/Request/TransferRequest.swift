@@ -1,9 +1,24 @@
-/// What to fetch: a `GET` of one URL. Redirects are handed back, not followed.
+/// One request, a `GET` unless it says otherwise. Redirects are handed back, not followed.
 package struct TransferRequest: Sendable {
-    /// What is fetched; its credentials are sent as basic authentication.
+    /// What is to be done with what the URL names.
+    package enum Method: Sendable {
+        case get
+        /// Its head alone.
+        case head
+        /// It becomes these bytes.
+        case put(RequestBody)
+        case delete
+    }
+
+    /// Default: `get`.
+    package var method = Method.get
+    /// What is asked for; its credentials are sent as basic authentication.
     package var url: HTTPURL
-    /// Header fields sent beside those that every request has (`Host`, `User-Agent`,
-    /// `Accept-Encoding`); a field of the same name replaces one of those. Default: none.
+    /// How the request is signed, in place of the URL's credentials. Default: `nil`, not at all.
+    package var signing: RequestSigning?
+    /// Header fields sent beside those that every request has (`Host`, `User-Agent`, and, unless
+    /// it is signed, `Accept-Encoding`); a field of the same name replaces one of those. Default:
+    /// none.
     package var headers: [(name: String, value: String)]
     /// The largest body that is accepted, in decoded bytes. Default: 16 MiB.
     package var maximumBodyBytes: Int64

@@ -17,6 +17,8 @@ final class Transfer {
     private var arrived: Int64 = 0
     /// Bytes of the body, decoded, that the receiver took.
     private var taken: Int64 = 0
+    /// Bytes of the request's own body that were handed to libcurl.
+    private var sent: Int64 = 0
     /// Set if the body is encoded.
     private var decoder: BodyDecoder?
     private var isDraining = false
@@ -69,6 +71,26 @@ final class Transfer {
         if error == EMFILE || error == ENFILE { isOutOfFiles = true }
     }
 
+    // MARK: Sending
+
+    /// The next bytes of the request's body; `nil` if it cannot be read.
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard case .put(let body) = order.request.method else { return 0 }
+        let rest = body.count - sent
+        guard rest > 0 else { return 0 }
+        let room = UnsafeMutableRawBufferPointer(
+            rebasing: buffer.prefix(Int(min(rest, Int64(buffer.count)))))
+        guard let count = body.read(sent, room), count > 0 else {
+            reason = (.other, "the request's body could not be read")
+            return nil
+        }
+        sent += Int64(count)
+        return count
+    }
+
+    /// The request is sent once more: its connection was lost before an answer came.
+    func rewind(to offset: Int64) { sent = offset }
+
     // MARK: Receiving
 
     /// - Parameter length: the announced length of the body, encoded; asked once the head is
@@ -90,7 +112,8 @@ final class Transfer {
         if head.status == 407, let proxy {
             return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
         }
-        let hasBody = head.status != 204 && head.status != 304
+        var hasBody = head.status != 204 && head.status != 304
+        if case .head = order.request.method { hasBody = false }
         guard order.receiver.transfer(order.id, didReceive: head) else {
             _ = stop(.abandoned, "the response's body was not wanted")
             isDraining = !hasBody || (length.map { $0 <= Self.longestDrained } ?? false)
