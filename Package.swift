@@ -66,6 +66,12 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
+        // The objects of an S3-compatible store.
+        .target(
+            name: "LarderS3",
+            dependencies: [
+                "CXML2", "LarderTransfer", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         // What an app embeds: the store and its index. Neither curl nor libxml2.
         .target(
             name: "LarderCache",

@@ -1,0 +1,78 @@
+import Crypto
+import LarderTransfer
+
+/// Makes the requests, in the one form that all S3 stores and libcurl's signature agree on.
+struct S3Requests: Sendable {
+    private let settings: S3Settings
+    private let base: String
+
+    /// The digest of no bytes.
+    private static let emptyDigest = SHA256.hash(data: []).hex
+
+    init(_ settings: S3Settings) {
+        self.settings = settings
+        base = settings.bucketURL
+    }
+
+    func object(
+        _ method: TransferRequest.Method, _ key: String, digest: String? = nil,
+        mediaType: String? = nil, maximumBytes: Int64 = 64 << 10
+    ) throws -> TransferRequest {
+        try request(
+            method, "/\(settings.location.prefix)\(key)", digest: digest, mediaType: mediaType,
+            maximumBytes: maximumBytes)
+    }
+
+    func list(_ prefix: String, after last: String?) throws -> TransferRequest {
+        // Sorted: that is how it is signed.
+        var query = "list-type=2&max-keys=1000"
+        query += "&prefix=\((settings.location.prefix + prefix).encodedForQuery)"
+        if let last {
+            query += "&start-after=\((settings.location.prefix + last).encodedForQuery)"
+        }
+        return try request(
+            .get, "\(base.hasPathOfBucket(settings) ? "" : "/")?\(query)", maximumBytes: 8 << 20)
+    }
+
+    private func request(
+        _ method: TransferRequest.Method, _ path: String, digest: String? = nil,
+        mediaType: String? = nil, maximumBytes: Int64
+    ) throws -> TransferRequest {
+        var request = TransferRequest(
+            url: try HTTPURL(base + path), maximumBodyBytes: maximumBytes,
+            usesStoredCredentials: false)
+        request.method = method
+        if let mediaType { request.headers.append(("Content-Type", mediaType)) }
+        guard let credentials = settings.credentials else { return request }
+        request.headers.append(("x-amz-content-sha256", digest ?? Self.emptyDigest))
+        if let token = credentials.sessionToken {
+            request.headers.append(("x-amz-security-token", token))
+        }
+        request.signing = RequestSigning(
+            region: settings.region, service: "s3",
+            credentials: Credentials(user: credentials.accessKey, password: credentials.secretKey))
+        return request
+    }
+}
+
+extension String {
+    /// Slashes, too, since the signature's rules say so.
+    fileprivate var encodedForQuery: String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var encoded: [UInt8] = []
+        for byte in utf8 {
+            encoded += byte.isUnreserved
+                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// Whether the bucket is in the path; a host alone needs a slash before the query.
+    fileprivate func hasPathOfBucket(_ settings: S3Settings) -> Bool {
+        hasSuffix("/\(settings.location.bucket)")
+    }
+}
+
+extension SHA256.Digest {
+    fileprivate var hex: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+}

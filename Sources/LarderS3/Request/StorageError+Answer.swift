@@ -1,0 +1,54 @@
+import LarderTransfer
+
+extension StorageError {
+    /// What an answer that is an error means.
+    init(_ answer: S3Exchange.Answer, subject: String) {
+        let error = ErrorAnswer(answer.error)
+        let status = answer.head.status
+        let name = error.code.isEmpty ? "status \(status)" : error.code
+        let words = error.message.isEmpty ? name : "\(name): \(error.message)"
+        let region = answer.head.headers[first: "x-amz-bucket-region"] ?? error.region
+        let code = Self.code(of: status, named: error.code)
+        let message =
+            if code == .wrongRegion {
+                "the bucket is in another region\(region.map { ", '\($0)'" } ?? "") (\(words))"
+            } else {
+                words
+            }
+        // Foreign text: without control characters.
+        self.init(code, subject: subject, TransferError(code: .other, message: message).message)
+    }
+
+    /// What a transfer that ended early means.
+    init(_ error: TransferError, subject: String) {
+        let code: Code =
+            switch error.code {
+            case .tooLarge: .tooLarge
+            case .certificate, .tls, .proxyRefused, .addressRefused, .invalidRequest, .outOfFiles,
+                .abandoned, .other:
+                .refused
+            case .headersTooLarge, .malformedResponse: .malformed
+            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
+                .timeout, .bodyTruncated, .connectionLost, .cancelled:
+                .unavailable
+            }
+        self.init(code, subject: subject, error.message, underlying: error)
+    }
+
+    private static func code(of status: Int, named name: String) -> Code {
+        switch (status, name) {
+        case (_, "NoSuchBucket"): .noBucket
+        case (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"), (507, _):
+            .full
+        case (_, "AuthorizationHeaderMalformed"), (_, "PermanentRedirect"),
+            (_, "TemporaryRedirect"), (_, "IllegalLocationConstraintException"), (301, _), (307, _):
+            .wrongRegion
+        case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"): .corrupt
+        // A body that was cut on its way is no reason to give up.
+        case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _), (500..., _): .unavailable
+        case (401, _), (403, _): .accessRefused
+        case (404, _): .notFound
+        default: .refused
+        }
+    }
+}

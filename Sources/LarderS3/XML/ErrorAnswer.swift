@@ -1,0 +1,25 @@
+/// What a server says of an error.
+/// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+struct ErrorAnswer {
+    /// Its name, such as `NoSuchKey`; empty if it has none.
+    private(set) var code = ""
+    private(set) var message = ""
+    /// Where the bucket is, if that is the error.
+    private(set) var region: String?
+
+    /// From a body that may be anything.
+    init(_ bytes: [UInt8]) {
+        _ = try? ResponseXML.read(bytes) { path, text in
+            switch Array(path) {
+            case ["Code"]: code = Self.bounded(text)
+            case ["Message"]: message = Self.bounded(text)
+            case ["Region"]: region = Self.bounded(text)
+            default: break
+            }
+        }
+    }
+
+    private static func bounded(_ text: String) -> String {
+        String(decoding: text.utf8.prefix(300), as: UTF8.self)
+    }
+}
