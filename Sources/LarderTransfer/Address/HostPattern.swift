@@ -1,9 +1,9 @@
 /// A host, and perhaps a port, as a person names it: `example.com`, `example.com:8080`, `[::1]`.
 public struct HostPattern: Hashable, Sendable {
     /// The host as ``HTTPURL/host`` spells it, without a dot at its end.
-    let host: String
+    package let host: String
     /// The only port that is meant; `nil`: every port.
-    let port: Int?
+    package let port: Int?
 
     /// `nil` if the text is not a host, or has more to it than a host and a port.
     public init?(_ text: String) {
