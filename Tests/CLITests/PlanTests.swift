@@ -38,7 +38,8 @@ import Testing
             #expect(
                 finished.standardOutput.hasSuffix(
                     #"{"entries":7,"urls":4,"cached":1,"stale":1,"missing":2,"skipped":1,"failed":1,"#
-                        + #""remembered":0,"left_alone":0,"icons":7,"insecure":5,"unsupported":1}"#
+                        + #""remembered":0,"left_alone":0,"icons":7,"insecure":5,"unsupported":1,"#
+                        + #""other_shards":0}"#
                         + "\n"), "\(finished)")
             #expect(larder.origin.count() == 0)
         }

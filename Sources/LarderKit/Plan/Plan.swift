@@ -25,11 +25,13 @@ final class Plan: Sendable {
     ///
     /// - Parameters:
     ///   - cache: nil reads as an empty one.
+    ///   - shard: whose icons are planned; nil for all.
     ///   - path: where to make the temporary database; nil leaves the place to SQLite.
     /// - Throws: `ManifestError` if one is not a manifest, ``CacheError``.
     init(
         of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
-        acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, at path: String?,
+        acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, shard: Shard? = nil,
+        at path: String?,
         isCancelled: () -> Bool = { false },
         onProgress: @escaping (PlanProgress) -> Void = { _ in }
     ) throws {
@@ -37,7 +39,7 @@ final class Plan: Sendable {
         hasIndex = cache?.indexURI != nil
         database = try PlanSchema.open(at: path, cache: cache)
         (summary, origins) = try database.writeWithoutTransaction { [seal] db in
-            var builder = try PlanBuilder(for: db, sealingWith: seal)
+            var builder = try PlanBuilder(for: db, shard: shard, sealingWith: seal)
             var meter = PlanMeter(onProgress)
             try db.inTransaction {
                 let feed = ManifestFeed(manifests, rules: rules)

@@ -12,13 +12,16 @@ struct PlanBuilder {
     /// SQLite numbers the rows from 1 on, which is faster than to look whether a number is taken.
     private var lastID: Int64 = 0
     private var last: (url: HTTPURL, number: Int)?
+    private let shard: Shard?
     private let seal: CredentialSeal
     private let insertEntry: PreparedStatement
     private let insertBytes: PreparedStatement
     private let insertProblem: PreparedStatement
     private let insertSpelling: PreparedStatement
 
-    init(for db: Database, sealingWith seal: CredentialSeal) throws {
+    /// - Parameter shard: whose icons become rows; nil for all.
+    init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {
+        self.shard = shard
         self.seal = seal
         insertEntry = try PreparedStatement(
             db,
@@ -40,6 +43,10 @@ struct PlanBuilder {
     }
 
     mutating func add(_ item: ManifestItem, of manifest: Int) throws {
+        if let shard, !shard.owns(item) {
+            summary.otherShards += 1
+            return
+        }
         lastID += 1
         if item.icon == 1 { summary.entries += 1 }
         summary.icons += 1
@@ -110,5 +117,16 @@ struct PlanBuilder {
         origins.append(origin)
         originNumbers[origin] = number
         return number
+    }
+}
+
+extension Shard {
+    /// Whether this worker plans for an icon, or reports an entry without one.
+    fileprivate func owns(_ item: ManifestItem) -> Bool {
+        switch item.result {
+        case .entry(let entry): owns(host: entry.icon.host, key: entry.resourceKey)
+        case .inline(let entry): owns(host: nil, key: entry.resourceKey)
+        case .skipped, .failed: ownsProblems
+        }
     }
 }

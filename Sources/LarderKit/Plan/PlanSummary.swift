@@ -1,9 +1,10 @@
 /// What a plan counts.
 public struct PlanSummary: Sendable, Equatable {
-    /// Elements in all manifests.
+    /// Elements in all manifests. With a shard, those whose first icon is its own, so that the
+    /// counts of all shards add up to those of one run.
     public var entries = 0
     /// Icons of all entries; an entry without one counts as one, so that there are as many as
-    /// entries if none has several.
+    /// entries if none has several. With a shard, its own.
     public var icons = 0
     /// Distinct URLs among the entries that have one.
     public var urls = 0
@@ -31,6 +32,8 @@ public struct PlanSummary: Sendable, Equatable {
     public private(set) var unsupported = 0
     /// The same for each scheme, as far as there are few; text from outside.
     public private(set) var unsupportedSchemes: [String: Int] = [:]
+    /// Icons that are left to other shards; with ``icons``, all that the manifests have.
+    public var otherShards = 0
     /// Icons that are cached and fresh, and entries whose first icon is.
     var cachedIcons = 0
     var cachedEntries = 0

@@ -8,6 +8,7 @@ public struct Planner: Sendable {
     private let acceptsAnyContent: Bool
     private let policy: PlanPolicy
     private let headers: RequestHeaders
+    private let shard: Shard?
 
     /// - Parameters:
     ///   - cache: what is there already; nil reads as an empty cache.
@@ -16,15 +17,18 @@ public struct Planner: Sendable {
     ///   - policy: what is asked for of what is cached or has failed before. Default: what is
     ///     stale, and what failed permanently more than an hour ago.
     ///   - headers: what the requests would carry. Default: what they carry by default.
+    ///   - shard: whose icons are planned. Default: nil, all.
     public init(
         cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
-        policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders()
+        policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
+        shard: Shard? = nil
     ) {
         self.cache = cache
         self.rules = rules
         self.acceptsAnyContent = acceptsAnyContent
         self.policy = policy
         self.headers = headers
+        self.shard = shard
     }
 
     /// Hands over every entry: first those to be fetched, in the order of the fetch and with the
@@ -42,8 +46,8 @@ public struct Planner: Sendable {
         try Plan.translatingErrors {
             let plan = try Plan(
                 of: manifests.map { $0.cached(in: cache) }, rules: rules, cache: cache,
-                acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers, at: nil,
-                onProgress: onProgress)
+                acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers,
+                shard: shard, at: nil, onProgress: onProgress)
             if let body {
                 try plan.forEachEntryInTurn { try $0.forEach(body) }
                 try plan.forEachSettledEntry { try $0.forEach(body) }

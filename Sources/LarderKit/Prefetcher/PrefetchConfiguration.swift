@@ -25,14 +25,17 @@ public struct PrefetchConfiguration: Sendable {
     public var storesUnstorable = false
     /// What is asked for of what is cached or has failed before.
     public var policy = PlanPolicy()
+    /// Which worker of a fleet this run is: it leaves the icons of the others alone. Default: nil,
+    /// there is no other.
+    public var shard: Shard?
     /// Whether there is an event for each icon that came to its bytes. Default: true; else most are
     /// counted only, which spares looking up whom they are for.
     public var namesSuccesses = true
     /// Whether failures are remembered for later runs. Default: true.
     var remembersFailures = true
     /// Called at the end for every icon, in the order of the manifests, with the bytes that it came
-    /// to: what a lock consists of. Not at all if not every icon came to its bytes, or `policy`
-    /// leaves some alone; ``Report/isLocked`` tells. Default: nil.
+    /// to: what a lock consists of. Not at all if not every icon came to its bytes, or `policy` or
+    /// `shard` leaves some alone; ``Report/isLocked`` tells. Default: nil.
     public var onLocked: (@Sendable (LockedEntry) -> Void)?
     /// Header fields to be sent. Default: none but those that larder itself needs.
     public var headers: [HeaderRule] = []

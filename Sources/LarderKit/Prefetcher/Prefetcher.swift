@@ -170,7 +170,8 @@ public final class Prefetcher: Sendable {
                 rules: configuration.manifestRules,
                 cache: cache,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
-                headers: configuration.requestHeaders, at: store.scratchPath("plan.sqlite"),
+                headers: configuration.requestHeaders, shard: configuration.shard,
+                at: store.scratchPath("plan.sqlite"),
                 isCancelled: { self.isCancelled },
                 onProgress: { channel.offer(.planning($0)) })
         } catch is CancellationError {
@@ -217,9 +218,9 @@ public final class Prefetcher: Sendable {
 
     /// Tells whoever wants a lock what all entries came to.
     private func lock(_ plan: Plan) throws -> Bool {
-        guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0 else {
-            return false
-        }
+        guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0,
+            plan.summary.otherShards == 0
+        else { return false }
         try plan.forEachLocked(onLocked)
         return true
     }

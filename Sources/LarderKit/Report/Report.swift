@@ -3,10 +3,13 @@ import LarderTransfer
 
 /// What a run did: counted, never estimated, and in agreement with the results of its entries.
 public struct Report: Sendable {
-    /// Elements in all manifests.
+    /// Elements in all manifests. With a shard, those whose first icon is its own.
     public internal(set) var entries = 0
-    /// Icons of all entries, an entry without one counting as one; the sum of all outcomes.
+    /// Icons of all entries, an entry without one counting as one; the sum of all outcomes. With a
+    /// shard, its own.
     public internal(set) var icons = 0
+    /// Icons that are left to other shards. They have no outcome here.
+    public internal(set) var otherShards = 0
     /// How many icons had each outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
     /// How many icons failed for each reason.

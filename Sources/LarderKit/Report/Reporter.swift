@@ -32,6 +32,7 @@ final class Reporter: Sendable {
         state.withLock { state in
             state.progress.total = plan.summary.missing + plan.summary.stale
             state.progress.failed = plan.summary.remembered + plan.summary.unavailable
+            state.report.otherShards = plan.summary.otherShards
         }
     }
 

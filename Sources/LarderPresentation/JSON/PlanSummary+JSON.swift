@@ -16,6 +16,7 @@ extension PlanSummary {
         object.set("icons", icons)
         object.set("insecure", insecure)
         object.set("unsupported", unsupported)
+        object.set("other_shards", otherShards)
         return object.text
     }
 }

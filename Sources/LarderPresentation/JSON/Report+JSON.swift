@@ -18,6 +18,7 @@ extension Report {
         object.set("interrupted", isInterrupted)
         object.set("error", failure?.json)
         object.set("icons", icons)
+        object.set("other_shards", otherShards)
         return object.text
     }
 }

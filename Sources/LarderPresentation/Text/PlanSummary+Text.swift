@@ -3,11 +3,12 @@ import LarderKit
 extension PlanSummary {
     /// The counts for people, one line.
     package func text(_ paint: Paint = .none) -> String {
-        var problems: [String] = []
-        if insecure > 0 { problems.append("plain http \(insecure)") }
-        if skipped > 0 { problems.append("skipped \(skipped)") }
-        if failed > 0 { problems.append(paint.failed("failed \(failed)")) }
-        if unsupported > 0 { problems.append("of which unsupported schemes \(unsupported)") }
+        var notes: [String] = []
+        if insecure > 0 { notes.append("plain http \(insecure)") }
+        if skipped > 0 { notes.append("skipped \(skipped)") }
+        if failed > 0 { notes.append(paint.failed("failed \(failed)")) }
+        if unsupported > 0 { notes.append("of which unsupported schemes \(unsupported)") }
+        if otherShards > 0 { notes.append("left to other shards \(otherShards)") }
         var counts = [
             "cached \(cached)", stale > 0 ? paint.stale("stale \(stale)") : "stale 0",
             "missing \(missing)",
@@ -16,7 +17,7 @@ extension PlanSummary {
         if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         return entries.of("entry", "entries") + several
-            + (problems.isEmpty ? "" : " (\(problems.joined(separator: ", ")))")
+            + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")
             + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
     }
 

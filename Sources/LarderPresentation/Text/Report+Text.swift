@@ -17,6 +17,7 @@ extension Report {
         }
         if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
         if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
+        if otherShards > 0 { counts.append("left to other shards \(otherShards)") }
         let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
         var lines = [
             "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")

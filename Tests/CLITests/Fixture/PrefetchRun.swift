@@ -27,6 +27,7 @@ struct PrefetchRun {
         let interrupted: Bool
         let error: Problem?
         let icons: Int
+        let otherShards: Int
     }
 
     /// A line of `--report`.
