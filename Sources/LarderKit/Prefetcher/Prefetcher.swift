@@ -264,12 +264,15 @@ public final class Prefetcher: Sendable {
         // If there are several origins, one that does not answer must not hold every place. A
         // single place cannot be shared: it goes by priority alone.
         let concurrent = configuration.maximumConcurrent
-        let perHost =
+        let most =
             plan.origins.count > 1 && concurrent > 1
             ? min(configuration.maximumPerHost, concurrent - 1) : configuration.maximumPerHost
         return FetchLimits(
-            concurrent: concurrent, perHost: perHost,
-            ratePerHost: configuration.ratePerHost, retry: configuration.retry,
+            concurrent: concurrent,
+            hosts: HostLimits(
+                perHost: configuration.maximumPerHost, most: most,
+                ratePerHost: configuration.ratePerHost, shard: configuration.shard),
+            retry: configuration.retry,
             allowsDowngrade: configuration.allowsDowngrade,
             remembersFailures: configuration.remembersFailures, grace: configuration.grace)
     }
@@ -277,7 +280,7 @@ public final class Prefetcher: Sendable {
     private func transferConfiguration(_ limits: FetchLimits) -> TransferConfiguration {
         var transfer = configuration.transfer
         transfer.maximumConnections = limits.concurrent
-        transfer.maximumConnectionsPerHost = limits.perHost
+        transfer.maximumConnectionsPerHost = limits.hosts.most
         return transfer
     }
 }

@@ -1,9 +1,7 @@
 /// Limits of a run.
 struct FetchLimits: Sendable {
     let concurrent: Int
-    let perHost: Int
-    /// Requests a second to one origin; nil for no limit.
-    let ratePerHost: Double?
+    let hosts: HostLimits
     let retry: RetryPolicy
     /// Whether a redirect may lead from https to http.
     let allowsDowngrade: Bool

@@ -72,7 +72,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         self.limits = limits
         self.report = report
         // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
-        let ahead = limits.ratePerHost == nil ? min(3 * limits.concurrent, Self.mostAhead) : 0
+        let ahead = limits.hosts.ratePerHost == nil ? min(3 * limits.concurrent, Self.mostAhead) : 0
         window = limits.concurrent + ahead
         // While as many as are allowed transfer, others are checked and staged, or wait in the
         // transfer loop, which keeps the limits.
@@ -80,8 +80,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         // To start one is to hand it over to the transfer loop: not worth another thread's waking.
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
-            plan: plan, cache: cache, places: window, perHost: limits.perHost,
-            interval: limits.ratePerHost.map { .seconds(1 / $0) },
+            plan: plan, cache: cache, places: window, limits: limits.hosts,
             isConnected: { [loop = stage.loop] in loop.isConnected(to: $0) })
         timer = DispatchSource.makeTimerSource(queue: feeder)
         timer.setEventHandler { [weak self] in

@@ -11,6 +11,7 @@ struct HostCursor {
     private static let mostWaiting = 1024
 
     let origin: Int
+    let limit: HostLimits.Limit
     /// Fetches that wait for the time of another attempt.
     var waiting = 0
     /// Fetches that wait at other origins, to which redirects of this one's led.
@@ -59,10 +60,12 @@ struct HostCursor {
     private let pageSize: Int
 
     /// - Parameters:
+    ///   - limit: how much may be asked of it.
     ///   - planned: how many URLs of this origin the plan has; redirects may lead to others.
     ///   - pageSize: how many planned fetches are read at once.
-    init(origin: Int, planned: Int, pageSize: Int) {
+    init(origin: Int, limit: HostLimits.Limit, planned: Int, pageSize: Int) {
         self.origin = origin
+        self.limit = limit
         self.pageSize = pageSize
         self.planned = planned
         isExhausted = planned == 0

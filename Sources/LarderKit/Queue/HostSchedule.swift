@@ -32,8 +32,7 @@ struct HostSchedule {
     private let source: FetchSource
     private let isConnected: (String) -> Bool
     private let places: Int
-    private let perHost: Int
-    private let interval: Duration?
+    private let limits: HostLimits
     /// Of origins that had their turn or are about to, and not of those that are done with: an icon
     /// each from a hundred thousand hosts is no more to remember than all from one.
     var cursors: [Int: HostCursor] = [:]
@@ -66,20 +65,18 @@ struct HostSchedule {
 
     /// - Parameters:
     ///   - places: how many fetches are taken out at once, at most.
-    ///   - perHost: the most requests in flight to one origin.
-    ///   - interval: the least time between the beginnings of two of them; nil for none.
+    ///   - limits: the most requests in flight to one origin, and how often one may begin.
     ///   - readAhead: how many planned fetches are in memory, about.
     ///   - isConnected: whether a connection to an origin is open.
     init(
-        plan: Plan, cache: Cache, places: Int, perHost: Int, interval: Duration?,
+        plan: Plan, cache: Cache, places: Int, limits: HostLimits,
         readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
     ) throws {
         self.isConnected = isConnected
         source = FetchSource(plan: plan, cache: cache, changes: changes)
         names = OriginNames(plan.origins)
         self.places = places
-        self.perHost = perHost
-        self.interval = interval
+        self.limits = limits
         self.readAhead = readAhead
         mostCursors = readAhead
         pageSize = max(1, min(64, readAhead / max(1, plan.origins.count)))
@@ -148,7 +145,9 @@ struct HostSchedule {
             cursors[number]?.inFlight += 1
             cursors[number]?.lastUse = serial
             try takeHead(of: number)
-            if let interval { cursors[number]?.nextStart = .now + interval }
+            if let interval = cursors[number]?.limit.interval {
+                cursors[number]?.nextStart = .now + interval
+            }
             // Also if it may start nothing else now: its last request is to be known as that.
             _ = try cursors[number]?.head(from: source)
             let isLast = cursors[number]?.isLast ?? false
@@ -261,7 +260,9 @@ struct HostSchedule {
         guard cursors[number] == nil else { return }
         let urls = planned.indices.contains(number) ? planned[number] : 0
         if urls > 0 { planned[number] = 0 }
-        cursors[number] = HostCursor(origin: number, planned: Int(urls), pageSize: pageSize)
+        cursors[number] = HostCursor(
+            origin: number, limit: limits.limit(ofOrigin: names[number]), planned: Int(urls),
+            pageSize: pageSize)
     }
 
     private mutating func wakeUp() throws {
@@ -282,13 +283,14 @@ struct HostSchedule {
     }
 
     private func limit(of cursor: HostCursor) -> Int {
-        guard interval == nil else {
+        let requests = cursor.limit.requests
+        guard cursor.limit.interval == nil else {
             // A rate is kept here: what was handed over too early, or had to wait for a connection,
             // would exceed it.
-            return cursor.isAnswering ? perHost : 1
+            return cursor.isAnswering ? requests : 1
         }
-        guard cursor.isAnswering else { return perHost }
-        return perHost + min(2 * perHost, Self.mostAhead)
+        guard cursor.isAnswering, !cursor.limit.isShared else { return requests }
+        return requests + min(2 * requests, Self.mostAhead)
     }
 
     /// Whether an origin has less in flight than its share of all that is left: what has most of

@@ -10,7 +10,7 @@ import Testing
     /// A schedule over a manifest whose entries name hosts and priorities.
     private func withSchedule(
         of entries: [(host: Int, priority: Int)], places: Int = 1, perHost: Int = 1,
-        interval: Duration? = nil, readAhead: Int = HostSchedule.readAhead,
+        interval: Duration? = nil, shard: Shard? = nil, readAhead: Int = HostSchedule.readAhead,
         isConnected: @escaping (String) -> Bool = { _ in true },
         _ body: (inout HostSchedule) throws -> Void
     ) throws {
@@ -24,11 +24,33 @@ import Testing
                 rules: ManifestRules(), cache: cache, acceptsAnyContent: false,
                 policy: PlanPolicy(), headers: RequestHeaders(), at: nil)
             var schedule = try HostSchedule(
-                plan: plan, cache: cache, places: places, perHost: perHost, interval: interval,
+                plan: plan, cache: cache, places: places,
+                limits: HostLimits(
+                    perHost: perHost, most: perHost,
+                    ratePerHost: interval.map { .seconds(1) / $0 }, shard: shard),
                 readAhead: readAhead, isConnected: isConnected)
             try schedule.begin()
             try body(&schedule)
         }
+    }
+
+    /// The transfer loop, which does not know of other workers, is given no more than may be asked.
+    @Test func ofAHostThatWorkersShareNothingIsTakenOutAhead() throws {
+        let split = try #require(HostSplit(host: "h0.example", pieces: 2))
+        let entries = (0..<100).map { (host: $0 % 2, priority: 0) }
+        var underWay: [Int: Int] = [:]
+        try withSchedule(
+            of: entries, places: 100, perHost: 6,
+            shard: Shard(0, of: 2, splits: [split])
+        ) { schedule in
+            while let next = try schedule.next() {
+                // An answer each, so that both hosts are known to give them.
+                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                underWay[next.cursor, default: 0] += 1
+                try schedule.announce(next.cursor)
+            }
+        }
+        #expect(underWay.values.sorted() == [3, 18])
     }
 
     /// Takes everything out, one request at a time, each of which is answered.
