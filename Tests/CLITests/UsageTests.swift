@@ -30,6 +30,7 @@ import Testing
         ["prefetch", "apps.json", "--write-lock", "a.json", "--retry-failed"],
         ["prefetch", "apps.json", "--offline", "--retry-failed"],
         ["prefetch", "apps.json", "--offline", "--revalidate", "always"],
+        ["prefetch", "apps.json", "--write-lock", "a.json", "--shard", "0/2"],
         ["plan", "apps.json", "--max-failures", "1"],
         ["plan"],
         ["verify", "--sample", "0/10"],
@@ -105,6 +106,24 @@ import Testing
         (["rehearse", "m", "--chart", "svg"], "must end in .svg"),
         (["rehearse", "m", "--rate-per-host", "5"], "not for rehearse"),
         (["rehearse", "m", "--trace", "a", "--rows-visible", "12"], "exclude each other"),
+        (["prefetch", "m", "--shard", "2/2"], "0/8"),
+        (["prefetch", "m", "--shard", "0/257"], "256"),
+        (["plan", "m", "--shard=-1/2"], "0/8"), (["plan", "m", "--shard", "1"], "auto"),
+        (["plan", "m", "--shard", "auto/0"], "auto/n"), (["plan", "m", "--shard", "0/2/3"], "0/8"),
+        (["plan", "m", "--shard", "+0/2"], "0/8"), (["plan", "m", "--shard", "0/"], "0/8"),
+        (["plan", "m", "--split-host", "a.example=2"], "needs --shard"),
+        (["plan", "m", "--shard", "0/2", "--split-host", "a.example"], "HOST=K"),
+        (["plan", "m", "--shard", "0/2", "--split-host", "a.example=1"], "from 2 to 256"),
+        (["plan", "m", "--shard", "0/2", "--split-host", "http://u:p@a.example=2"], "HOST=K"),
+        (["plan", "m", "--shard", "0/2", "--split-host", "a.example:80=2"], "HOST=K"),
+        (
+            ["plan", "m", "--shard", "0/2", "--split-host", "a=2", "--split-host", "A.=3"], "twice"
+        ),
+        (["prefetch", "m", "--shard", "0/2", "--split-host", "a=7"], "--max-per-host is 6"),
+        (
+            ["plan", "m", "--shard", "0/2", "--split-host", "a=6", "--max-per-host", "5"],
+            "--max-per-host is 5"
+        ),
         (["verify", "--sample", "10"], "3/10"), (["verify", "--sample", "0%"], "5%"),
     ])
     func aBadValueIsExplained(_ arguments: [String], _ hint: String) throws {

@@ -36,6 +36,7 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Several workers") var workers: ShardOptions
 
     @Flag(help: "Print one JSON line for each icon, and a last line with the counts.")
     var json = false
@@ -46,6 +47,8 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
     @Flag(name: .shortAndLong, help: "Print only the counts.")
     var quiet = false
+
+    func validate() throws { try workers.validate(perHost: transfer.maxPerHost) }
 
     func run() async throws {
         try await ExitStatus.of(cache) {
@@ -59,7 +62,7 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
                 // If there is none, the plan itself says that all is missing.
                 cache: try cache.openIfThere(), rules: configuration.manifestRules,
                 acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
-                headers: configuration.requestHeaders)
+                headers: configuration.requestHeaders, shard: try workers.shard)
             let sources = try manifest.sources(configuration)
             var unsupported = UnsupportedSchemes()
             let paint = colors.output

@@ -44,6 +44,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
     @OptionGroup(title: "Credentials") var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup(title: "Several workers") var workers: ShardOptions
 
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
@@ -94,6 +95,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
+        try workers.validate(perHost: transfer.maxPerHost)
         guard offline else { return }
         let contradictions = [
             ("--force", failures.force), ("--retry-failed", failures.retryFailed),
@@ -108,6 +110,9 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         guard let writeLock else { return }
         if failures.retryFailed {
             throw ValidationError("--write-lock would lack what --retry-failed leaves alone.")
+        }
+        if workers.name != nil {
+            throw ValidationError("--write-lock would lack what --shard leaves to other workers.")
         }
         if writeLock == "-", json {
             throw ValidationError("--write-lock - and --json both want standard output.")
@@ -176,6 +181,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             revalidation.apply(to: &configuration.policy)
             failures.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline
+            configuration.shard = try workers.shard
             try applyNetwork(to: &configuration)
             return configuration
         }
