@@ -4,7 +4,8 @@ import Foundation
 enum HTTPTime {
     private static let strategy = Date.ParseStrategy(
         format: """
-            \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \(year: .padded(4)) \
+            \(weekday: .abbreviated), \(day: .twoDigits) \(month: .abbreviated) \
+            \(year: .padded(4)) \
             \(hour: .twoDigits(clock: .twentyFourHour, hourCycle: .zeroBased)):\
             \(minute: .twoDigits):\(second: .twoDigits) GMT
             """,

@@ -2,7 +2,8 @@
 package struct S3Attempts: Sendable {
     /// Requests at most, the first one included. Default: 5.
     package var limit: Int
-    /// Before the second one; doubled each time, less a random part of up to a half. Default: 0.2 s.
+    /// Before the second one; doubled each time, less a random part of up to a half. Default:
+    /// 0.2 s.
     package var delay: Duration
     /// No wait is longer. Default: 5 s.
     package var longestDelay: Duration

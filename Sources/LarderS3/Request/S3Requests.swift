@@ -61,7 +61,8 @@ extension String {
         let digits = Array("0123456789ABCDEF".utf8)
         var encoded: [UInt8] = []
         for byte in utf8 {
-            encoded += byte.isUnreserved
+            encoded +=
+                byte.isUnreserved
                 ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return String(decoding: encoded, as: UTF8.self)
@@ -74,5 +75,7 @@ extension String {
 }
 
 extension SHA256.Digest {
-    fileprivate var hex: String { map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() }
+    fileprivate var hex: String {
+        map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
+    }
 }
