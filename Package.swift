@@ -131,7 +131,9 @@ let package = Package(
             path: "Benchmarks/IconReads"),
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
-        .target(name: "LarderTestSupport", path: "Tests/LarderTestSupport"),
+        .target(
+            name: "LarderTestSupport", path: "Tests/LarderTestSupport",
+            exclude: ["S3/guard.sh", "S3/rclone.sh", "S3/ceph.sh"]),
         .executableTarget(
             name: "sample-origin", dependencies: ["LarderTestSupport"],
             path: "Tests/SampleOrigin"),

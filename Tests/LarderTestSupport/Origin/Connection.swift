@@ -21,7 +21,8 @@ struct Connection {
         }
         while let head = readHead(), let request = Request(head: head, connection: number) {
             server.traffic.began(number, host: request.host)
-            let recorded = server.log.record(request)
+            var recorded = server.log.record(request)
+            guard readBody(of: &recorded) else { return }
             guard writer.write(server.routes.reply(to: recorded), to: recorded) else { return }
         }
     }
@@ -37,8 +38,26 @@ struct Connection {
         }
     }
 
+    /// A body whose length is announced; false if the peer has left, or is to be cut off.
+    private mutating func readBody(of request: inout Request) -> Bool {
+        guard let length = request.header("Content-Length").flatMap({ Int($0) }), length > 0 else {
+            return true
+        }
+        let limit = server.routes.bodyLimit(for: request) ?? .max
+        if request.header("Expect")?.lowercased() == "100-continue" {
+            let goOn = Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)
+            guard goOn.withUnsafeBytes({ Socket.send(socket, $0) }) else { return false }
+        }
+        while buffer.count < min(length, limit), receive() {}
+        if limit < length { Socket.abortOnClose(socket) }
+        guard buffer.count >= length, limit >= length else { return false }
+        request.body = Array(buffer.prefix(length))
+        buffer.removeFirst(length)
+        return true
+    }
+
     private mutating func receive() -> Bool {
-        let size = 16 << 10
+        let size = 64 << 10
         return withUnsafeTemporaryAllocation(byteCount: size, alignment: 1) { space in
             guard let count = Socket.receive(socket, into: space) else { return false }
             buffer.append(contentsOf: UnsafeRawBufferPointer(rebasing: space[..<count]))

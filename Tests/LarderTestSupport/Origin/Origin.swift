@@ -59,6 +59,12 @@ public final class Origin: Sendable {
         server.routes.add(handler)
     }
 
+    /// Resets the connection once so many bytes of a request's body have come, if that is less than
+    /// all; nil: reads all of it.
+    public func cutBodies(_ limit: @escaping @Sendable (Request) -> Int?) {
+        server.routes.limitBodies(limit)
+    }
+
     /// Answers requests below `prefix` (such as `/icons`) with the files in a directory.
     ///
     /// - Parameter maxAge: how long they may be used without asking again, in seconds; nil, the
@@ -74,7 +80,7 @@ public final class Origin: Sendable {
 
     // MARK: What was asked
 
-    /// All requests in order of arrival.
+    /// All requests in order of arrival, without their bodies.
     public var requests: [Request] { server.log.requests }
 
     /// The number of requests, in all or for one path (with its query if it has one).

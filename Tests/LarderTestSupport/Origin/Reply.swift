@@ -67,6 +67,9 @@ public struct Reply: Sendable {
         Reply(raw: Array(bytes))
     }
 
+    /// No response: the connection is reset.
+    public static var lost: Reply { Reply(ending: .reset, raw: []) }
+
     /// This text instead of a response; then the connection is closed.
     public static func raw(_ text: String) -> Reply { raw(text.utf8) }
 

@@ -14,6 +14,7 @@ struct ReplyWriter {
         if let raw = reply.raw {
             willEnd()
             _ = send(raw)
+            if reply.ending == .reset { Socket.abortOnClose(socket) }
             return false
         }
         let keepsAlive = reply.keepsAlive && !request.asksToClose

@@ -6,6 +6,8 @@ public struct Request: Sendable {
     public let target: String
     /// Names as sent, in order.
     public let headers: [(name: String, value: String)]
+    /// What followed its head, if that says how much. Handlers have it; logs do not.
+    public var body: [UInt8] = []
     /// Which connection it came on; the first one is 1.
     public let connection: Int
     /// When its head was complete.

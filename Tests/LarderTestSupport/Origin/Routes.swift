@@ -3,10 +3,12 @@ import Synchronization
 /// Which reply belongs to which request.
 final class Routes: Sendable {
     typealias Handler = @Sendable (Request) -> Reply?
+    typealias BodyLimit = @Sendable (Request) -> Int?
 
     private struct State {
         var exact: [String: Handler] = [:]
         var general: [Handler] = []
+        var bodyLimit: BodyLimit = { _ in nil }
     }
 
     private let state = Mutex(State())
@@ -17,6 +19,14 @@ final class Routes: Sendable {
 
     func add(_ handler: @escaping Handler) {
         state.withLock { $0.general.append(handler) }
+    }
+
+    func limitBodies(_ limit: @escaping BodyLimit) {
+        state.withLock { $0.bodyLimit = limit }
+    }
+
+    func bodyLimit(for request: Request) -> Int? {
+        state.withLock { $0.bodyLimit }(request)
     }
 
     /// Drops the handlers, and with them whatever they refer to.

@@ -1,0 +1,39 @@
+import Foundation
+
+/// The object stores that tests run on, such as `@Test(arguments: S3ServerKind.installed)`.
+public enum S3ServerKind: String, CaseIterable, Sendable {
+    case rclone, ceph
+
+    /// Those that this machine has. (`S3ServerTests` is skipped, with the reason, for another.)
+    public static let installed = allCases.filter { $0.missing == nil }
+
+    /// Why there is none; nil if there is.
+    public var missing: String? {
+        switch self {
+        case .rclone: RcloneServer.missing
+        case .ceph: CephServer.missing
+        }
+    }
+
+    /// The one that all tests of this process share, each with buckets of its own. It ends when the
+    /// process does; nobody may suspend or stop it.
+    public func shared() async throws -> any S3Server {
+        switch self {
+        case .rclone: try await Self.sharedRclone.value
+        case .ceph: try await Self.sharedCeph.value
+        }
+    }
+
+    private static let sharedRclone = Task { try await RcloneServer() }
+    private static let sharedCeph = Task { try await CephServer() }
+
+    /// Where a program is: what `Scripts/setup --servers` has installed, or in `PATH`.
+    static func program(_ name: String) -> String? {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return ([root.path + "/.build/servers/bin"] + path.split(separator: ":").map(String.init))
+            .map { "\($0)/\(name)" }
+            .first(where: FileManager.default.isExecutableFile)
+    }
+}
