@@ -20,7 +20,7 @@ let package = Package(
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache"]),
         .library(
             name: "LarderKit",
-            targets: ["LarderKit", "LarderCache", "LarderIcons", "LarderTransfer"]),
+            targets: ["LarderKit", "LarderCache", "LarderIcons", "LarderS3", "LarderTransfer"]),
     ],
     // On by default. An app that embeds LarderCache or LarderIcons turns them off with
     // `traits: []`: then nothing but GRDB and swift-crypto is resolved for it.
@@ -88,7 +88,8 @@ let package = Package(
         .target(
             name: "LarderKit",
             dependencies: [
-                "CXML2", "CZlib", "LarderCache", "LarderIcons", "LarderTransfer", "LarderURL",
+                "CXML2", "CZlib", "LarderCache", "LarderIcons", "LarderS3", "LarderTransfer",
+                "LarderURL",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
@@ -110,7 +111,7 @@ let package = Package(
             name: "larder",
             dependencies: [
                 "CLarderCommit", "CLarderSystem", "LarderCache", "LarderKit",
-                "LarderPresentation", "LarderRehearsal", "LarderTransfer",
+                "LarderPresentation", "LarderRehearsal", "LarderS3", "LarderTransfer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),

@@ -198,6 +198,11 @@ public final class Cache: Sendable {
         try index?.resources(keys) ?? keys.map { _ in nil }
     }
 
+    /// An object of the index; nil if it is not there.
+    package func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
+        try index?.object(digest)
+    }
+
     /// Every resource in the order of its key. What others change meanwhile is seen or not.
     public func forEachResource(_ body: (Resource) throws -> Void) throws {
         try index?.forEachResource(body)
@@ -260,7 +265,7 @@ public final class Cache: Sendable {
 
     /// The file of an object, and what it is before its bytes are read: if they change meanwhile,
     /// it is another file the next time.
-    private func open(
+    func open(
         _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
         let file: FileDescriptor

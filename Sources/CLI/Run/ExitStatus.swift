@@ -78,7 +78,7 @@ enum ExitStatus: Int32, CaseIterable {
             self.init(failure.code)
         } else {
             let isDone =
-                report.count(.unfinished) == 0
+                report.count(.unfinished) == 0 && report.remote?.isComplete ?? true
                 && allowance.covers(report.count(.failed), of: report.icons)
             self = isDone ? .done : .someFailed
         }

@@ -27,6 +27,8 @@ extension EntryResult.Outcome {
         case .failed: .failed
         case .unfinished: .unfinished
         case .unstored: .unstored
+        case .pulled: .pulled
+        case .shared: .shared
         }
     }
 }

@@ -73,6 +73,9 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// Whether both name the same bytes.
     public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
 
+    /// The first byte: the directory of its object.
+    package var firstByte: UInt8 { UInt8(words.0 >> 56) }
+
     /// The first 64 bits.
     var leadingBits: UInt64 { words.0 }
 

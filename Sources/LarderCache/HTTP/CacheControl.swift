@@ -1,8 +1,9 @@
-/// The directives of a response's Cache-Control field that matter to a private cache (RFC 9111,
-/// section 5.2.2; `immutable`: RFC 8246).
+/// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
+/// 8246).
 ///
-/// `s-maxage`, `proxy-revalidate` and `public` speak to shared caches, `private` keeps only those
-/// out, and `must-revalidate` forbids what is never done here: using a stale response unasked.
+/// A cache directory is a private cache: `s-maxage`, `proxy-revalidate` and `public` speak to
+/// shared ones, as a remote is, `private` keeps only those out, and `must-revalidate` forbids what
+/// is never done here: using a stale response unasked.
 package struct CacheControl: Equatable, Sendable {
     /// `max-age` in seconds; nil if there is none, 0 if its value is not a number: "caches are
     /// encouraged to consider responses that have invalid freshness information to be stale"
@@ -16,6 +17,18 @@ package struct CacheControl: Equatable, Sendable {
     package var isNoStore: Bool { hasNoStore && !hasMustUnderstand }
     /// `immutable`: while it is fresh nobody need ask, not even on demand.
     package private(set) var isImmutable = false
+
+    private var isPrivate = false
+    /// `public`, `s-maxage` or `must-revalidate`: a shared cache may store even what was asked for
+    /// with credentials (section 3.5).
+    private var isForShared = false
+
+    /// Whether a shared cache may store the response.
+    ///
+    /// - Parameter isPersonal: whether it was asked for with credentials.
+    package func mayBeShared(isPersonal: Bool) -> Bool {
+        !isNoStore && !isPrivate && (!isPersonal || isForShared)
+    }
 
     private var hasNoStore = false
     private var hasMustUnderstand = false
@@ -37,6 +50,11 @@ package struct CacheControl: Equatable, Sendable {
                 hasMustUnderstand = true
             } else if name.isWord("immutable") {
                 isImmutable = true
+            } else if name.isWord("private") {
+                // With names of fields, too, as for no-cache.
+                isPrivate = true
+            } else if ["public", "s-maxage", "must-revalidate"].contains(where: name.isWord) {
+                isForShared = true
             }
         }
     }

@@ -8,7 +8,7 @@ package enum Freshness {
     /// The longest lifetime that is guessed from `Last-Modified`: a week.
     static let longestGuess: TimeInterval = 7 * 86_400
     /// By how much two clocks may differ before a date is taken for what it says: a minute.
-    static let clockSkew: TimeInterval = 60
+    package static let clockSkew: TimeInterval = 60
 
     /// The instant at which a response received at `receivedAt` stops being fresh.
     ///

@@ -31,7 +31,7 @@ public struct StoredObject: Sendable {
     }
 
     /// A terabyte: sums of more would not fit.
-    static let largest: Int64 = 1 << 40
+    package static let largest: Int64 = 1 << 40
 
     /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if a column has not what the schema asks for.
     package init(_ row: PreparedStatement, startingAt first: CInt = 0) throws {

@@ -16,6 +16,7 @@ package struct RunRecord: Sendable, Equatable {
         case entries
         /// Entries with that outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
+        case pulled, shared
         /// Bytes of bodies that were received.
         case receivedBytes = "received_bytes"
         /// Objects that were looked at, or are left.

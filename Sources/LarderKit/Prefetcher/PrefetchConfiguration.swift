@@ -43,6 +43,8 @@ public struct PrefetchConfiguration: Sendable {
     public var allowsDowngrade = false
     /// How connections are made: time-outs, certificates, proxies, refused addresses, User-Agent.
     public var transfer = TransferConfiguration()
+    /// A store that several machines share, asked before the origins. Default: nil, none.
+    public var remote: Remote?
     /// How long to wait for another process that rebuilds the cache's index. Default: not at all.
     public var lockWait = LockWait.none
     /// How long an interrupted run lets what is in flight finish. Default: 2 s.

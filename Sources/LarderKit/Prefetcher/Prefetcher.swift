@@ -17,7 +17,10 @@ public final class Prefetcher: Sendable {
 
     private struct Control {
         var isCancelled = false
+        /// Whether nothing more is to be fetched, for the remote that was to be filled is gone.
+        var isGivenUp = false
         var queue: FetchQueue?
+        var tier: TierStage?
     }
 
     /// A prefetcher; nothing happens until its events are asked for.
@@ -31,7 +34,7 @@ public final class Prefetcher: Sendable {
     /// ``EntryResult``; the sequence throws only if the run cannot begin.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
-            let channel = EventChannel()
+            let channel = EventChannel(capacity: 4096)
             inbox.open()
             let thread = Thread { [self] in
                 defer { inbox.close() }
@@ -48,10 +51,11 @@ public final class Prefetcher: Sendable {
     /// Stops feeding, lets what is in flight finish for a moment, commits and reports. From any
     /// thread; a run that has not begun yet stops as soon as it has.
     public func cancel() {
-        let queue = control.withLock { control in
+        let (queue, tier) = control.withLock { control in
             control.isCancelled = true
-            return control.queue
+            return (control.queue, control.tier)
         }
+        tier?.stop()
         queue?.stop()
     }
 
@@ -194,6 +198,11 @@ public final class Prefetcher: Sendable {
             isCancelled: { self.isCancelled })
         let inlineFailure = try inline.run()
 
+        // What other machines have stored comes from there.
+        let tier = try tier(plan, cache, store, reporter, check, channel)
+        defer { tier?.close() }
+        let pullFailure = try inlineFailure ?? tier?.pull()
+
         // Queue → Transfer → Store → Index
         let limits = limits(for: plan)
         let loop = try TransferLoop(configuration: transferConfiguration(limits))
@@ -202,9 +211,13 @@ public final class Prefetcher: Sendable {
             loop: loop, store: store, policy: configuration.fetchPolicy, check: check)
         let queue = try FetchQueue(
             plan: plan, cache: cache, stage: stage, limits: limits, inbox: inbox
-        ) { reporter.report($0) }
+        ) { results in
+            reporter.report(results)
+            tier?.add(results)
+        }
         let ticker = ProgressTicker(queue: queue, reporter: reporter, channel: channel)
-        let failure = try inlineFailure ?? fetch(with: queue)
+        let failure = try pullFailure ?? fetch(with: queue)
+        try tier?.finish(after: failure)
         ticker.stop()
         if failure == nil { recordSpellings(of: plan, in: cache) }
 
@@ -212,8 +225,40 @@ public final class Prefetcher: Sendable {
         var report = try reporter.finish(
             failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
             seconds: (ContinuousClock.now - start) / .seconds(1))
+        report.remote = tier?.report
         report.isLocked = try report.isComplete && lock(plan)
         return report
+    }
+
+    /// The remote's stages; nil without one.
+    private func tier(
+        _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ check: BodyCheck,
+        _ channel: EventChannel
+    ) throws -> TierStage? {
+        guard let remote = configuration.remote else { return nil }
+        let tier = try TierStage(
+            TierContext(
+                remote: remote, plan: plan, cache: cache, store: store, reporter: reporter,
+                check: check, policy: configuration.policy, headers: configuration.requestHeaders,
+                maximumObjectBytes: configuration.maximumObjectBytes,
+                transfer: configuration.transfer, grace: configuration.grace,
+                onProgress: {
+                    var progress = reporter.progress
+                    progress.arrived = progress.done
+                    channel.offer(.progress(progress))
+                })
+        ) { [weak self] in
+            self?.control.withLock { control in
+                control.isGivenUp = true
+                return control.queue
+            }?.stop()
+        }
+        let isCancelled = control.withLock { control in
+            control.tier = tier
+            return control.isCancelled
+        }
+        if isCancelled { tier.stop() }
+        return tier
     }
 
     /// Tells whoever wants a lock what all entries came to.
@@ -248,7 +293,7 @@ public final class Prefetcher: Sendable {
     private func fetch(with queue: FetchQueue) throws -> CacheError? {
         let isCancelled = control.withLock { control in
             control.queue = queue
-            return control.isCancelled
+            return control.isCancelled || control.isGivenUp
         }
         defer { control.withLock { $0.queue = nil } }
         if isCancelled { queue.stop() }

@@ -2,13 +2,25 @@ import LarderCache
 
 /// What became of one planned fetch.
 struct FetchResult: Sendable {
+    /// How the resource came to its bytes.
+    enum Way: Sendable {
+        /// From its origin.
+        case fetched
+        /// They were there, and their origin answered that nothing has changed.
+        case revalidated
+        /// From the remote.
+        case pulled
+        /// They are in the remote, and were left there.
+        case shared
+    }
+
     /// The bytes that the resource has.
     struct Success: Sendable {
         let digest: Digest
-        let size: Int64
+        /// Nil if nobody looked.
+        let size: Int64?
         let attributes: ObjectAttributes
-        /// The origin answered that nothing has changed.
-        let isRevalidation: Bool
+        let way: Way
         /// Whether they are in the cache: what its origin forbids to store was only checked.
         let isStored: Bool
     }

@@ -94,7 +94,7 @@ final class FetchStage: Sendable {
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
             note(result, of: fetch)
-            if success.isRevalidation, let known = fetch.askedAbout {
+            if success.way == .revalidated, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
             store.add(
@@ -169,7 +169,7 @@ final class FetchStage: Sendable {
             let object = known.object
             let success = FetchResult.Success(
                 digest: object.digest, size: object.size, attributes: object.attributes,
-                isRevalidation: true, isStored: true)
+                way: .revalidated, isStored: true)
             return (content, success)
         }
         return try check.stage(

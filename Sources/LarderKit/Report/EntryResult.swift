@@ -20,6 +20,20 @@ public struct EntryResult: Sendable {
         case unfinished
         /// Its bytes were downloaded and are good, and its origin forbids to store them.
         case unstored
+        /// Its bytes came from the remote and are stored.
+        case pulled
+        /// It is in the remote and fresh; as a worker only fills that, its bytes were left there.
+        case shared
+
+        init(_ way: FetchResult.Way) {
+            self =
+                switch way {
+                case .fetched: .fetched
+                case .revalidated: .revalidated
+                case .pulled: .pulled
+                case .shared: .shared
+                }
+        }
     }
 
     /// Why an entry failed or was skipped.

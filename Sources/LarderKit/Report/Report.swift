@@ -23,6 +23,9 @@ public struct Report: Sendable {
     /// Why the cache could not go on: the disk is full or failing, or the directory is not usable.
     public internal(set) var failure: CacheError?
 
+    /// What the run had to do with the remote; nil without one.
+    public internal(set) var remote: RemoteReport?
+
     /// Whether ``PrefetchConfiguration/onLocked`` was told of every icon.
     public internal(set) var isLocked = false
 
@@ -62,7 +65,7 @@ public struct Report: Sendable {
         entries += waiting.entries
         icons += waiting.icons
         guard success.isStored else { return outcomes[.unstored, default: 0] += waiting.icons }
-        outcomes[success.isRevalidation ? .revalidated : .fetched, default: 0] += 1
+        outcomes[.init(success.way), default: 0] += 1
         if waiting.icons > 1 { outcomes[.coalesced, default: 0] += waiting.icons - 1 }
     }
 

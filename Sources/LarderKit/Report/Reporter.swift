@@ -138,7 +138,9 @@ final class Reporter: Sendable {
             return result
         case .success(let success):
             // Entries of one URL may demand different bytes: those that did not get theirs failed.
-            if let refusal = entry.expectation.refusal(digest: success.digest, size: success.size) {
+            if let refusal = entry.expectation.refusal(
+                digest: success.digest, size: success.size ?? 0)
+            {
                 var result = EntryResult(entry, .failed)
                 result.attempts = fetch.attempts
                 result.problem = .init(code: refusal.code, message: refusal.message)
@@ -150,7 +152,7 @@ final class Reporter: Sendable {
                 } else if entry.isDuplicate {
                     .coalesced
                 } else {
-                    success.isRevalidation ? .revalidated : .fetched
+                    EntryResult.Outcome(success.way)
                 }
             var result = EntryResult(entry, outcome)
             result.digest = success.digest

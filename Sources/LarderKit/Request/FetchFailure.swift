@@ -23,7 +23,7 @@ package struct FetchFailure: Error, Sendable, Equatable {
     /// Whether it says something of the resource, to be remembered for later runs, and not of this
     /// one.
     var isRemembered: Bool {
-        let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted]
+        let ours: [Reason] = [.cancelled, .storage, .obstructed, .evicted, .notInRemote]
         let transfers: [TransferError.Code] = [.cancelled, .abandoned, .outOfFiles]
         return !(ours.map(\.rawValue) + transfers.map(\.rawValue)).contains(code)
     }
@@ -44,6 +44,8 @@ package struct FetchFailure: Error, Sendable, Equatable {
         /// Something else is in the object's place.
         case obstructed
         case cancelled
+        /// The remote does not have it, and nothing else is asked.
+        case notInRemote = "not-in-remote"
     }
 
     /// The same for a fetch that has no time left for another attempt.

@@ -48,6 +48,22 @@ public struct RequestHeaders: Sendable {
         return fields
     }
 
+    /// Whether what is asked of a URL may depend on who asks: with credentials, or fields that may
+    /// hold some.
+    ///
+    /// - Parameter hasCredentials: whether the URL has some.
+    func arePersonal(for url: HTTPURL, hasCredentials: Bool) -> Bool {
+        hasCredentials || usesNetrc
+            || sent(to: url, isRedirected: false).contains { name, _ in
+                !Self.impersonal.contains(name.lowercased())
+            }
+    }
+
+    private static let impersonal: Set = [
+        "accept", "accept-charset", "accept-encoding", "accept-language", "user-agent", "referer",
+        "origin", "cache-control", "pragma", "dnt",
+    ]
+
     /// What tells variants of a response apart: the fields that are sent, but for secrets, of which
     /// not even a digest may be kept, since a short one could be guessed. What stands in their
     /// place is like nothing else, so that whatever they select is asked about each time.

@@ -176,7 +176,7 @@ extension VerifyReport.Refetch {
     /// Nil if its turn did not come.
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
-        case .fetched, .revalidated, .cached, .coalesced:
+        case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
             // If the index had no object, nothing can be said to have changed.
             let isSame = resource.digest == nil || result.digest == resource.digest
             self.init(

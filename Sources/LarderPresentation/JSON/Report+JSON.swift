@@ -19,6 +19,7 @@ extension Report {
         object.set("error", failure?.json)
         object.set("icons", icons)
         object.set("other_shards", otherShards)
+        object.set("remote", remote?.json)
         return object.text
     }
 }

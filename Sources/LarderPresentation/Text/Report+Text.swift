@@ -11,6 +11,10 @@ extension Report {
             "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
             count(.failed) > 0 ? paint.failed("failed \(count(.failed))") : "failed 0",
         ]
+        if remote != nil {
+            counts.insert("pulled \(count(.pulled))", at: 1)
+            if count(.shared) > 0 { counts.insert("in the remote \(count(.shared))", at: 2) }
+        }
         if count(.unstored) > 0 {
             counts.append(
                 "not stored \(count(.unstored)) (no-store; --store-anyway keeps them)")
@@ -28,6 +32,7 @@ extension Report {
         }
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
+        if let remote { lines += remote.lines(paint) }
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
         if let failure {
             lines.append(

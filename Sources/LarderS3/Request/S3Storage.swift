@@ -24,6 +24,7 @@ package final class S3Storage: ObjectStorage {
         transfer.addressPolicy = .allowAll
         transfer.netrcFile = nil
         transfer.clientCertificate = nil
+        if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
         loop = try TransferLoop(configuration: transfer)

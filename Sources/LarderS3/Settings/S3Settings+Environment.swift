@@ -14,6 +14,8 @@ extension S3Settings {
     /// - Endpoint: `endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the profile's
     ///   `endpoint_url`, the one for `s3` of its `services` before it; else Amazon's.
     ///
+    /// - Certificate authorities: `AWS_CA_BUNDLE`, the profile's `ca_bundle`.
+    ///
     /// - Parameter isUnsigned: whether there are to be no credentials. Default: false.
     public init(
         location: S3Location, endpoint: String? = nil, region: String? = nil,
@@ -43,6 +45,7 @@ extension S3Settings {
             : variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? profiles.endpoint
         self.endpoint = try (endpoint ?? configured).map(Self.endpoint)
 
+        certificateAuthorities = variable("AWS_CA_BUNDLE") ?? profiles.value("ca_bundle")
         if isUnsigned {
             credentials = nil
         } else if profile == nil, let accessKey = variable("AWS_ACCESS_KEY_ID"),

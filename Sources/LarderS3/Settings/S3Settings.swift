@@ -10,6 +10,9 @@ public struct S3Settings: Sendable {
     public var region: String
     /// Who asks; nil: nobody in particular, without a signature.
     public var credentials: S3Credentials?
+    /// A PEM file of the certificate authorities that the server's is verified by. Default: nil,
+    /// the same as for everything else.
+    public var certificateAuthorities: String?
 
     /// Settings without a file or an environment having a say.
     public init(

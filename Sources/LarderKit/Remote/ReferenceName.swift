@@ -1,0 +1,37 @@
+import LarderCache
+import LarderTransfer
+
+import struct Crypto.SHA256
+
+/// Where a remote has what is known of a resource: `refs/<part>/<name>/`.
+package struct ReferenceName: Hashable, Comparable, Sendable {
+    /// The ``Part`` of the URL's host, or of the key if that is not the URL.
+    package let part: UInt8
+    /// The SHA-256 of the resource's key.
+    package let name: Digest
+
+    /// The name of a resource.
+    ///
+    /// - Parameters:
+    ///   - key: a `ResourceKey`.
+    ///   - host: of its URL if that is the key; else nil.
+    package init(key: String, host: String?) {
+        part = (host.map { Part(ofHost: $0) } ?? Part(ofKey: key)).number
+        name = Digest(SHA256.hash(data: Array(key.utf8)))
+    }
+
+    /// The name of a resource of the index.
+    package init(key: String, url: String) {
+        self.init(key: key, host: key == url ? (try? HTTPURL(url))?.host : nil)
+    }
+
+    init(part: UInt8, name: Digest) {
+        self.part = part
+        self.name = name
+    }
+
+    /// The order of listings.
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.part, left.name) < (right.part, right.name)
+    }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import LarderCache
+import LarderS3
+import LarderTransfer
+import Synchronization
+
+/// Removes from a remote the references that are too old, and then the objects that nothing refers
+/// to.
+///
+/// Others write meanwhile, and no request removes something only if it has not changed. So whoever
+/// stores writes the reference first and looks for the object then (``SharedTier/keep``), and here
+/// objects are removed first and new references looked for then: of the two, the second sees what
+/// the first did, and no reference is left without its object.
+public struct RemoteEvictor: Sendable {
+    /// What is removed.
+    public struct Policy: Sendable {
+        /// References that were not renewed for so long, in seconds.
+        public var maximumAge: TimeInterval
+        /// Objects without references are left for so long after they were written, in seconds:
+        /// their references may be on their way. Default: a day.
+        public var grace: TimeInterval = 86_400
+        /// Whether nothing is removed, only counted. Default: false.
+        public var isDryRun = false
+        /// Which worker this is: it removes the references of its parts, and the objects whose
+        /// digests begin with the same bytes. Default: nil, there is no other.
+        public var shard: Shard?
+
+        /// References older than so many seconds.
+        public init(maximumAge: TimeInterval) { self.maximumAge = maximumAge }
+    }
+
+    private let remote: Remote
+    private let transfer: TransferConfiguration
+
+    /// - Parameter transfer: how connections are made.
+    public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
+        self.remote = remote
+        self.transfer = transfer
+    }
+
+    /// Evicts.
+    ///
+    /// - Parameter onProgress: called for each page of a listing, with what was done so far.
+    /// - Throws: `StorageError`. If the task is cancelled, the report says so instead.
+    public func evict(
+        _ policy: Policy,
+        onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
+    ) async throws -> RemoteEvictionReport {
+        let storage = try remote.open(transfer)
+        defer { (storage as? S3Storage)?.shutdown() }
+        let run = try Run(
+            SharedTier(storage), policy, width: remote.maximumConcurrent, onProgress)
+        let start = ContinuousClock.now
+        do {
+            try await run.evict()
+        } catch is CancellationError {
+            run.count { $0.isInterrupted = true }
+        }
+        run.count { $0.seconds = (ContinuousClock.now - start) / .seconds(1) }
+        return run.report
+    }
+}
+
+/// One eviction.
+private final class Run: Sendable {
+    private let tier: SharedTier
+    private let policy: RemoteEvictor.Policy
+    private let width: Int
+    private let onProgress: @Sendable (RemoteEvictionReport) -> Void
+    private let scratch: RemoteScratch
+    private let state: Mutex<RemoteEvictionReport>
+    /// By the clock of this machine. References and objects have that of the store, which may be
+    /// another by minutes, no more: it would not take our signatures.
+    private let start = Date()
+
+    init(
+        _ tier: SharedTier, _ policy: RemoteEvictor.Policy, width: Int,
+        _ onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void
+    ) throws {
+        self.tier = tier
+        self.policy = policy
+        self.width = width
+        self.onProgress = onProgress
+        scratch = try RemoteScratch()
+        state = Mutex(
+            RemoteEvictionReport(
+                location: tier.storage.subject(nil), isDryRun: policy.isDryRun))
+    }
+
+    var report: RemoteEvictionReport { state.withLock { $0 } }
+
+    func count(_ change: (inout RemoteEvictionReport) -> Void) { state.withLock { change(&$0) } }
+
+    func evict() async throws {
+        try await listObjects()
+        try await goThroughReferences()
+        do {
+            try await removeObjects()
+        } catch {
+            // Whatever ended it: what was removed may have been referred to meanwhile. As a task of
+            // its own, since this one may be cancelled.
+            try await Task { try await lookForNewReferences() }.value
+            throw error
+        }
+        try await lookForNewReferences()
+    }
+
+    private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
+
+    private func forEachByte(
+        _ isWanted: (UInt8) -> Bool, _ body: @escaping @Sendable (UInt8) async throws -> Void
+    ) async throws {
+        var bytes = (UInt8.min...UInt8.max).filter(isWanted)[...]
+        try await forEach(atOnce: width) {
+            try Task.checkCancellation()
+            return bytes.popFirst()
+        } _: { byte in
+            try await body(byte)
+        }
+    }
+
+    /// Takes down which objects there are, and which of them may go: a younger one's reference may
+    /// be on its way.
+    private func listObjects() async throws {
+        let latest = start.addingTimeInterval(-policy.grace)
+        try await forEachByte(owns) { [self] byte in
+            try await tier.forEachObject(beginningWith: byte) { page in
+                try scratch.add(
+                    page.map { digest, listed in
+                        let mayGo = listed.modified <= latest
+                        return (digest, listed.size, mayGo ? .unreferenced : .referenced)
+                    })
+                count { report in
+                    report.objects += page.count
+                    report.bytes += page.reduce(0) { $0 + $1.listed.size }
+                }
+                onProgress(report)
+            }
+        }
+    }
+
+    /// Removes references that are too old or were replaced, and notes what the others refer to.
+    private func goThroughReferences() async throws {
+        try await forEachByte { _ in
+            true
+        } _: { [self] part in
+            var group: [SharedTier.ListedReference] = []
+            try await tier.forEachReference(ofPart: part) { page in
+                for reference in page {
+                    if let last = group.last, last.name != reference.name {
+                        try await settle(group)
+                        group = []
+                    }
+                    group.append(reference)
+                    // More than two machines can write at once is a stranger's doing.
+                    if group.count > 1000 {
+                        try await settle(group)
+                        group = []
+                    }
+                }
+                count { $0.references += page.count }
+                onProgress(report)
+            }
+            try await settle(group)
+        }
+    }
+
+    /// - Parameter references: all of one resource.
+    private func settle(_ references: [SharedTier.ListedReference]) async throws {
+        let oldest = start.addingTimeInterval(-policy.maximumAge)
+        let latest = start.addingTimeInterval(-policy.grace)
+        let newest = references.max {
+            ($0.known.modified, $0.known.digest)
+                < ($1.known.modified, $1.known.digest)
+        }
+        var kept: [SharedTier.ListedReference] = []
+        for reference in references {
+            let isExpired = reference.known.modified < oldest
+            let isReplaced =
+                reference.known != newest?.known && reference.known.modified <= latest
+            guard owns(reference.name.part), isExpired || isReplaced,
+                try await remove(reference)
+            else {
+                kept.append(reference)
+                continue
+            }
+            count { report in
+                if isExpired { report.expired += 1 } else { report.replaced += 1 }
+            }
+        }
+        for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
+        where state == nil && owns(reference.known.digest.firstByte) {
+            // Written since, or gone: an eviction was killed before it could look once more.
+            try await undo(reference)
+        }
+    }
+
+    /// Removes a reference to an object that is not there.
+    private func undo(_ reference: SharedTier.ListedReference) async throws {
+        let place = RemoteLayout.object(reference.known.digest)
+        guard try await tier.storage.head(place) == nil else { return }
+        if !policy.isDryRun { try await tier.storage.delete(reference.key) }
+        count { $0.undone += 1 }
+    }
+
+    /// - Returns: false if it was renewed meanwhile.
+    private func remove(_ reference: SharedTier.ListedReference) async throws -> Bool {
+        if policy.isDryRun { return true }
+        if let now = try await tier.storage.head(reference.key),
+            now.modified.timeIntervalSince(reference.known.modified) >= 1
+        {
+            // A head has whole seconds.
+            return false
+        }
+        try await tier.storage.delete(reference.key)
+        return true
+    }
+
+    private func removeObjects() async throws {
+        let latest = start.addingTimeInterval(-policy.grace)
+        try await forEachObject(.unreferenced) { [self] digest, size in
+            if !policy.isDryRun {
+                let place = RemoteLayout.object(digest)
+                guard let now = try await tier.storage.head(place), now.modified <= latest else {
+                    return
+                }
+                try await tier.storage.delete(place)
+                try scratch.set(.removed, of: digest)
+            }
+            count { report in
+                report.evictedObjects += 1
+                report.evictedBytes += size
+            }
+            onProgress(report)
+        }
+    }
+
+    private func forEachObject(
+        _ state: RemoteScratch.State,
+        _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
+    ) async throws {
+        var page: ArraySlice<(digest: Digest, size: Int64)> = []
+        var last: Digest?
+        try await forEach(atOnce: width) {
+            try Task.checkCancellation()
+            if page.isEmpty {
+                page = try scratch.objects(state, after: last)[...]
+                last = page.last?.digest ?? last
+            }
+            return page.popFirst()
+        } _: { digest, size in
+            try await body(digest, size)
+        }
+    }
+
+    /// A reference that was written while its object was removed refers to nothing, unless whoever
+    /// wrote it has seen that and put the object back.
+    private func lookForNewReferences() async throws {
+        guard try scratch.count(.removed).count > 0 else { return }
+        try await forEachByte { _ in
+            true
+        } _: { [self] part in
+            try await tier.forEachReference(ofPart: part) { page in
+                let states = try scratch.refer(to: page.map(\.known.digest))
+                for (reference, state) in zip(page, states) where state == .removed {
+                    try await undo(reference)
+                }
+            }
+        }
+    }
+}

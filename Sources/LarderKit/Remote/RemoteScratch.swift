@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import LarderCache
+
+/// What is known of a remote's objects while it is gone through: a temporary database, so that any
+/// number of them needs no more memory than a few.
+final class RemoteScratch: Sendable {
+    private let database: DatabaseQueue
+
+    init() throws {
+        database = try Cache.scratchDatabase(at: nil, beside: nil)
+        try database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    PRAGMA main.cache_size = -2048;
+                    CREATE TABLE objects (digest BLOB PRIMARY KEY, size INTEGER NOT NULL,
+                        state INTEGER NOT NULL) WITHOUT ROWID;
+                    CREATE TABLE names (key TEXT NOT NULL, digest BLOB NOT NULL);
+                    """)
+        }
+    }
+
+    /// What is thought of an object.
+    enum State: Int {
+        /// Nothing refers to it, as far as is known.
+        case unreferenced = 0
+        case referenced = 1
+        /// Its bytes are others than its name says.
+        case corrupt = 2
+        /// References lead to it, and it is not there.
+        case missing = 3
+        /// It was removed by this run.
+        case removed = 4
+    }
+
+    func add(_ objects: [(digest: Digest, size: Int64, state: State)]) throws {
+        try database.write { db in
+            let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO objects VALUES (?, ?, ?)")
+            for object in objects {
+                try insert.run(object.digest, object.size, Int64(object.state.rawValue))
+            }
+        }
+    }
+
+    func set(_ state: State, of digest: Digest) throws {
+        try database.write { db in
+            try PreparedStatement(db, "UPDATE objects SET state = ? WHERE digest = ?")
+                .run(Int64(state.rawValue), digest)
+        }
+    }
+
+    /// Objects that something refers to: those of them that nothing did become referenced.
+    ///
+    /// - Returns: what is thought of each; nil if it is not known.
+    func refer(to digests: [Digest]) throws -> [State?] {
+        try database.write { db in
+            let select = try PreparedStatement(db, "SELECT state FROM objects WHERE digest = ?")
+            let update = try PreparedStatement(
+                db, "UPDATE objects SET state = 1 WHERE digest = ? AND state = 0")
+            return try digests.map { digest in
+                let state = try select.firstInteger(digest).flatMap { State(rawValue: Int($0)) }
+                if state == .unreferenced { try update.run(digest) }
+                return state
+            }
+        }
+    }
+
+    /// The next objects of a state, in the order of their digests.
+    func objects(
+        _ state: State, after last: Digest?, limit: Int = 256
+    ) throws -> [(digest: Digest, size: Int64)] {
+        try database.read { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT digest, size FROM objects WHERE digest > ? AND state = ?
+                ORDER BY digest LIMIT ?
+                """
+            ).rows(Data(last?.bytes ?? []), Int64(state.rawValue), limit) {
+                (try $0.requireDigest(0), $0.integer(1))
+            }
+        }
+    }
+
+    func count(_ state: State) throws -> (count: Int, bytes: Int64) {
+        try database.read { db in
+            try PreparedStatement(
+                db, "SELECT count(*), coalesce(sum(size), 0) FROM objects WHERE state = ?"
+            ).rows(Int64(state.rawValue)) { (Int($0.integer(0)), $0.integer(1)) }[0]
+        }
+    }
+
+    /// Keeps the name of a reference to an object.
+    func note(_ key: String, to digest: Digest) throws {
+        try database.write { db in
+            try PreparedStatement(db, "INSERT INTO names VALUES (?, ?)").run(key, digest)
+        }
+    }
+
+    /// The names of the references to an object that were kept.
+    func names(to digest: Digest) throws -> [String] {
+        try database.read { db in
+            try PreparedStatement(db, "SELECT key FROM names WHERE digest = ?")
+                .rows(digest) { try $0.requireText(0) }
+        }
+    }
+}

@@ -1,0 +1,212 @@
+import Foundation
+import LarderCache
+import LarderS3
+import LarderTransfer
+import Synchronization
+
+import struct Crypto.SHA256
+
+/// Reads every object of a remote and digests it, and looks for references to what is not there.
+public struct RemoteVerifier: Sendable {
+    private let remote: Remote
+    private let transfer: TransferConfiguration
+    /// Which worker this is: it looks at the objects whose digests begin with the bytes that it
+    /// owns as parts. Default: nil, there is no other.
+    public var shard: Shard?
+
+    /// - Parameter transfer: how connections are made.
+    public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
+        self.remote = remote
+        self.transfer = transfer
+    }
+
+    /// Verifies.
+    ///
+    /// - Parameters:
+    ///   - cache: if there is one, what is found is repaired: from it, if it has the object whole;
+    ///     otherwise object and references are removed. Default: nil, nothing is changed.
+    ///   - onProgress: called for each object, with what was found so far.
+    /// - Throws: `StorageError`, ``CacheError``. If the task is cancelled, the report says so
+    ///   instead.
+    public func verify(
+        repairingFrom cache: Cache? = nil,
+        onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
+    ) async throws -> RemoteVerifyReport {
+        let storage = try remote.open(transfer)
+        defer { (storage as? S3Storage)?.shutdown() }
+        let run = try Run(
+            SharedTier(storage), shard: shard, width: remote.maximumConcurrent,
+            onProgress)
+        let start = ContinuousClock.now
+        do {
+            try await run.readObjects()
+            try await run.goThroughReferences()
+            try await run.settle(repairingFrom: cache)
+        } catch is CancellationError {
+            run.count { $0.isInterrupted = true }
+        }
+        run.count { $0.seconds = (ContinuousClock.now - start) / .seconds(1) }
+        return run.report
+    }
+}
+
+/// One verification.
+private final class Run: Sendable {
+    private let tier: SharedTier
+    private let shard: Shard?
+    private let width: Int
+    private let onProgress: @Sendable (RemoteVerifyReport) -> Void
+    private let scratch: RemoteScratch
+    private let state: Mutex<RemoteVerifyReport>
+
+    init(
+        _ tier: SharedTier, shard: Shard?, width: Int,
+        _ onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void
+    ) throws {
+        self.tier = tier
+        self.shard = shard
+        self.width = width
+        self.onProgress = onProgress
+        scratch = try RemoteScratch()
+        state = Mutex(RemoteVerifyReport(location: tier.storage.subject(nil)))
+    }
+
+    var report: RemoteVerifyReport { state.withLock { $0 } }
+
+    func count(_ change: (inout RemoteVerifyReport) -> Void) { state.withLock { change(&$0) } }
+
+    private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
+
+    func readObjects() async throws {
+        for byte in UInt8.min...UInt8.max where owns(byte) {
+            try await tier.forEachObject(beginningWith: byte) { _ in
+                count { $0.foreign += 1 }
+            } _: { page in
+                try scratch.add(page.map { ($0.digest, $0.listed.size, .unreferenced) })
+                var objects = page[...]
+                try await forEach(atOnce: width) {
+                    try Task.checkCancellation()
+                    return objects.popFirst()
+                } _: { [self] digest, listed in
+                    if try await !isWhole(digest) { try scratch.set(.corrupt, of: digest) }
+                    count { report in
+                        report.objects += 1
+                        report.bytes += listed.size
+                    }
+                    onProgress(report)
+                }
+            }
+        }
+    }
+
+    /// Whether an object has the bytes that its name says, or is gone since it was listed.
+    private func isWhole(_ digest: Digest) async throws -> Bool {
+        let found = DigestSink()
+        do {
+            // As large as a cache's may be; nothing of it is kept.
+            try await tier.storage.get(
+                RemoteLayout.object(digest), maximumBytes: StoredObject.largest
+            ) { _ in found.begin() }
+        } catch let error as StorageError where error.code == .notFound {
+            return true
+        }
+        return found.digest == digest
+    }
+
+    func goThroughReferences() async throws {
+        var parts = (UInt8.min...UInt8.max)[...]
+        try await forEach(atOnce: width) {
+            try Task.checkCancellation()
+            return parts.popFirst()
+        } _: { [self] part in
+            try await tier.forEachReference(ofPart: part) { page in
+                try await take(page.filter { owns($0.known.digest.firstByte) })
+            }
+        }
+    }
+
+    private func take(_ page: [SharedTier.ListedReference]) async throws {
+        for (reference, state) in zip(page, try scratch.refer(to: page.map(\.known.digest))) {
+            let digest = reference.known.digest
+            switch state {
+            case .unreferenced, .referenced, .removed: continue
+            case .corrupt, .missing: break
+            case nil:
+                // It may have been written since.
+                guard try await tier.storage.head(RemoteLayout.object(digest)) == nil else {
+                    continue
+                }
+                try scratch.add([(digest, 0, .missing)])
+            }
+            try scratch.note(reference.key, to: digest)
+        }
+        count { $0.references += page.count }
+    }
+
+    func settle(repairingFrom cache: Cache?) async throws {
+        let unreferenced = try scratch.count(.unreferenced).count
+        count { $0.unreferenced = unreferenced }
+        for (state, kind) in [
+            (RemoteScratch.State.corrupt, RemoteVerifyReport.Finding.Kind.corrupt),
+            (.missing, .missing),
+        ] {
+            var last: Digest?
+            while case let page = try scratch.objects(state, after: last), let end = page.last {
+                last = end.digest
+                for (digest, _) in page {
+                    try Task.checkCancellation()
+                    let names = try scratch.names(to: digest)
+                    var finding = RemoteVerifyReport.Finding(
+                        kind: kind, digest: digest, references: names.count)
+                    if let cache { finding.repair = try await repair(digest, names, from: cache) }
+                    note(finding)
+                }
+            }
+        }
+    }
+
+    private func note(_ finding: RemoteVerifyReport.Finding) {
+        count { report in
+            report.counts[finding.kind, default: 0] += 1
+            if finding.repair != nil { report.repaired += 1 }
+            if report.findings.count < RemoteVerifyReport.findingLimit {
+                report.findings.append(finding)
+            }
+        }
+    }
+
+    private func repair(
+        _ digest: Digest, _ names: [String], from cache: Cache
+    ) async throws -> RemoteVerifyReport.Finding.Repair {
+        if let object = try cache.object(digest) {
+            do {
+                _ = try await tier.put(object, of: cache)
+                return .restored
+            } catch let error as CacheError where error.code == .corrupt {
+                // It is no better here.
+            }
+        }
+        // Somebody may have written it anew meanwhile.
+        let place = RemoteLayout.object(digest)
+        let isThere = try await tier.storage.head(place) != nil
+        if isThere, try await isWhole(digest) { return .restored }
+        for name in names { try await tier.storage.delete(name) }
+        if isThere { try await tier.storage.delete(place) }
+        return .removed
+    }
+}
+
+/// Digests what comes, of the last attempt.
+private final class DigestSink: Sendable {
+    private let hasher = Mutex(SHA256())
+
+    var digest: Digest { Digest(hasher.withLock { $0 }.finalize()) }
+
+    func begin() -> ByteSink {
+        hasher.withLock { $0 = SHA256() }
+        return { [self] bytes in
+            hasher.withLock { $0.update(bufferPointer: bytes) }
+            return true
+        }
+    }
+}

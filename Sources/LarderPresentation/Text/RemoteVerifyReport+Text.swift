@@ -1,0 +1,47 @@
+import LarderKit
+
+extension RemoteVerifyReport {
+    /// The report for people, a few lines.
+    package func text(_ paint: Paint = .none) -> String {
+        var lines = findings.map { finding in
+            let repair = finding.repair.map { ", \($0.rawValue)" } ?? ""
+            return "\(paint.failed(finding.kind.rawValue)): \(finding.digest), "
+                + finding.references.of("reference") + repair
+        }
+        let told = findings.count
+        let all = counts.values.reduce(0, +)
+        if all > told { lines.append("and \(all - told) more") }
+        lines.append(
+            "\(location.sanitizedForTerminal): \(objects.of("object")), "
+                + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
+        if unreferenced > 0 {
+            lines.append("\(unreferenced.of("object")) without a reference: evict removes them")
+        }
+        if foreign > 0 { lines.append("\(foreign) other names, left alone") }
+        if isInterrupted { lines.append("interrupted: the rest was not looked at") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What is wrong, in one line.
+    package var complaint: String { "\(location.sanitizedForTerminal): \(verdict(.none))" }
+
+    /// How far it is.
+    package var progress: ProgressText {
+        var text = ProgressText()
+        text.add(objects.of("object"), rank: 0)
+        text.add(ByteText.describe(bytes), rank: 2)
+        text.add(references.of("reference"), rank: 1)
+        return text
+    }
+
+    private func verdict(_ paint: Paint) -> String {
+        let parts = Finding.Kind.allCases.compactMap { kind in
+            counts[kind].map { "\(kind.rawValue) \($0)" }
+        }
+        guard !parts.isEmpty else {
+            return isInterrupted ? "no damage so far" : paint.clean("clean")
+        }
+        let found = paint.failed(parts.joined(separator: ", "))
+        return repaired > 0 ? "\(found), repaired \(repaired)" : found
+    }
+}
