@@ -105,7 +105,7 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
-            RehearseCommand.self,
+            PushCommand.self, PullCommand.self, RehearseCommand.self,
         ])
 
     static let guide = CommandGuide(

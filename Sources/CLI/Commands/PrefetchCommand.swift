@@ -39,6 +39,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
     @OptionGroup(title: "Revalidation and failures") var failures: FailureOptions
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
     @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
@@ -48,6 +49,19 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
+
+    @Flag(help: "Store nothing in the remote.")
+    var remoteReadOnly = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --shard, take what was stored in the remote or confirmed less than this ago as \
+            fresh: 24h. Its listing tells that; whatever its server said of it is not read. \
+            (default: as its server said)
+            """, valueName: "time"),
+        transform: TimeSpan.parse)
+    var remoteFreshFor: TimeSpan?
 
     @Option(
         help: ArgumentHelp(
@@ -95,11 +109,21 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
         try validateLock()
+        if remoteReadOnly, remote.remote == nil {
+            throw ValidationError("--remote-read-only needs --remote.")
+        }
+        if remoteReadOnly, try workers.shard != nil {
+            throw ValidationError("--remote-read-only and --shard exclude each other.")
+        }
+        if remoteFreshFor != nil, try remote.remote == nil || workers.shard == nil {
+            throw ValidationError("--remote-fresh-for needs --remote and --shard.")
+        }
         try workers.validate(perHost: transfer.maxPerHost)
         guard offline else { return }
         let contradictions = [
             ("--force", failures.force), ("--retry-failed", failures.retryFailed),
             ("--revalidate always", revalidation.revalidate == .always),
+            ("--remote", remote.remote != nil),
         ]
         if let (option, _) = contradictions.first(where: \.1) {
             throw ValidationError("--offline cannot be combined with \(option).")
@@ -171,6 +195,14 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         }
     }
 
+    /// What a worker fetches is for the remote; what everybody else does, for the cache.
+    private var use: Remote.Use {
+        get throws {
+            if try workers.shard != nil { return .fill }
+            return remoteReadOnly ? .read : .mirror
+        }
+    }
+
     private var configuration: PrefetchConfiguration {
         get throws {
             var configuration = PrefetchConfiguration(cache: cache.path)
@@ -182,6 +214,8 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             failures.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline
             configuration.shard = try workers.shard
+            configuration.remote = try remote.remote(use)
+            configuration.remote?.freshFor = remoteFreshFor?.duration
             try applyNetwork(to: &configuration)
             return configuration
         }

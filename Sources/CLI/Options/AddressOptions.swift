@@ -47,35 +47,34 @@ struct AddressOptions: ParsableArguments {
     var resolve: [String] = []
 
     func validate() throws {
-        _ = try (proxies, hosts, connectToRules, resolveRules)
+        _ = try (Self.proxies(proxy, noProxy), hosts, connectToRules, resolveRules)
     }
 
     func apply(to configuration: inout PrefetchConfiguration) throws {
         configuration.allowsDowngrade = allowDowngrade
-        configuration.transfer.proxies = try proxies
+        configuration.transfer.proxies = try Self.proxies(proxy, noProxy)
         configuration.transfer.addressPolicy =
             allowPrivateNetwork ? .allowAll : .publicOnly(and: try hosts)
         configuration.transfer.connectTo = try connectToRules
         configuration.transfer.resolve = try resolveRules
     }
 
-    private var proxies: ProxySelection {
-        get throws {
-            do throws(ProxySelection.SelectionError) {
-                return try ProxySelection(
-                    proxy: proxy, noProxy: noProxy,
-                    environment: ProcessInfo.processInfo.environment)
-            } catch {
-                // Neither is quoted: it may hold a password.
-                let name = error.variable.map { "$\($0)" } ?? "--proxy"
-                let reason =
-                    switch error.reason {
-                    case .unsupportedScheme:
-                        "has a scheme other than http, https, socks4, socks4a, socks5 and socks5h"
-                    case .malformed: "is not the URL of a proxy"
-                    }
-                throw ValidationError("\(name) \(reason).")
-            }
+    /// What options, if there are any, and the environment say.
+    static func proxies(_ proxy: String?, _ noProxy: String?) throws -> ProxySelection {
+        do throws(ProxySelection.SelectionError) {
+            return try ProxySelection(
+                proxy: proxy, noProxy: noProxy,
+                environment: ProcessInfo.processInfo.environment)
+        } catch {
+            // Neither is quoted: it may hold a password.
+            let name = error.variable.map { "$\($0)" } ?? "--proxy"
+            let reason =
+                switch error.reason {
+                case .unsupportedScheme:
+                    "has a scheme other than http, https, socks4, socks4a, socks5 and socks5h"
+                case .malformed: "is not the URL of a proxy"
+                }
+            throw ValidationError("\(name) \(reason).")
         }
     }
 

@@ -56,9 +56,16 @@ struct CacheOptions: ParsableArguments {
     /// The cache to be verified, though its index may be damaged. One that is not there is a
     /// missing input, since a mistyped path must not pass for a whole cache.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
-        let cache = try open(wait) { (path, wait) throws(CacheError) in
-            try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)
-        }
+        try present(
+            try open(wait) { (path, wait) throws(CacheError) in
+                try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)
+            })
+    }
+
+    /// The cache for reading, where one that is not there is a missing input.
+    func required(wait: LockWait) throws -> Cache { try present(try open(wait, Cache.open)) }
+
+    private func present(_ cache: Cache?) throws -> Cache {
         guard let cache else {
             throw MissingInput(description: "\(absolutePath): there is no cache here")
         }

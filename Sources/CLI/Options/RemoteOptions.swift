@@ -1,0 +1,103 @@
+import ArgumentParser
+import Foundation
+import LarderKit
+import LarderS3
+import LarderTransfer
+
+/// Which remote, and who asks there.
+struct RemoteOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            A store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, region \
+            and endpoint come from the variables and files that AWS tools read.
+            """, valueName: "s3-url"),
+        transform: { text throws in
+            do throws(S3Location.ParseError) {
+                return try S3Location(text)
+            } catch {
+                throw ValidationError("\(error).")
+            }
+        })
+    var remote: S3Location?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The server of the remote, if it is not Amazon's: http://127.0.0.1:9000. \
+            (default: $AWS_ENDPOINT_URL_S3, $AWS_ENDPOINT_URL or the profile's)
+            """, valueName: "url"))
+    var remoteEndpoint: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The region of the remote. (default: $AWS_REGION, $AWS_DEFAULT_REGION, the profile's \
+            or us-east-1)
+            """, valueName: "name"))
+    var remoteRegion: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Take the remote's credentials from this AWS profile. (default: $AWS_ACCESS_KEY_ID and \
+            $AWS_SECRET_ACCESS_KEY, else the profile $AWS_PROFILE or default)
+            """, valueName: "name"))
+    var remoteProfile: String?
+
+    @Flag(help: "Ask the remote without credentials, as a public bucket allows.")
+    var remoteUnsigned = false
+
+    @Option(
+        help: ArgumentHelp("Run at most this many requests to the remote at once.", valueName: "n"))
+    var remoteConcurrent = 16
+
+    func validate() throws {
+        guard (1...256).contains(remoteConcurrent) else {
+            throw ValidationError("--remote-concurrent must be from 1 to 256.")
+        }
+        guard remote == nil else {
+            if remoteUnsigned, remoteProfile != nil {
+                throw ValidationError("--remote-unsigned and --remote-profile exclude each other.")
+            }
+            return
+        }
+        let given = [
+            ("--remote-endpoint", remoteEndpoint != nil), ("--remote-region", remoteRegion != nil),
+            ("--remote-profile", remoteProfile != nil), ("--remote-unsigned", remoteUnsigned),
+        ].first(where: \.1)
+        if let (option, _) = given { throw ValidationError("\(option) needs --remote.") }
+    }
+
+    /// Nil if there is none.
+    func remote(_ use: Remote.Use) throws -> Remote? {
+        guard let remote else { return nil }
+        do throws(S3SettingsError) {
+            var remote = Remote(
+                try S3Settings(
+                    location: remote, endpoint: remoteEndpoint, region: remoteRegion,
+                    profile: remoteProfile, isUnsigned: remoteUnsigned,
+                    environment: ProcessInfo.processInfo.environment))
+            remote.use = use
+            remote.maximumConcurrent = remoteConcurrent
+            return remote
+        } catch {
+            throw ValidationError("--remote: \(error).")
+        }
+    }
+
+    /// How connections are made where nothing but the environment has a say.
+    static var transfer: TransferConfiguration {
+        get throws {
+            var transfer = TransferConfiguration()
+            transfer.proxies = try AddressOptions.proxies(nil, nil)
+            return transfer
+        }
+    }
+
+    /// For commands that have nothing to do without one.
+    func requireRemote(_ use: Remote.Use) throws -> Remote {
+        guard let remote = try remote(use) else { throw ValidationError("--remote is missing.") }
+        return remote
+    }
+}
