@@ -188,7 +188,7 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderRehearsal",
+                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderRehearsal", "LarderS3",
                 "LarderTransfer",
                 "LarderTestSupport", "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
             ]),

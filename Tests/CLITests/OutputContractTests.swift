@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 import LarderRehearsal
+import LarderS3
 import LarderTestSupport
 import LarderTransfer
 import Testing
@@ -26,14 +27,16 @@ import Testing
             let (manifest, report) = (try mixed(larder), larder.directory.path("report.jsonl"))
             var summaries: [[String: JSONValue]] = []
             var lines: [[String: JSONValue]] = []
-            func prefetch(_ manifest: String) throws {
+            func prefetch(_ manifest: String, options: [String] = []) throws {
                 let arguments = larder.prefetchArguments([manifest], report: report)
-                let finished = try larder.binary.run(arguments)
+                let finished = try larder.binary.run(arguments + options)
                 summaries += try JSONValue.lines(finished.standardOutputBytes)
                 lines += try JSONValue.lines(Data(contentsOf: URL(fileURLWithPath: report)))
             }
             try prefetch(manifest)
-            try prefetch(manifest)
+            // With a remote that nobody answers for.
+            let nowhere = ["--remote", "s3://none", "--remote-endpoint", "http://127.0.0.1:9"]
+            try prefetch(manifest, options: nowhere + ["--remote-unsigned"])
             // A file where the objects were: the cache cannot go on.
             let url = larder.origin.url("/unlucky")
             let objects = "\(larder.cache)/objects/sha256"
@@ -53,7 +56,9 @@ import Testing
             }
             for line in lines {
                 let outcome = try #require(line["outcome"]?.string)
-                let hasObject = ["fetched", "revalidated", "cached", "coalesced", "unstored"]
+                let hasObject = [
+                    "fetched", "revalidated", "cached", "coalesced", "unstored", "pulled",
+                ]
                     .contains(outcome)
                 #expect((line["digest"] != .null) == hasObject, "\(line)")
                 #expect((line["bytes"] != .null) == hasObject, "\(line)")
@@ -281,6 +286,8 @@ import Testing
             TransferError.Code.allCases.map(\.rawValue) + ImageFault.Code.allCases.map(\.rawValue)
             + FetchFailure.Reason.allCases.map(\.rawValue) + ["http-<status>"]
         #expect(Set(transfers + bodies) == Set(expected))
+        let remotes = try document.table("Codes of remotes", "code").words
+        #expect(remotes == StorageError.Code.allCases.map(\.rawValue))
         let caches = try document.table("Codes of caches", "code").words
         #expect(Set(caches) == Set(CacheError.Code.allCases.map(\.rawValue)))
     }

@@ -25,7 +25,8 @@ package struct ReferenceName: Hashable, Comparable, Sendable {
         self.init(key: key, host: key == url ? (try? HTTPURL(url))?.host : nil)
     }
 
-    init(part: UInt8, name: Digest) {
+    /// A name that is known.
+    package init(part: UInt8, name: Digest) {
         self.part = part
         self.name = name
     }

@@ -145,28 +145,32 @@ private final class Run: Sendable {
             true
         } _: { [self] part in
             var group: [SharedTier.ListedReference] = []
+            var kept: [SharedTier.ListedReference] = []
             try await tier.forEachReference(ofPart: part) { page in
                 for reference in page {
-                    if let last = group.last, last.name != reference.name {
-                        try await settle(group)
+                    // More of one resource than a page holds are a stranger's doing.
+                    if let last = group.last, last.name != reference.name || group.count > 1000 {
+                        kept += try await prune(group)
                         group = []
                     }
                     group.append(reference)
-                    // More than two machines can write at once is a stranger's doing.
-                    if group.count > 1000 {
-                        try await settle(group)
-                        group = []
-                    }
                 }
+                try await note(kept)
+                kept = []
                 count { $0.references += page.count }
                 onProgress(report)
             }
-            try await settle(group)
+            try await note(try await prune(group))
         }
     }
 
+    /// Removes what is too old or was replaced.
+    ///
     /// - Parameter references: all of one resource.
-    private func settle(_ references: [SharedTier.ListedReference]) async throws {
+    /// - Returns: what is left.
+    private func prune(
+        _ references: [SharedTier.ListedReference]
+    ) async throws -> [SharedTier.ListedReference] {
         let oldest = start.addingTimeInterval(-policy.maximumAge)
         let latest = start.addingTimeInterval(-policy.grace)
         let newest = references.max {
@@ -188,6 +192,11 @@ private final class Run: Sendable {
                 if isExpired { report.expired += 1 } else { report.replaced += 1 }
             }
         }
+        return kept
+    }
+
+    /// Notes what references lead to.
+    private func note(_ kept: [SharedTier.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
             // Written since, or gone: an eviction was killed before it could look once more.

@@ -6,17 +6,23 @@ import LarderS3
 /// Both are in the same order, so they are gone through side by side. Where a page of a listing has
 /// many that nobody wants, the next one begins at the next that is wanted: there are never more
 /// requests than pages, nor than resources.
-struct RemoteLookup: Sendable {
-    let storage: any ObjectStorage
-    /// Requests at once for resources that are looked for one by one.
-    let width: Int
+package struct RemoteLookup: Sendable {
+    private let storage: any ObjectStorage
+    private let width: Int
 
     /// Names that are wanted, in ascending order; nil at the end.
-    typealias Wanted = @Sendable () throws -> Digest?
-    typealias Find = @Sendable (_ name: Digest, SharedTier.Known) throws -> Void
+    package typealias Wanted = @Sendable () throws -> Digest?
+    /// Is told what there is.
+    package typealias Find = @Sendable (_ name: Digest, SharedTier.Known) throws -> Void
+
+    /// - Parameter width: requests at once for resources that are looked for one by one.
+    package init(storage: any ObjectStorage, width: Int) {
+        self.storage = storage
+        self.width = width
+    }
 
     /// Looks for resources of one part.
-    func look(in part: UInt8, for next: @escaping Wanted, found: @escaping Find) async throws {
+    package func look(in part: UInt8, for next: @escaping Wanted, found: @escaping Find) async throws {
         let prefix = RemoteLayout.references(ofPart: part)
         var candidate = Candidate(found)
         var wanted = try next()

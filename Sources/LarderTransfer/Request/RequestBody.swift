@@ -2,7 +2,8 @@
 package struct RequestBody: Sendable {
     /// How many bytes there are.
     package let count: Int64
-    let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
+    /// Fills as much of a buffer as it can; nil if it cannot.
+    package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
     /// Bytes from somewhere else, such as a file.
     ///

@@ -1,0 +1,161 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderS3
+import LarderTestSupport
+import Synchronization
+import Testing
+
+/// The plan in `docs/scale.md`: what it says of numbers of requests is what larder asks for.
+@Suite(.timeLimit(.minutes(15))) struct ScaleTests {
+    private let document: OutputDocument
+    private let icons = 40
+
+    init() throws { document = try OutputDocument("scale") }
+
+    @Test func requestsForEachIcon() async throws {
+        let table = try document.table("A billion icons", "for each icon")
+        let storage = CountedStorage()
+        let origin = try Origin()
+        let version = Mutex(0)
+        for number in 0..<icons {
+            origin.on("/\(number)") { request in
+                let version = version.withLock { $0 }
+                let icon = IconPainter.png(seed: number + 1000 * version)
+                let reply =
+                    request.header("If-None-Match") == "\"\(version)\""
+                    ? Reply.status(304) : .ok(icon)
+                return reply.header("ETag", "\"\(version)\"")
+                    .header("Cache-Control", version < 2 ? "max-age=3600" : "max-age=0")
+            }
+        }
+        try await withTemporaryDirectory { directory in
+            func expect(_ row: String, _ requests: CountedStorage.Requests) {
+                func cell(_ column: String) -> Int? {
+                    table.cell(row, column).flatMap { Int($0) }.map { $0 * icons }
+                }
+                #expect(requests.put == cell("PUT"), "\(row): PUT")
+                #expect(requests.get == cell("GET, HEAD"), "\(row): GET, HEAD")
+                #expect(requests.delete == cell("DELETE"), "\(row): DELETE")
+            }
+            func run(
+                _ cache: String, _ use: Remote.Use, freshFor: Duration? = nil
+            ) async throws -> Report {
+                var configuration = PrefetchConfiguration(cache: directory.path(cache))
+                configuration.transfer.addressPolicy = .allowAll
+                var remote = Remote(S3Settings(location: try S3Location("s3://counted")))
+                remote.storage = storage
+                remote.use = use
+                remote.freshFor = freshFor
+                configuration.remote = remote
+                let urls = (0..<icons).map { origin.url("/\($0)") }
+                let manifest = try JSONEncoder().encode(urls.map { ["icon": $0] })
+                var report: Report?
+                let events = Prefetcher(configuration)
+                    .prefetch([.bytes(Array(manifest), name: "manifest")])
+                for try await case .finished(let finished) in events { report = finished }
+                return try #require(report)
+            }
+
+            #expect(try await run("1", .fill).count(.fetched) == icons)
+            expect("fetched and stored", storage.takeRequests())
+            #expect(try await run("2", .fill).count(.shared) == icons)
+            expect("fresh, by its reference", storage.takeRequests())
+            #expect(try await run("3", .fill, freshFor: .seconds(60)).count(.shared) == icons)
+            expect("fresh, by the listing (--remote-fresh-for)", storage.takeRequests())
+            #expect(try await run("4", .mirror).count(.pulled) == icons)
+            expect("copied to a cache", storage.takeRequests())
+
+            // Another version, that is stale at once.
+            version.withLock { $0 = 2 }
+            storage.age(by: 10_000)
+            _ = try await RemoteEvictor(remote(storage)).evict(.init(maximumAge: 5000))
+            #expect(try await run("5", .fill).count(.fetched) == icons)
+            _ = storage.takeRequests()
+            #expect(try await run("6", .fill).count(.revalidated) == icons)
+            expect("stale, and its origin says that it has not changed", storage.takeRequests())
+            version.withLock { $0 = 3 }
+            #expect(try await run("7", .fill).count(.fetched) == icons)
+            expect("stale, and it has changed", storage.takeRequests())
+
+            #expect(try await RemoteVerifier(remote(storage)).verify().isSound)
+            _ = storage.takeRequests()
+            storage.age(by: 200_000)
+            let report = try await RemoteEvictor(remote(storage)).evict(.init(maximumAge: 100_000))
+            #expect(report.expired == icons && report.evictedObjects >= icons)
+            expect("evicted", storage.takeRequests(), allowing: report.evictedObjects - icons)
+
+            func expect(
+                _ row: String, _ requests: CountedStorage.Requests, allowing unreferenced: Int
+            ) {
+                var requests = requests
+                requests.get -= unreferenced
+                requests.delete -= unreferenced
+                expect(row, requests)
+            }
+        }
+    }
+
+    @Test func listings() async throws {
+        let table = try document.table(
+            "A billion icons", "for each million icons in the remote")
+        let resources = share(of: 1_000_000) / 256 * 256
+        func expect(_ row: String, _ lists: Int, listings: Int) throws {
+            let text = try #require(table.cell(row, "LIST")).filter { $0 != "," }
+            let most = try #require(Int(text)) * resources / 1_000_000
+            #expect((most...most + 256 * listings).contains(lists), "\(row)")
+        }
+
+        let tier = SyntheticTier(resources: resources, age: 100_000)
+        let found = try await look(for: 0..<tier.each, of: tier)
+        #expect(found == resources)
+        try expect("a run of all workers", tier.takeRequests().list, listings: 1)
+
+        var evicted = try await RemoteEvictor(remote(tier)).evict(.init(maximumAge: 200_000))
+        #expect(evicted.references == resources && evicted.objects == resources)
+        #expect(evicted.expired == 0 && evicted.evictedObjects == 0)
+        try expect(
+            "an eviction that finds nothing", tier.takeRequests().list, listings: 2)
+
+        evicted = try await RemoteEvictor(remote(tier)).evict(.init(maximumAge: 50_000))
+        #expect(evicted.expired == resources && evicted.evictedObjects == resources)
+        try expect("an eviction that removes objects", tier.takeRequests().list, listings: 3)
+
+        let verified = try await RemoteVerifier(remote(tier)).verify()
+        #expect(verified.objects == resources && verified.references == resources)
+        let requests = tier.takeRequests()
+        #expect(requests.get == resources)
+        try expect("a verification", requests.list, listings: 2)
+    }
+
+    /// Never more listings than what is looked for, and one for each part.
+    @Test func fewOfMany() async throws {
+        let tier = SyntheticTier(resources: 25_600_000, age: 0)
+        let places = stride(from: 0, to: tier.each, by: tier.each / 4)
+        let found = try await look(for: places, of: tier)
+        #expect(found == 256 * places.underestimatedCount)
+        #expect(tier.takeRequests().list <= found + 256)
+    }
+
+    private func remote(_ storage: any ObjectStorage) throws -> Remote {
+        var remote = Remote(S3Settings(location: try S3Location("s3://counted")))
+        remote.storage = storage
+        return remote
+    }
+
+    /// - Returns: how many were found.
+    private func look(
+        for places: some Sequence<Int> & Sendable, of tier: SyntheticTier
+    ) async throws -> Int {
+        let found = Mutex(0)
+        for part in UInt8.min...UInt8.max {
+            let rest = Mutex(Array(places)[...])
+            try await RemoteLookup(storage: tier, width: 16).look(in: part) {
+                rest.withLock { $0.popFirst() }.map { tier.name($0, below: nil) }
+            } found: { _, _ in
+                found.withLock { $0 += 1 }
+            }
+        }
+        return found.withLock { $0 }
+    }
+}
