@@ -155,6 +155,8 @@ final class EasyHandle {
         case .get: break
         case .head: try options.set(CURLOPT_NOBODY, 1)
         case .put(let body):
+            // libcurl 7 asks for leave to send even a byte, and waits a second for it. Not less:
+            // Ceph's gateway takes what is sent after a refusal for the next request.
             try options.set(CURLOPT_UPLOAD, 1)
             try options.set(CURLOPT_INFILESIZE_LARGE, offset: body.count)
         case .delete: try options.set(CURLOPT_CUSTOMREQUEST, "DELETE")
