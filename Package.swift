@@ -162,6 +162,12 @@ let package = Package(
             name: "LarderTransferTests",
             dependencies: ["LarderTransfer", "LarderTestSupport", "LarderTestTLS"]),
         .testTarget(
+            name: "LarderS3Tests",
+            dependencies: [
+                "LarderS3", "LarderTransfer", "LarderTestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        .testTarget(
             name: "LarderCacheTests",
             dependencies: [
                 "LarderCache", "LarderTestSupport",

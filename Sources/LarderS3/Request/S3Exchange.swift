@@ -17,6 +17,7 @@ final class S3Exchange: TransferReceiver {
     private static let longestError = 64 << 10
 
     private let loop: TransferLoop
+    private let maximumBytes: Int64
     private let makeSink: SinkMaker
     private let state = Mutex(State())
 
@@ -26,13 +27,18 @@ final class S3Exchange: TransferReceiver {
         var isCancelled = false
         var head: ResponseHead?
         var sink: ByteSink?
+        /// How many bytes the sink took.
+        var taken: Int64 = 0
         var error: [UInt8] = []
         /// Why the answer was not taken.
         var failure: (any Error)?
     }
 
-    init(on loop: TransferLoop, into makeSink: @escaping SinkMaker) {
+    /// - Parameter maximumBytes: the longest good answer that is taken; errors have a limit of
+    ///   their own.
+    init(on loop: TransferLoop, maximumBytes: Int64, into makeSink: @escaping SinkMaker) {
         self.loop = loop
+        self.maximumBytes = maximumBytes
         self.makeSink = makeSink
     }
 
@@ -77,7 +83,8 @@ final class S3Exchange: TransferReceiver {
     }
 
     func transfer(_ id: TransferID, didReceive bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
-        guard let sink = state.withLock({ $0.sink }) else {
+        let (sink, taken) = state.withLock { ($0.sink, $0.taken) }
+        guard let sink else {
             return state.withLock { state in
                 state.error.append(
                     contentsOf: bytes.prefix(Self.longestError - state.error.count))
@@ -85,7 +92,14 @@ final class S3Exchange: TransferReceiver {
             }
         }
         do {
-            return try sink(bytes) ? .proceed : .pause
+            let total = taken + Int64(bytes.count)
+            guard total <= maximumBytes else {
+                throw TransferError(
+                    code: .tooLarge, message: "longer than the \(maximumBytes) bytes allowed")
+            }
+            guard try sink(bytes) else { return .pause }
+            state.withLock { $0.taken = total }
+            return .proceed
         } catch {
             state.withLock { $0.failure = error }
             return .stop

@@ -38,8 +38,9 @@ struct S3Requests: Sendable {
         _ method: TransferRequest.Method, _ path: String, digest: String? = nil,
         mediaType: String? = nil, maximumBytes: Int64
     ) throws -> TransferRequest {
+        // An error may be longer than what was asked for.
         var request = TransferRequest(
-            url: try HTTPURL(base + path), maximumBodyBytes: maximumBytes,
+            url: try HTTPURL(base + path), maximumBodyBytes: max(maximumBytes, 64 << 10),
             usesStoredCredentials: false)
         request.method = method
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }

@@ -44,7 +44,7 @@ package final class S3Storage: ObjectStorage {
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws {
         let request = try requests.object(.get, key, maximumBytes: maximumBytes)
-        _ = try await answer(to: request, about: key, into: sink)
+        _ = try await answer(to: request, about: key, maximumBytes: maximumBytes, into: sink)
     }
 
     package func head(_ key: String) async throws -> ListedObject? {
@@ -127,14 +127,15 @@ package final class S3Storage: ObjectStorage {
     @discardableResult
     private func answer(
         to request: @autoclosure () throws -> TransferRequest, about key: String?,
-        into sink: @escaping SinkMaker = { _ in { _ in true } }
+        maximumBytes: Int64 = .max, into sink: @escaping SinkMaker = { _ in { _ in true } }
     ) async throws -> ResponseHead {
         let request = try request()
         var count = 0
         while true {
             count += 1
             do {
-                return try await attempt(request, about: key, into: sink)
+                return try await attempt(
+                    request, about: key, maximumBytes: maximumBytes, into: sink)
             } catch let error as StorageError where error.isTransient {
                 guard let delay = attempts.delay(after: count) else { throw error }
                 try await Task.sleep(for: delay)
@@ -143,10 +144,12 @@ package final class S3Storage: ObjectStorage {
     }
 
     private func attempt(
-        _ request: TransferRequest, about key: String?, into sink: @escaping SinkMaker
+        _ request: TransferRequest, about key: String?, maximumBytes: Int64,
+        into sink: @escaping SinkMaker
     ) async throws -> ResponseHead {
         do {
-            let answer = try await S3Exchange(on: loop, into: sink).answer(to: request)
+            let exchange = S3Exchange(on: loop, maximumBytes: maximumBytes, into: sink)
+            let answer = try await exchange.answer(to: request)
             if (200..<300).contains(answer.head.status) { return answer.head }
             throw StorageError(answer, subject: subject(key))
         } catch let error as TransferError {

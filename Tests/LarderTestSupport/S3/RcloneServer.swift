@@ -6,7 +6,7 @@ public final class RcloneServer: S3Server {
 
     /// Starts one and waits for it; a moment.
     ///
-    /// - Parameter capacity: how many bytes it can keep, about; that needs root, and Linux.
+    /// - Parameter capacity: how many bytes it can keep, about; see ``canBeFull``.
     ///   Default: nil, what the disk has.
     public init(capacity: Int? = nil) async throws {
         guard let program = Self.program else {
@@ -22,6 +22,15 @@ public final class RcloneServer: S3Server {
     /// Why it cannot be started; nil if it can.
     public static var missing: String? {
         program == nil ? "rclone is not installed (Scripts/setup --servers)" : nil
+    }
+
+    /// Whether one with a capacity can be started.
+    public static var canBeFull: Bool {
+        #if os(Linux)
+            geteuid() == 0 && S3ServerKind.program("unshare") != nil
+        #else
+            false
+        #endif
     }
 
     private static let program = S3ServerKind.program("rclone")
