@@ -107,7 +107,9 @@ package final class S3Storage: ObjectStorage {
                 throw StorageError(
                     .malformed, subject: subject(prefix), "the listing has other names, too")
             }
-            objects[place].key = String(name.dropFirst(location.prefix.count))
+            // Bytes: to Character, a mark behind the slash would be part of it.
+            objects[place].key = String(
+                decoding: name.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
             if let previous, !previous.utf8.lexicographicallyPrecedes(objects[place].key.utf8) {
                 throw StorageError(
                     .malformed, subject: subject(prefix),
