@@ -7,8 +7,10 @@ extension StorageError {
         let status = answer.head.status
         let name = error.code.isEmpty ? "status \(status)" : error.code
         let words = error.message.isEmpty ? name : "\(name): \(error.message)"
-        let region = answer.head.headers[first: "x-amz-bucket-region"] ?? error.region
-        let code = Self.code(of: status, named: error.code)
+        let region = (answer.head.headers[first: "x-amz-bucket-region"] ?? error.region).map {
+            String(decoding: $0.utf8.prefix(64), as: UTF8.self)
+        }
+        let code = Self.code(of: status, named: error.code, hasRegion: region != nil)
         let message =
             if code == .wrongRegion {
                 "the bucket is in another region\(region.map { ", '\($0)'" } ?? "") (\(words))"
@@ -35,17 +37,24 @@ extension StorageError {
         self.init(code, subject: subject, error.message, underlying: error)
     }
 
-    private static func code(of status: Int, named name: String) -> Code {
+    private static func code(of status: Int, named name: String, hasRegion: Bool) -> Code {
         switch (status, name) {
         case (_, "NoSuchBucket"): .noBucket
         case (_, "QuotaExceeded"), (_, "InsufficientStorage"), (_, "XMinioStorageFull"), (507, _):
             .full
-        case (_, "AuthorizationHeaderMalformed"), (_, "PermanentRedirect"),
-            (_, "TemporaryRedirect"), (_, "IllegalLocationConstraintException"), (301, _), (307, _):
+        // Amazon adds the right region if that is what is wrong with the field.
+        case (_, "AuthorizationHeaderMalformed"): hasRegion ? .wrongRegion : .accessRefused
+        case (_, "PermanentRedirect"), (_, "TemporaryRedirect"),
+            (_, "IllegalLocationConstraintException"), (301, _), (307, _):
             .wrongRegion
+        case (_, "ExpiredToken"), (_, "InvalidToken"), (_, "TokenRefreshRequired"): .accessRefused
         case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"): .corrupt
         // A body that was cut on its way is no reason to give up.
-        case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _), (500..., _): .unavailable
+        case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _): .unavailable
+        // Somebody else writes the same object.
+        case (_, "OperationAborted"), (_, "ConcurrentModification"): .unavailable
+        case (501, _): .refused
+        case (500..., _): .unavailable
         case (401, _), (403, _): .accessRefused
         case (404, _): .notFound
         default: .refused
