@@ -25,6 +25,8 @@ package final class S3Storage: ObjectStorage {
         transfer.netrcFile = nil
         transfer.clientCertificate = nil
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
+        // Nobody waits longer than the stall timeout without anything happening.
+        transfer.totalTimeout = .seconds(24 * 3600)
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
         loop = try TransferLoop(configuration: transfer)
@@ -155,6 +157,8 @@ package final class S3Storage: ObjectStorage {
             if (200..<300).contains(answer.head.status) { return answer.head }
             throw StorageError(answer, subject: subject(key))
         } catch let error as TransferError {
+            // Only shutdown() cancels what no task has.
+            if error.code == .cancelled { throw CancellationError() }
             throw StorageError(error, subject: subject(key))
         }
     }
