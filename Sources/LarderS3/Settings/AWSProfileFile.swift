@@ -21,7 +21,12 @@ struct AWSProfileFile {
             if access(path, F_OK) != 0 { return "" }
             throw S3SettingsError("\(path): \(String(cString: strerror(errno)))")
         }
-        let data = (try? file.read(upToCount: sizeLimit + 1)) ?? Data()
+        let data: Data
+        do {
+            data = try file.read(upToCount: sizeLimit + 1) ?? Data()
+        } catch {
+            throw S3SettingsError("\(path): it cannot be read")
+        }
         guard data.count <= sizeLimit else {
             throw S3SettingsError("\(path): longer than \(sizeLimit) bytes")
         }
