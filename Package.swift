@@ -194,8 +194,8 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderRehearsal", "LarderS3",
-                "LarderTransfer",
+                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderRehearsal",
+                "LarderS3", "LarderTransfer",
                 "LarderTestSupport", "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],

@@ -27,10 +27,21 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Takes 64 hexadecimal digits of either case; nil for anything else.
     public init?(hex: some StringProtocol) {
-        guard hex.utf8.count == Self.byteCount * 2 else { return nil }
-        let digits = hex.utf8.compactMap(Self.value)
-        guard digits.count == Self.byteCount * 2 else { return nil }
-        self.init(bytes: (0..<Self.byteCount).map { digits[2 * $0] << 4 | digits[2 * $0 + 1] })
+        var digits = hex.utf8.makeIterator()
+        guard let first = Self.word(&digits), let second = Self.word(&digits),
+            let third = Self.word(&digits), let fourth = Self.word(&digits), digits.next() == nil
+        else { return nil }
+        words = (first, second, third, fourth)
+    }
+
+    /// The next 16 digits, without an array of them: listings have millions.
+    private static func word(_ digits: inout some IteratorProtocol<UInt8>) -> UInt64? {
+        var word: UInt64 = 0
+        for _ in 0..<16 {
+            guard let digit = digits.next(), let value = value(ofDigit: digit) else { return nil }
+            word = word << 4 | UInt64(value)
+        }
+        return word
     }
 
     private static func value(ofDigit digit: UInt8) -> UInt8? {

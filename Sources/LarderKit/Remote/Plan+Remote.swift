@@ -14,6 +14,8 @@ extension Plan {
         let hasCredentials: Bool
         /// What the remote has of it.
         let known: SharedTier.Known?
+        /// Whether that could be used, as far as somebody has tried.
+        let isUsable: Bool
     }
 
     /// Lists the resources that are to be looked for in a remote: what is present, that is cached,
@@ -28,7 +30,7 @@ extension Plan {
                     CREATE TABLE main.wanted (part INTEGER NOT NULL, name BLOB NOT NULL,
                         fetch INTEGER NOT NULL);
                     CREATE TABLE main.found (fetch INTEGER NOT NULL, digest BLOB NOT NULL,
-                        modified REAL NOT NULL);
+                        modified REAL NOT NULL, is_usable INTEGER NOT NULL DEFAULT 1);
                     CREATE TABLE main.present (fetch INTEGER PRIMARY KEY);
                     """)
             try db.inTransaction {
@@ -88,7 +90,8 @@ extension Plan {
     func note(found: [(fetch: Int64, known: SharedTier.Known)]) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
-            let insert = try PreparedStatement(db, "INSERT INTO found VALUES (?, ?, ?)")
+            let insert = try PreparedStatement(
+                db, "INSERT INTO found (fetch, digest, modified) VALUES (?, ?, ?)")
             for (fetch, known) in found {
                 try insert.run(fetch, known.digest, known.modified.timeIntervalSince1970)
             }
@@ -103,10 +106,10 @@ extension Plan {
         }
     }
 
-    /// What a remote has for it cannot be used: it counts as not there.
-    func forgetFound(_ fetch: Int64) throws {
+    /// What a remote has for it cannot be used, and is there only to be replaced.
+    func discredit(_ fetch: Int64) throws {
         try database.write { db in
-            try PreparedStatement(db, "DELETE FROM found WHERE fetch = ?").run(fetch)
+            try PreparedStatement(db, "UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
         }
     }
 
@@ -169,7 +172,8 @@ extension Plan {
     }
 
     private static let selectShareable = """
-        SELECT e.id, e.key, e.url, e.credentials IS NOT NULL, r.digest, r.modified
+        SELECT e.id, e.key, e.url, e.credentials IS NOT NULL, r.digest, r.modified,
+            r.is_usable
         FROM main.entries e LEFT JOIN found r ON r.fetch = e.id
         """
 
@@ -177,7 +181,7 @@ extension Plan {
         let key = try row.requireText(1)
         return Shareable(
             id: row.integer(0), key: key, url: row.text(2) ?? key, hasCredentials: row.bool(3),
-            known: row.isNull(4) ? nil : try known(row, 4))
+            known: row.isNull(4) ? nil : try known(row, 4), isUsable: row.bool(6))
     }
 
     private static func known(

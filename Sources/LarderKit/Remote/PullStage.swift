@@ -136,7 +136,7 @@ final class PullStage: Depositor, Sendable {
 
     private func note(_ error: StorageError, of fetch: PlannedFetch) throws {
         tally.note(error)
-        if !tally.isGivenUp { try plan.forgetFound(fetch.id) }
+        if !tally.isGivenUp { try plan.discredit(fetch.id) }
     }
 
     private func isAsDemanded(

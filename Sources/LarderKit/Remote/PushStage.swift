@@ -114,7 +114,8 @@ final class PushStage: Sendable {
         guard !tally.isGivenUp, !isStopping else { return tally.count { $0.unpushed += 1 } }
         let digest = resource.object.digest
         let isThere =
-            item.known?.digest == digest || state.withLock { $0.stored.contains(digest) }
+            item.isUsable && item.known?.digest == digest
+            || state.withLock { $0.stored.contains(digest) }
         do {
             let bytes = try await tier.keep(
                 resource, of: context.cache, replacing: item.known, isThere: isThere)

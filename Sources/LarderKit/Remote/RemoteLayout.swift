@@ -14,8 +14,8 @@ package enum RemoteLayout {
 
     /// The digest of an object's name; nil for anything else that lies there.
     static func digest(ofObject key: String) -> Digest? {
-        guard let hex = key.split(separator: "/").last, let digest = Digest(hex: hex),
-            object(digest) == key
+        guard key.utf8.count == objects.utf8.count + 3 + 64,
+            let digest = Digest(hex: key.suffix(64)), object(digest) == key
         else { return nil }
         return digest
     }
@@ -38,9 +38,12 @@ package enum RemoteLayout {
 
     /// Resource and digest of a reference's name; nil for anything else that lies there.
     static func reference(_ key: String) -> (name: ReferenceName, digest: Digest)? {
-        let parts = key.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 4, parts[1].utf8.count == 2, let part = UInt8(parts[1], radix: 16),
-            let name = Digest(hex: parts[2]), let digest = Digest(hex: parts[3])
+        // Each has its place.
+        func text(_ start: Int, _ count: Int) -> String {
+            String(decoding: key.utf8.dropFirst(start).prefix(count), as: UTF8.self)
+        }
+        guard key.utf8.count == 137, let part = UInt8(text(5, 2), radix: 16),
+            let name = Digest(hex: text(8, 64)), let digest = Digest(hex: text(73, 64))
         else { return nil }
         let reference = ReferenceName(part: part, name: name)
         return Self.reference(reference, to: digest) == key ? (reference, digest) : nil

@@ -22,7 +22,9 @@ package struct RemoteLookup: Sendable {
     }
 
     /// Looks for resources of one part.
-    package func look(in part: UInt8, for next: @escaping Wanted, found: @escaping Find) async throws {
+    package func look(
+        in part: UInt8, for next: @escaping Wanted, found: @escaping Find
+    ) async throws {
         let prefix = RemoteLayout.references(ofPart: part)
         var candidate = Candidate(found)
         var wanted = try next()

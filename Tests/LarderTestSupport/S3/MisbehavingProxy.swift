@@ -105,11 +105,15 @@ public final class MisbehavingProxy: Sendable {
 }
 
 private final class Handlers: Sendable {
-    private let handler = Mutex<MisbehavingProxy.Handler>({ _, _ in nil })
+    /// In a box: each look at a bare closure in a Mutex wraps it once more (as the Mutex is generic
+    /// it has another calling convention there), and after thousands the stack ends.
+    private struct Box { var handler: MisbehavingProxy.Handler }
 
-    func set(_ new: @escaping MisbehavingProxy.Handler) { handler.withLock { $0 = new } }
+    private let box = Mutex(Box { _, _ in nil })
+
+    func set(_ new: @escaping MisbehavingProxy.Handler) { box.withLock { $0.handler = new } }
 
     func current(_ request: Request, _ forward: (Request) -> Reply) -> Reply? {
-        handler.withLock { $0 }(request, forward)
+        box.withLock { $0.handler }(request, forward)
     }
 }

@@ -41,20 +41,9 @@ import Testing
             func run(
                 _ cache: String, _ use: Remote.Use, freshFor: Duration? = nil
             ) async throws -> Report {
-                var configuration = PrefetchConfiguration(cache: directory.path(cache))
-                configuration.transfer.addressPolicy = .allowAll
-                var remote = Remote(S3Settings(location: try S3Location("s3://counted")))
-                remote.storage = storage
-                remote.use = use
-                remote.freshFor = freshFor
-                configuration.remote = remote
                 let urls = (0..<icons).map { origin.url("/\($0)") }
-                let manifest = try JSONEncoder().encode(urls.map { ["icon": $0] })
-                var report: Report?
-                let events = Prefetcher(configuration)
-                    .prefetch([.bytes(Array(manifest), name: "manifest")])
-                for try await case .finished(let finished) in events { report = finished }
-                return try #require(report)
+                return try await prefetch(
+                    urls, into: directory.path(cache), storage, use, freshFor: freshFor)
             }
 
             #expect(try await run("1", .fill).count(.fetched) == icons)
@@ -69,7 +58,7 @@ import Testing
             // Another version, that is stale at once.
             version.withLock { $0 = 2 }
             storage.age(by: 10_000)
-            _ = try await RemoteEvictor(remote(storage)).evict(.init(maximumAge: 5000))
+            _ = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 5000))
             #expect(try await run("5", .fill).count(.fetched) == icons)
             _ = storage.takeRequests()
             #expect(try await run("6", .fill).count(.revalidated) == icons)
@@ -78,10 +67,11 @@ import Testing
             #expect(try await run("7", .fill).count(.fetched) == icons)
             expect("stale, and it has changed", storage.takeRequests())
 
-            #expect(try await RemoteVerifier(remote(storage)).verify().isSound)
+            #expect(try await RemoteVerifier(Remote(in: storage)).verify().isSound)
             _ = storage.takeRequests()
             storage.age(by: 200_000)
-            let report = try await RemoteEvictor(remote(storage)).evict(.init(maximumAge: 100_000))
+            let report = try await RemoteEvictor(Remote(in: storage)).evict(
+                .init(maximumAge: 100_000))
             #expect(report.expired == icons && report.evictedObjects >= icons)
             expect("evicted", storage.takeRequests(), allowing: report.evictedObjects - icons)
 
@@ -99,29 +89,31 @@ import Testing
     @Test func listings() async throws {
         let table = try document.table(
             "A billion icons", "for each million icons in the remote")
-        let resources = share(of: 1_000_000) / 256 * 256
+        // All parts, or some of them.
+        let tier = SyntheticTier(
+            resources: 1_000_000, parts: share(of: 256), age: 100_000)
+        let resources = tier.each * tier.parts
         func expect(_ row: String, _ lists: Int, listings: Int) throws {
             let text = try #require(table.cell(row, "LIST")).filter { $0 != "," }
             let most = try #require(Int(text)) * resources / 1_000_000
             #expect((most...most + 256 * listings).contains(lists), "\(row)")
         }
 
-        let tier = SyntheticTier(resources: resources, age: 100_000)
         let found = try await look(for: 0..<tier.each, of: tier)
         #expect(found == resources)
         try expect("a run of all workers", tier.takeRequests().list, listings: 1)
 
-        var evicted = try await RemoteEvictor(remote(tier)).evict(.init(maximumAge: 200_000))
+        var evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 200_000))
         #expect(evicted.references == resources && evicted.objects == resources)
         #expect(evicted.expired == 0 && evicted.evictedObjects == 0)
         try expect(
             "an eviction that finds nothing", tier.takeRequests().list, listings: 2)
 
-        evicted = try await RemoteEvictor(remote(tier)).evict(.init(maximumAge: 50_000))
+        evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 50_000))
         #expect(evicted.expired == resources && evicted.evictedObjects == resources)
         try expect("an eviction that removes objects", tier.takeRequests().list, listings: 3)
 
-        let verified = try await RemoteVerifier(remote(tier)).verify()
+        let verified = try await RemoteVerifier(Remote(in: tier)).verify()
         #expect(verified.objects == resources && verified.references == resources)
         let requests = tier.takeRequests()
         #expect(requests.get == resources)
@@ -130,17 +122,11 @@ import Testing
 
     /// Never more listings than what is looked for, and one for each part.
     @Test func fewOfMany() async throws {
-        let tier = SyntheticTier(resources: 25_600_000, age: 0)
+        let tier = SyntheticTier(resources: 25_600_000, parts: share(of: 64), age: 0)
         let places = stride(from: 0, to: tier.each, by: tier.each / 4)
         let found = try await look(for: places, of: tier)
-        #expect(found == 256 * places.underestimatedCount)
-        #expect(tier.takeRequests().list <= found + 256)
-    }
-
-    private func remote(_ storage: any ObjectStorage) throws -> Remote {
-        var remote = Remote(S3Settings(location: try S3Location("s3://counted")))
-        remote.storage = storage
-        return remote
+        #expect(found == tier.parts * places.underestimatedCount)
+        #expect(tier.takeRequests().list <= found + tier.parts)
     }
 
     /// - Returns: how many were found.
@@ -148,7 +134,7 @@ import Testing
         for places: some Sequence<Int> & Sendable, of tier: SyntheticTier
     ) async throws -> Int {
         let found = Mutex(0)
-        for part in UInt8.min...UInt8.max {
+        for part in (0..<tier.parts).map(UInt8.init) {
             let rest = Mutex(Array(places)[...])
             try await RemoteLookup(storage: tier, width: 16).look(in: part) {
                 rest.withLock { $0.popFirst() }.map { tier.name($0, below: nil) }
@@ -157,5 +143,18 @@ import Testing
             }
         }
         return found.withLock { $0 }
+    }
+
+    /// Hosts fall evenly into parts: as many in each as the page says.
+    @Test func parts() {
+        let hosts = share(of: 2_000_000)
+        var counts = [Int](repeating: 0, count: Part.count)
+        for number in 0..<hosts {
+            counts[Int(Part(ofHost: "host-\(number).example.com").number)] += 1
+        }
+        let mean = Double(hosts) / 256
+        let most = counts.map { abs(Double($0) - mean) }.max() ?? 0
+        // Four standard deviations: 350 of 7,800.
+        #expect(most < 4 * mean.squareRoot())
     }
 }

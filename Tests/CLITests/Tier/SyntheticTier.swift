@@ -10,11 +10,15 @@ import Synchronization
 final class SyntheticTier: ObjectStorage {
     /// Resources in each part, and objects beneath each first byte.
     let each: Int
+    /// How many parts, and first bytes, have any.
+    let parts: Int
     private let modified: Date
     private let requests = Mutex(CountedStorage.Requests())
 
-    init(resources: Int, age: TimeInterval) {
+    /// - Parameter resources: how many there would be if all parts had some.
+    init(resources: Int, parts: Int = 256, age: TimeInterval) {
         each = resources / 256
+        self.parts = parts
         modified = Date(timeIntervalSinceNow: -age)
     }
 
@@ -48,12 +52,14 @@ final class SyntheticTier: ObjectStorage {
 
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         requests.withLock { $0.list += 1 }
-        let parts = prefix.split(separator: "/")
-        guard let byte = parts.last(where: { $0.utf8.count == 2 }).flatMap({ UInt8($0, radix: 16) })
+        let names = prefix.split(separator: "/")
+        guard
+            let byte = names.last(where: { $0.utf8.count == 2 }).flatMap({ UInt8($0, radix: 16) }),
+            byte < parts
         else { return ListPage(objects: [], next: nil) }
-        let isObjects = parts[0] == "objects"
+        let isObjects = names[0] == "objects"
         // One resource alone.
-        if let name = parts.last.flatMap({ Digest(hex: $0) }) {
+        if let name = names.last.flatMap({ Digest(hex: $0) }) {
             let place = place(of: name, below: nil)
             let isThere = place < each && self.name(place, below: nil) == name
             return ListPage(objects: isThere ? [reference(byte, place)] : [], next: nil)

@@ -16,10 +16,13 @@ final class CountedStorage: ObjectStorage {
 
     private let state = Mutex(State())
 
+    /// Called before a request is carried out, with its method and the object's name.
+    typealias Hook = @Sendable (_ method: String, _ key: String) async throws -> Void
+
     private struct State {
+        var hook: Hook?
         var requests = Requests()
         var objects: [String: (bytes: [UInt8], modified: Date)] = [:]
-        var age: TimeInterval = 0
     }
 
     /// What was asked since the last call.
@@ -27,6 +30,28 @@ final class CountedStorage: ObjectStorage {
         state.withLock { state in
             defer { state.requests = Requests() }
             return state.requests
+        }
+    }
+
+    func before(_ hook: Hook?) { state.withLock { $0.hook = hook } }
+
+    private func begin(_ method: String, _ key: String) async throws {
+        // A hook that asks something itself is not called for that.
+        guard !Self.isInHook, let hook = state.withLock({ $0.hook }) else { return }
+        try await Self.$isInHook.withValue(true) { try await hook(method, key) }
+    }
+
+    @TaskLocal private static var isInHook = false
+
+    /// The names of the objects.
+    var keys: [String] { state.withLock { $0.objects.keys.sorted() } }
+
+    /// Whether every reference leads to an object.
+    var isWhole: Bool {
+        let keys = Set(keys)
+        return keys.filter { $0.hasPrefix("refs/") }.allSatisfy { key in
+            let digest = key.suffix(64)
+            return keys.contains("objects/sha256/\(digest.prefix(2))/\(digest)")
         }
     }
 
@@ -42,6 +67,7 @@ final class CountedStorage: ObjectStorage {
     func subject(_ key: String?) -> String { "s3://counted/\(key ?? "")" }
 
     func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws {
+        try await begin("GET", key)
         let object = state.withLock { state in
             state.requests.get += 1
             return state.objects[key]
@@ -52,7 +78,8 @@ final class CountedStorage: ObjectStorage {
     }
 
     func head(_ key: String) async throws -> ListedObject? {
-        state.withLock { state in
+        try await begin("HEAD", key)
+        return state.withLock { state in
             state.requests.get += 1
             return state.objects[key].map {
                 ListedObject(key: key, size: Int64($0.bytes.count), modified: $0.modified)
@@ -61,6 +88,7 @@ final class CountedStorage: ObjectStorage {
     }
 
     func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) async throws {
+        try await begin("PUT", key)
         var bytes = [UInt8](repeating: 0, count: Int(body.count))
         let count = bytes.withUnsafeMutableBytes { body.read(0, $0) }
         guard count == bytes.count || bytes.isEmpty else {
@@ -73,6 +101,7 @@ final class CountedStorage: ObjectStorage {
     }
 
     func delete(_ key: String) async throws {
+        try await begin("DELETE", key)
         state.withLock { state in
             state.requests.delete += 1
             state.objects[key] = nil
@@ -80,7 +109,8 @@ final class CountedStorage: ObjectStorage {
     }
 
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
-        state.withLock { state in
+        try await begin("LIST", prefix)
+        return state.withLock { state in
             state.requests.list += 1
             let keys = state.objects.keys.filter { $0.hasPrefix(prefix) && $0 > last ?? "" }
                 .sorted()

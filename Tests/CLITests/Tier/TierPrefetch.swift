@@ -1,0 +1,31 @@
+import Foundation
+import LarderKit
+import LarderS3
+import Testing
+
+extension Remote {
+    /// One in a store that no server has.
+    init(in storage: any ObjectStorage) throws {
+        self.init(S3Settings(location: try S3Location("s3://tests")))
+        self.storage = storage
+    }
+}
+
+/// Prefetches URLs of loopback origins with a remote.
+func prefetch(
+    _ urls: [String], into cache: String, _ storage: any ObjectStorage, _ use: Remote.Use,
+    freshFor: Duration? = nil
+) async throws -> Report {
+    var configuration = PrefetchConfiguration(cache: cache)
+    configuration.transfer.addressPolicy = .allowAll
+    var remote = try Remote(in: storage)
+    remote.use = use
+    remote.freshFor = freshFor
+    configuration.remote = remote
+    let manifest = try JSONEncoder().encode(urls.map { ["icon": $0] })
+    var report: Report?
+    let events = Prefetcher(configuration)
+        .prefetch([.bytes(Array(manifest), name: "manifest")])
+    for try await case .finished(let finished) in events { report = finished }
+    return try #require(report)
+}
