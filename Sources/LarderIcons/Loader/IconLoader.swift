@@ -56,6 +56,7 @@ public final class IconLoader: Sendable {
     /// Gets the icon, and tells what came of it: `image` or `failed`.
     ///
     /// - Parameters:
+    ///   - url: of the icon.
     ///   - priority: what has the higher one is got first. Default: normal.
     ///   - then: called once, on any thread: within this call if memory has the answer. Not called
     ///     if the task is cancelled before.

@@ -8,7 +8,7 @@ import Synchronization
 /// to.
 ///
 /// Others write meanwhile, and no request removes something only if it has not changed. So whoever
-/// stores writes the reference first and looks for the object then (``SharedTier/keep``), and here
+/// stores writes the reference first and looks for the object then (`SharedTier.keep`), and here
 /// objects are removed first and new references looked for then: of the two, the second sees what
 /// the first did, and no reference is left without its object.
 public struct RemoteEvictor: Sendable {
@@ -32,7 +32,9 @@ public struct RemoteEvictor: Sendable {
     private let remote: Remote
     private let transfer: TransferConfiguration
 
-    /// - Parameter transfer: how connections are made.
+    /// - Parameters:
+    ///   - remote: where it is.
+    ///   - transfer: how connections are made. Default: its defaults.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
@@ -40,7 +42,10 @@ public struct RemoteEvictor: Sendable {
 
     /// Evicts.
     ///
-    /// - Parameter onProgress: called for each page of a listing, with what was done so far.
+    /// - Parameters:
+    ///   - policy: what is removed.
+    ///   - onProgress: called for each page of a listing with what was done so far. Default: nobody
+    ///     looks.
     /// - Throws: `StorageError`. If the task is cancelled, the report says so instead.
     public func evict(
         _ policy: Policy,

@@ -14,7 +14,9 @@ public struct RemoteVerifier: Sendable {
     /// owns as parts. Default: nil, there is no other.
     public var shard: Shard?
 
-    /// - Parameter transfer: how connections are made.
+    /// - Parameters:
+    ///   - remote: where it is.
+    ///   - transfer: how connections are made. Default: its defaults.
     public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
         self.remote = remote
         self.transfer = transfer
@@ -26,7 +28,7 @@ public struct RemoteVerifier: Sendable {
     ///   - cache: if there is one, what is found is repaired: from it, if it has the object whole;
     ///     otherwise object and references are removed. Default: nil, nothing is changed.
     ///   - onProgress: called for each object, with what was found so far.
-    /// - Throws: `StorageError`, ``CacheError``. If the task is cancelled, the report says so
+    /// - Throws: `StorageError`, `CacheError`. If the task is cancelled, the report says so
     ///   instead.
     public func verify(
         repairingFrom cache: Cache? = nil,

@@ -1,9 +1,9 @@
 import LarderTransfer
 
 /// Why an object store did not do what it was asked.
-package struct StorageError: Error, Sendable, CustomStringConvertible {
+public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The reasons. Their raw values are part of the output.
-    package enum Code: String, Sendable, CaseIterable {
+    public enum Code: String, Sendable, CaseIterable {
         /// The credentials are unknown, expired, or not allowed to do this; or the clock is wrong.
         case accessRefused = "remote-access-refused"
         /// There is no such bucket.
@@ -27,11 +27,11 @@ package struct StorageError: Error, Sendable, CustomStringConvertible {
     }
 
     /// The reason.
-    package var code: Code
+    public var code: Code
     /// The object, or the bucket: an `s3://` URL.
-    package var subject: String
+    public var subject: String
     /// The reason in words, in one line.
-    package var message: String
+    public var message: String
     /// What the transfer failed of, if that was it.
     package var underlying: TransferError?
 
@@ -46,13 +46,13 @@ package struct StorageError: Error, Sendable, CustomStringConvertible {
     }
 
     /// Whether the same request may succeed later.
-    package var isTransient: Bool { code == .unavailable }
+    public var isTransient: Bool { code == .unavailable }
 
     /// Whether no request at all can succeed until a person does something.
-    package var isPermanent: Bool {
+    public var isPermanent: Bool {
         [.accessRefused, .noBucket, .wrongRegion, .full].contains(code)
     }
 
     /// Subject and message.
-    package var description: String { "\(subject): \(message)" }
+    public var description: String { "\(subject): \(message)" }
 }
