@@ -72,28 +72,28 @@ extension Plan {
     /// The next names that are looked for in a part.
     func wantedNames(
         in part: UInt8, after last: Digest?, limit: Int
-    ) throws -> [(name: Digest, fetch: Int64)] {
+    ) throws -> [Digest] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
-                """
-                SELECT name, fetch FROM wanted WHERE part = ? AND name > ?
-                ORDER BY part, name LIMIT ?
-                """
-            ).rows(Int64(part), Data(last?.bytes ?? []), limit) {
-                (try $0.requireDigest(0), $0.integer(1))
-            }
+                "SELECT name FROM wanted WHERE part = ? AND name > ? ORDER BY part, name LIMIT ?"
+            ).rows(Int64(part), Data(last?.bytes ?? []), limit) { try $0.requireDigest(0) }
         }
     }
 
-    /// Remembers what a remote has.
-    func note(found: [(fetch: Int64, known: SharedTier.Known)]) throws {
+    /// Remembers what a remote has of the names that are wanted in a part.
+    func note(found: [(name: Digest, known: SharedTier.Known)], in part: UInt8) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
             let insert = try PreparedStatement(
-                db, "INSERT INTO found (fetch, digest, modified) VALUES (?, ?, ?)")
-            for (fetch, known) in found {
-                try insert.run(fetch, known.digest, known.modified.timeIntervalSince1970)
+                db,
+                """
+                INSERT INTO found (fetch, digest, modified)
+                SELECT fetch, ?, ? FROM wanted WHERE part = ? AND name = ?
+                """)
+            for (name, known) in found {
+                try insert.run(
+                    known.digest, known.modified.timeIntervalSince1970, Int64(part), name)
             }
         }
     }

@@ -98,14 +98,14 @@ final class PullStage: Depositor, Sendable {
 
     private func pull(_ fetch: PlannedFetch, _ known: SharedTier.Known) async throws {
         guard !isStopped else { return }
-        if isFreshAsListed(known, fetch) { return leave(fetch, known, nil) }
+        if isFreshAsListed(known, fetch) { return await leave(fetch, known, nil) }
         let start = ContinuousClock.now
         do {
             let name = ReferenceName(key: fetch.key, url: fetch.url)
             let reference = try await tier.reference(to: name, known.digest, key: fetch.key)
             guard try isAsDemanded(known.digest, reference, by: fetch) else { return }
             let isFresh = isFresh(reference, known, of: fetch)
-            if isFresh, remote.use == .fill { return leave(fetch, known, reference) }
+            if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             guard reference.size <= context.maximumObjectBytes else { return }
             let body = try await tier.receive(
                 known.digest, limit: context.maximumObjectBytes, into: context.store)
@@ -168,21 +168,25 @@ final class PullStage: Depositor, Sendable {
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports what is left where it is, in turn with what is stored.
+    /// Reports what is left where it is, in turn with what is stored. Returns once it has: listings
+    /// are read faster than anything is reported.
     ///
     /// - Parameter reference: nil if it was not read.
     private func leave(
         _ fetch: PlannedFetch, _ known: SharedTier.Known, _ reference: Reference?
-    ) {
+    ) async {
         let success = FetchResult.Success(
             digest: known.digest, size: reference?.size,
             attributes: ObjectAttributes(mediaType: reference?.mediaType), way: .shared,
             isStored: true)
         let result = FetchResult(
             id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1)
-        context.store.afterCommits { [context] in
-            context.reporter.report([result])
-            context.onProgress()
+        await withCheckedContinuation { reported in
+            context.store.afterCommits { [context] in
+                context.reporter.report([result])
+                context.onProgress()
+                reported.resume()
+            }
         }
     }
 

@@ -10,12 +10,10 @@ final class WantedNames: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var page: ArraySlice<(name: Digest, fetch: Int64)> = []
+        var page: ArraySlice<Digest> = []
         var last: Digest?
         var isAtEnd = false
-        /// The fetches of names that were handed out and can still be found.
-        var fetches: [Digest: Int64] = [:]
-        var found: [(fetch: Int64, known: SharedTier.Known)] = []
+        var found: [(name: Digest, known: SharedTier.Known)] = []
     }
 
     init(in part: UInt8, of plan: Plan) {
@@ -29,26 +27,24 @@ final class WantedNames: Sendable {
             if state.page.isEmpty, !state.isAtEnd {
                 state.page = try plan.wantedNames(
                     in: part, after: state.last, limit: Self.pageLimit)[...]
-                state.last = state.page.last?.name
+                state.last = state.page.last
                 state.isAtEnd = state.page.isEmpty
             }
-            guard let (name, fetch) = state.page.popFirst() else { return nil }
-            state.fetches[name] = fetch
-            return name
+            return state.page.popFirst()
         }
     }
 
     func note(_ name: Digest, _ known: SharedTier.Known) throws {
         let page = state.withLock { state in
-            if let fetch = state.fetches[name] { state.found.append((fetch, known)) }
+            state.found.append((name, known))
             guard state.found.count >= Self.pageLimit else { return state.found.prefix(0) }
             defer { state.found = [] }
             return state.found[...]
         }
-        try plan.note(found: Array(page))
+        try plan.note(found: Array(page), in: part)
     }
 
     func finish() throws {
-        try plan.note(found: state.withLock { $0.found })
+        try plan.note(found: state.withLock { $0.found }, in: part)
     }
 }
