@@ -44,7 +44,8 @@ package struct RemoteLookup: Sendable {
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
-                try candidate.finish()
+                // What the page ends with is looked for once more: the next may have more of it.
+                if candidate.name != wanted { try candidate.finish() }
                 return try await lookForEach(part, from: wanted, next, found)
             }
         }
@@ -85,6 +86,8 @@ package struct RemoteLookup: Sendable {
         private var best: (name: Digest, known: SharedTier.Known)?
 
         init(_ found: @escaping Find) { self.found = found }
+
+        var name: Digest? { best?.name }
 
         mutating func take(_ name: Digest, _ known: SharedTier.Known) throws {
             if let best, best.name == name {

@@ -129,6 +129,12 @@ import Testing
         #expect(tier.takeRequests().list <= found + tier.parts)
     }
 
+    /// A page may end with what is wanted, and few before it: it is found once.
+    @Test func lastOfAPage() async throws {
+        let tier = SyntheticTier(resources: 512_000, parts: 1, age: 0)
+        #expect(try await look(for: [0, 999], of: tier) == 2)
+    }
+
     /// - Returns: how many were found.
     private func look(
         for places: some Sequence<Int> & Sendable, of tier: SyntheticTier
