@@ -137,7 +137,7 @@ private final class Run: Sendable {
                     })
                 count { report in
                     report.objects += page.count
-                    report.bytes += page.reduce(0) { $0 + $1.listed.size }
+                    for (_, listed) in page { report.bytes.addForeign(listed.size) }
                 }
                 onProgress(report)
             }
@@ -243,7 +243,7 @@ private final class Run: Sendable {
             }
             count { report in
                 report.evictedObjects += 1
-                report.evictedBytes += size
+                report.evictedBytes.addForeign(size)
             }
             onProgress(report)
         }
@@ -270,7 +270,7 @@ private final class Run: Sendable {
     /// A reference that was written while its object was removed refers to nothing, unless whoever
     /// wrote it has seen that and put the object back.
     private func lookForNewReferences() async throws {
-        guard try scratch.count(.removed).count > 0 else { return }
+        guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { _ in
             true
         } _: { [self] part in

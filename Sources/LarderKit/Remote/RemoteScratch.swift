@@ -15,7 +15,8 @@ final class RemoteScratch: Sendable {
                     PRAGMA main.cache_size = -2048;
                     CREATE TABLE objects (digest BLOB PRIMARY KEY, size INTEGER NOT NULL,
                         state INTEGER NOT NULL) WITHOUT ROWID;
-                    CREATE TABLE names (key TEXT NOT NULL, digest BLOB NOT NULL);
+                    CREATE TABLE names (digest BLOB NOT NULL, key TEXT NOT NULL,
+                        PRIMARY KEY (digest, key)) WITHOUT ROWID;
                     """)
         }
     }
@@ -82,18 +83,19 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    func count(_ state: State) throws -> (count: Int, bytes: Int64) {
+    func count(_ state: State) throws -> Int {
         try database.read { db in
-            try PreparedStatement(
-                db, "SELECT count(*), coalesce(sum(size), 0) FROM objects WHERE state = ?"
-            ).rows(Int64(state.rawValue)) { (Int($0.integer(0)), $0.integer(1)) }[0]
+            let count = try PreparedStatement(db, "SELECT count(*) FROM objects WHERE state = ?")
+                .firstInteger(Int64(state.rawValue))
+            return Int(count ?? 0)
         }
     }
 
     /// Keeps the name of a reference to an object.
     func note(_ key: String, to digest: Digest) throws {
         try database.write { db in
-            try PreparedStatement(db, "INSERT INTO names VALUES (?, ?)").run(key, digest)
+            try PreparedStatement(db, "INSERT OR IGNORE INTO names VALUES (?, ?)")
+                .run(digest, key)
         }
     }
 

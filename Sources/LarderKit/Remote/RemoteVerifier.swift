@@ -90,10 +90,12 @@ private final class Run: Sendable {
                     try Task.checkCancellation()
                     return objects.popFirst()
                 } _: { [self] digest, listed in
-                    if try await !isWhole(digest) { try scratch.set(.corrupt, of: digest) }
+                    if try await !isWhole(digest, listed.size) {
+                        try scratch.set(.corrupt, of: digest)
+                    }
                     count { report in
                         report.objects += 1
-                        report.bytes += listed.size
+                        report.bytes.addForeign(listed.size)
                     }
                     onProgress(report)
                 }
@@ -102,15 +104,18 @@ private final class Run: Sendable {
     }
 
     /// Whether an object has the bytes that its name says, or is gone since it was listed.
-    private func isWhole(_ digest: Digest) async throws -> Bool {
+    ///
+    /// - Parameter size: what the store says it has: nothing is read beyond, however much comes.
+    private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let found = DigestSink()
         do {
-            // As large as a cache's may be; nothing of it is kept.
             try await tier.storage.get(
-                RemoteLayout.object(digest), maximumBytes: StoredObject.largest
+                RemoteLayout.object(digest), maximumBytes: min(size, StoredObject.largest)
             ) { _ in found.begin() }
         } catch let error as StorageError where error.code == .notFound {
             return true
+        } catch let error as StorageError where error.code == .tooLarge {
+            return false
         }
         return found.digest == digest
     }
@@ -146,7 +151,7 @@ private final class Run: Sendable {
     }
 
     func settle(repairingFrom cache: Cache?) async throws {
-        let unreferenced = try scratch.count(.unreferenced).count
+        let unreferenced = try scratch.count(.unreferenced)
         count { $0.unreferenced = unreferenced }
         for (state, kind) in [
             (RemoteScratch.State.corrupt, RemoteVerifyReport.Finding.Kind.corrupt),
@@ -190,10 +195,10 @@ private final class Run: Sendable {
         }
         // Somebody may have written it anew meanwhile.
         let place = RemoteLayout.object(digest)
-        let isThere = try await tier.storage.head(place) != nil
-        if isThere, try await isWhole(digest) { return .restored }
+        let now = try await tier.storage.head(place)
+        if let now, try await isWhole(digest, now.size) { return .restored }
         for name in names { try await tier.storage.delete(name) }
-        if isThere { try await tier.storage.delete(place) }
+        if now != nil { try await tier.storage.delete(place) }
         return .removed
     }
 }

@@ -54,3 +54,11 @@ extension SharedTier {
         } while last != nil
     }
 }
+
+extension Int64 {
+    /// Adds a size that a store tells, which may be anything.
+    mutating func addForeign(_ size: Int64) {
+        let (sum, isTooLarge) = addingReportingOverflow(size)
+        self = isTooLarge ? .max : sum
+    }
+}

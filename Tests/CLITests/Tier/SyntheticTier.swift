@@ -13,13 +13,17 @@ final class SyntheticTier: ObjectStorage {
     /// How many parts, and first bytes, have any.
     let parts: Int
     private let modified: Date
+    private let size: Int64
     private let requests = Mutex(CountedStorage.Requests())
 
-    /// - Parameter resources: how many there would be if all parts had some.
-    init(resources: Int, parts: Int = 256, age: TimeInterval) {
+    /// - Parameters:
+    ///   - resources: how many there would be if all parts had some.
+    ///   - size: what it says of each object.
+    init(resources: Int, parts: Int = 256, age: TimeInterval, size: Int64 = 1) {
         each = resources / 256
         self.parts = parts
         modified = Date(timeIntervalSinceNow: -age)
+        self.size = size
     }
 
     func takeRequests() -> CountedStorage.Requests {
@@ -39,7 +43,7 @@ final class SyntheticTier: ObjectStorage {
 
     func head(_ key: String) async throws -> ListedObject? {
         requests.withLock { $0.get += 1 }
-        return ListedObject(key: key, size: 1, modified: modified)
+        return ListedObject(key: key, size: size, modified: modified)
     }
 
     func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) async throws {
@@ -80,7 +84,8 @@ final class SyntheticTier: ObjectStorage {
         let page = (start..<max(start, end)).map { place in
             isObjects
                 ? ListedObject(
-                    key: RemoteLayout.object(name(place, below: byte)), size: 1, modified: modified)
+                    key: RemoteLayout.object(name(place, below: byte)), size: size,
+                    modified: modified)
                 : reference(byte, place)
         }
         return ListPage(objects: page, next: end < each ? page.last?.key : nil)
