@@ -23,6 +23,7 @@ struct Reference: Codable, Sendable {
     private var expires: String?
     private var vary: String?
     private var variant: String?
+    /// Without its query.
     let responseURL: String?
     private var fetchedAt: TimeInterval
     private var freshUntil: TimeInterval
@@ -55,7 +56,9 @@ struct Reference: Codable, Sendable {
         expires = resource.validators.expires
         vary = resource.validators.vary
         variant = resource.variant?.hex
-        responseURL = resource.responseURL == resource.url ? nil : resource.responseURL
+        // Where a redirect leads to may be signed, and may repeat the query of a secret URL.
+        responseURL =
+            resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
         fetchedAt = resource.receivedAt.timeIntervalSince1970
         freshUntil = resource.freshUntil.timeIntervalSince1970
     }

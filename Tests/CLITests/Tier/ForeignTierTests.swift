@@ -32,4 +32,28 @@ import Testing
         let report = try await RemoteVerifier(Remote(in: storage)).verify()
         #expect(report.counts == [.corrupt: 3])
     }
+
+    /// If an icon has a key, nothing in the remote tells the query of its URL.
+    @Test func aSignedURLThatRedirects() async throws {
+        let storage = CountedStorage()
+        let origin = try Origin()
+        origin.on("/a") { _ in
+            .status(301).header("Location", "/b?signature=TOPSECRET")
+        }
+        origin.on("/b", .ok(IconPainter.png(seed: 1)).header("Cache-Control", "max-age=60"))
+        try await withTemporaryDirectory { directory in
+            let entry = ["icon": origin.url("/a?signature=TOPSECRET"), "key": "one"]
+            let report = try await prefetch(
+                entries: [entry], into: directory.path("1"), storage, .mirror)
+            #expect(report.remote?.pushed == 1)
+            for key in storage.keys where key.hasPrefix("refs/") {
+                let text = String(
+                    decoding: try await storage.bytes(key, maximumBytes: 10_000), as: UTF8.self)
+                #expect(text.contains("/b?***") && !text.contains("TOPSECRET"))
+            }
+            let other = try await prefetch(
+                entries: [entry], into: directory.path("2"), storage, .mirror)
+            #expect(other.remote?.pulled == 1)
+        }
+    }
 }

@@ -16,13 +16,22 @@ func prefetch(
     _ urls: [String], into cache: String, _ storage: any ObjectStorage, _ use: Remote.Use,
     freshFor: Duration? = nil
 ) async throws -> Report {
+    try await prefetch(
+        entries: urls.map { ["icon": $0] }, into: cache, storage, use, freshFor: freshFor)
+}
+
+/// Prefetches the entries of a manifest.
+func prefetch(
+    entries: [[String: String]], into cache: String, _ storage: any ObjectStorage,
+    _ use: Remote.Use, freshFor: Duration? = nil
+) async throws -> Report {
     var configuration = PrefetchConfiguration(cache: cache)
     configuration.transfer.addressPolicy = .allowAll
     var remote = try Remote(in: storage)
     remote.use = use
     remote.freshFor = freshFor
     configuration.remote = remote
-    let manifest = try JSONEncoder().encode(urls.map { ["icon": $0] })
+    let manifest = try JSONEncoder().encode(entries)
     var report: Report?
     let events = Prefetcher(configuration)
         .prefetch([.bytes(Array(manifest), name: "manifest")])
