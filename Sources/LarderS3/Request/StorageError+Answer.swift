@@ -51,6 +51,8 @@ extension StorageError {
         case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"): .corrupt
         // A body that was cut on its way is no reason to give up.
         case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _): .unavailable
+        // Archived: that object alone.
+        case (_, "InvalidObjectState"): .refused
         // Somebody else writes the same object.
         case (_, "OperationAborted"), (_, "ConcurrentModification"): .unavailable
         case (501, _): .refused
