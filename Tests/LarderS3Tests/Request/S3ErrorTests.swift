@@ -31,7 +31,8 @@ import Testing
         (500, "InternalError", .unavailable), (429, "", .unavailable),
         (400, "RequestTimeout", .unavailable), (400, "IncompleteBody", .unavailable),
         (409, "OperationAborted", .unavailable), (409, "ConcurrentModification", .unavailable),
-        (400, "InvalidRequest", .refused), (403, "InvalidObjectState", .refused), (405, "MethodNotAllowed", .refused),
+        (403, "InvalidObjectState", .refused), (400, "InvalidRequest", .refused),
+        (405, "MethodNotAllowed", .refused),
         (501, "NotImplemented", .refused), (412, "PreconditionFailed", .refused),
     ])
     func hasACode(_ status: Int, _ name: String, _ code: StorageError.Code) async throws {
