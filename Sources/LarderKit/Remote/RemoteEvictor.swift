@@ -99,15 +99,12 @@ private final class Run: Sendable {
     func evict() async throws {
         try await listObjects()
         try await goThroughReferences()
-        do {
-            try await removeObjects()
-        } catch {
-            // Whatever ended it: what was removed may have been referred to meanwhile. As a task of
-            // its own, since this one may be cancelled.
-            try await Task { try await lookForNewReferences() }.value
-            throw error
-        }
-        try await lookForNewReferences()
+        var failure: (any Error)?
+        do { try await removeObjects() } catch { failure = error }
+        // Whatever ended it: what was removed may have been referred to meanwhile. As a task of its
+        // own, since this one may be cancelled.
+        try await Task { try await lookForNewReferences() }.value
+        if let failure { throw failure }
     }
 
     private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
@@ -238,8 +235,10 @@ private final class Run: Sendable {
                 guard let now = try await tier.storage.head(place), now.modified <= latest else {
                     return
                 }
-                try await tier.storage.delete(place)
+                // Before, for a request whose answer is lost may have been carried out; and to its
+                // end, for one that is cut off may be carried out after we have looked.
                 try scratch.set(.removed, of: digest)
+                try await Task { try await tier.storage.delete(place) }.value
             }
             count { report in
                 report.evictedObjects += 1

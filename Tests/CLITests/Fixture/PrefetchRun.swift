@@ -28,6 +28,20 @@ struct PrefetchRun {
         let error: Problem?
         let icons: Int
         let otherShards: Int
+        let pulled: Int
+        let shared: Int
+        let remote: Remote?
+    }
+
+    /// What a run had to do with a remote.
+    struct Remote: Decodable, Equatable {
+        let pulled: Int
+        let pushed: Int
+        let unpushed: Int
+        let personal: Int
+        let faults: [String: Int]
+        let firstFault: String?
+        let error: String?
     }
 
     /// A line of `--report`.
@@ -57,14 +71,27 @@ struct PrefetchRun {
     /// Reads both, and checks that they agree, whatever the test is about.
     init(_ finished: Finished, report: String) throws {
         self.finished = finished
-        let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
-        summary = try #require(
-            try? decoder.decode(Summary.self, from: finished.standardOutputBytes), "\(finished)")
+        summary = try Self.summary(of: finished)
+        let decoder = Self.decoder
         lines = try Data(contentsOf: URL(fileURLWithPath: report))
             .split(separator: UInt8(ascii: "\n")).map { try decoder.decode(Line.self, from: $0) }
         checkAgreement()
     }
+
+    /// The object of `--json` alone.
+    static func summary(of finished: Finished) throws -> Summary {
+        try #require(
+            try? decoder.decode(Summary.self, from: finished.standardOutputBytes), "\(finished)")
+    }
+
+    private static var decoder: JSONDecoder {
+        let decoder = JSONDecoder()
+        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        return decoder
+    }
+
+    /// What it had to do with the remote.
+    func remote() throws -> Remote { try #require(summary.remote, "\(finished)") }
 
     /// The line of an entry of the only manifest.
     func line(_ position: Int) throws -> Line {
@@ -81,6 +108,7 @@ struct PrefetchRun {
             "cached": summary.cached, "coalesced": summary.coalesced,
             "skipped": summary.skipped, "failed": summary.failed,
             "unfinished": summary.unfinished, "unstored": summary.unstored,
+            "pulled": summary.pulled, "shared": summary.shared,
         ]
         #expect(counts == stated.filter { $0.value > 0 }, "lines and summary disagree")
         #expect(lines.count == summary.icons)

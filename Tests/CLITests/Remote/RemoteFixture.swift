@@ -1,0 +1,189 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Machines that share a bucket, each with a cache of its own; and an origin that is 24 hosts.
+struct RemoteFixture: Sendable {
+    static let hosts = 24
+
+    let larder: CLIFixture
+    /// Between the program and the server.
+    let proxy: MisbehavingProxy
+    let bucket: Bucket
+    /// Where the program finds the server. Default: behind the proxy.
+    var endpoint: String
+
+    init(_ larder: CLIFixture, _ server: any S3Server) async throws {
+        self.larder = larder
+        proxy = try MisbehavingProxy(to: server.endpoint)
+        bucket = Bucket(server: server, name: try await server.makeBucket())
+        endpoint = proxy.endpoint
+        serve()
+    }
+
+    var origin: Origin { larder.origin }
+
+    // MARK: Icons
+
+    /// The URL of each of a number of icons, on all hosts in turn. Icon `n` is the origin's `/n`.
+    static func urls(_ numbers: Range<Int>) -> [String] {
+        numbers.map { "http://h\($0 % hosts).example/\($0)" }
+    }
+
+    static func url(_ number: Int) -> String { urls(number..<number + 1)[0] }
+
+    static func number(_ request: Request) -> Int { Int(request.path.dropFirst()) ?? 0 }
+
+    /// Serves icons that do not change.
+    func serve(_ cacheControl: String = "max-age=86400") {
+        origin.onAny { Self.reply($0, cacheControl) }
+    }
+
+    static func reply(_ request: Request, _ cacheControl: String = "max-age=86400") -> Reply {
+        let tag = "\"\(request.path)\""
+        let reply =
+            request.header("If-None-Match") == tag
+            ? Reply.notModified : Icons.reply(number(request))
+        return reply.header("ETag", tag).header("Cache-Control", cacheControl)
+    }
+
+    /// A manifest of the first icons.
+    func manifest(_ count: Int) throws -> String {
+        try larder.manifest(urls: Self.urls(0..<count), name: "first-\(count).json")
+    }
+
+    // MARK: Commands
+
+    /// Who asks, as every S3 tool reads it, and nothing of the user's.
+    var environment: [String: String] {
+        [
+            "AWS_ACCESS_KEY_ID": bucket.server.accessKey,
+            "AWS_SECRET_ACCESS_KEY": bucket.server.secretKey,
+            "AWS_SESSION_TOKEN": "", "AWS_REGION": "us-east-1", "AWS_PROFILE": "",
+            "AWS_ENDPOINT_URL_S3": endpoint, "AWS_CA_BUNDLE": "", "AWS_CONFIG_FILE": "/dev/null",
+            "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS": "",
+        ]
+    }
+
+    /// Brings every host's name to the origin.
+    var connections: [String] {
+        (0..<Self.hosts).flatMap {
+            ["--connect-to", "h\($0).example:80:127.0.0.1:\(origin.port)"]
+        } + ["--allow-private-network"]
+    }
+
+    func cache(_ machine: String) -> String { larder.directory.path("cache-\(machine)") }
+
+    func forgetCache(_ machine: String) throws {
+        try FileManager.default.removeItem(atPath: cache(machine))
+    }
+
+    /// Prefetches, with the remote.
+    func prefetch(
+        _ manifest: String, on machine: String, _ options: [String] = [],
+        environment: [String: String] = [:]
+    ) async throws -> PrefetchRun {
+        let (process, report) = try start(manifest, on: machine, options, environment: environment)
+        return try await Self.end(process, report)
+    }
+
+    /// Starts the same.
+    func start(
+        _ manifest: String, on machine: String, _ options: [String] = [],
+        environment: [String: String] = [:]
+    ) throws -> (process: RunningProcess, report: String) {
+        let report = larder.directory.path("report-\(machine).jsonl")
+        let process = try larder.binary.start(
+            [
+                "prefetch", manifest, "--json", "--report", report, "--cache", cache(machine),
+                "--remote", bucket.location,
+            ] + connections + options,
+            environment: self.environment.merging(environment) { $1 })
+        return (process, report)
+    }
+
+    static func end(_ process: RunningProcess, _ report: String) async throws -> PrefetchRun {
+        let finished = try await onThreadOfItsOwn { try process.wait() }
+        return try PrefetchRun(finished, report: report)
+    }
+
+    /// Runs any command with the remote on a machine's cache.
+    func run(
+        _ arguments: [String], on machine: String = "none", environment: [String: String] = [:]
+    ) async throws -> Finished {
+        try await onThreadOfItsOwn { [self] in
+            try command(arguments, on: machine, environment: environment).wait()
+        }
+    }
+
+    /// Starts the same.
+    func command(
+        _ arguments: [String], on machine: String = "none", environment: [String: String] = [:]
+    ) throws -> RunningProcess {
+        try larder.binary.start(
+            arguments + ["--cache", cache(machine), "--remote", bucket.location],
+            environment: self.environment.merging(environment) { $1 })
+    }
+
+    /// Runs a command on a machine's cache alone.
+    func local(_ arguments: String..., on machine: String) async throws -> Finished {
+        try await onThreadOfItsOwn { [self] in
+            try larder.binary.run(arguments + ["--cache", cache(machine)])
+        }
+    }
+
+    // MARK: What is there
+
+    /// Whether a machine's cache has the first icons, byte for byte, and is sound.
+    func expectIcons(_ count: Int, on machine: String) async throws {
+        #expect(try await local("verify", "--quiet", on: machine).status == 0)
+        let listed = try await local("list", "--json", on: machine)
+        let digests = try JSONValue.lines(listed.standardOutputBytes).map { row in
+            (row["url"]?.string ?? "", row["digest"]?.string ?? "")
+        }
+        let found = Dictionary(digests) { first, _ in first }
+        let wrong = (0..<count).filter { number in
+            found[Self.url(number)]?.hasSuffix(ReferenceSHA256.hex(Icons.icon(number))) != true
+        }
+        #expect(wrong.isEmpty, "\(machine) lacks \(wrong.prefix(5)) and has \(digests.prefix(2))")
+    }
+
+    /// Whether `verify --remote` finds so many objects, and none that is missing or has other
+    /// bytes.
+    func expectSoundRemote(
+        objects: Int? = nil, references: Int? = nil,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        let finished = try await run(["verify", "--json"])
+        #expect(finished.status == 0, "\(finished)", sourceLocation: sourceLocation)
+        let report = try JSONValue.lines(finished.standardOutputBytes)[0]
+        if let objects {
+            #expect(report["objects"]?.integer == objects, sourceLocation: sourceLocation)
+        }
+        if let references {
+            #expect(report["references"]?.integer == references, sourceLocation: sourceLocation)
+        }
+    }
+}
+
+/// Runs `body` with a bucket of its own on the server that all tests share, or on one that it may
+/// suspend, and removes everything afterwards.
+func withRemote(
+    _ kind: S3ServerKind = .rclone, on server: (any S3Server)? = nil,
+    _ body: (RemoteFixture) async throws -> Void
+) async throws {
+    try await withFixture { larder in
+        let shared: any S3Server
+        if let server { shared = server } else { shared = try await kind.shared() }
+        try await body(RemoteFixture(larder, shared))
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    static var needsRclone: Self {
+        .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")")
+    }
+    static var needsCeph: Self {
+        .enabled(if: CephServer.missing == nil, "\(CephServer.missing ?? "")")
+    }
+}
