@@ -30,6 +30,16 @@ package struct CacheControl: Equatable, Sendable {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
 
+    /// The field as it is recorded of what was asked for with credentials: `private`, unless shared
+    /// caches may store even that. Whoever shares the cache later does not know how that was done.
+    package static func ofPersonal(_ field: String?) -> String? {
+        let directives = CacheControl(field)
+        guard directives.mayBeShared(isPersonal: false), !directives.mayBeShared(isPersonal: true)
+        else { return field }
+        // In front, where no quote that is left open can hide it.
+        return "private" + (field.map { ", \($0)" } ?? "")
+    }
+
     private var hasNoStore = false
     private var hasMustUnderstand = false
 

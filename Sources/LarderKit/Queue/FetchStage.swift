@@ -97,6 +97,9 @@ final class FetchStage: Sendable {
             if success.way == .revalidated, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
+            if isPersonal(fetch.planned) {
+                validators.cacheControl = CacheControl.ofPersonal(validators.cacheControl)
+            }
             store.add(
                 Deposit(
                     token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
@@ -121,6 +124,12 @@ final class FetchStage: Sendable {
             let subject = "\(fetch.target.url)".maskingQuery
             done(.broken(CacheError(.unusable, subject: subject, message: "\(error)")))
         }
+    }
+
+    /// Whether it is asked for with something that may be a secret.
+    private func isPersonal(_ fetch: PlannedFetch) -> Bool {
+        guard let url = try? HTTPURL(fetch.url) else { return false }
+        return policy.headers.arePersonal(for: url, hasCredentials: fetch.credentials != nil)
     }
 
     /// Has a failure remembered, and reported in turn with what is stored.

@@ -1,0 +1,201 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// What one machine has fetched, the others take from a remote.
+@Suite(.timeLimit(.minutes(30))) struct SharingTests {
+    @Test(arguments: S3ServerKind.installed)
+    func theSecondMachineAsksNoOrigin(_ kind: S3ServerKind) async throws {
+        try await withRemote(kind) { remote in
+            let manifest = try remote.manifest(40)
+            let first = try await remote.prefetch(manifest, on: "one")
+            #expect(first.status == 0 && first.summary.fetched == 40, "\(first.finished)")
+            #expect(try first.remote().pushed == 40)
+            #expect(remote.origin.count() == 40)
+            remote.origin.resetLog()
+
+            let second = try await remote.prefetch(manifest, on: "two")
+            #expect(second.status == 0 && second.summary.pulled == 40, "\(second.finished)")
+            #expect(try second.remote().pushed == 0)
+            try await remote.expectIcons(40, on: "two")
+
+            let pull = ["pull", "--manifest", manifest, "--json"]
+            let pulled = try await remote.run(pull, on: "three")
+            #expect(pulled.status == 0, "\(pulled)")
+            #expect(try PrefetchRun.summary(of: pulled).pulled == 40)
+            try await remote.expectIcons(40, on: "three")
+            // Once more there is nothing to do.
+            remote.proxy.origin.resetLog()
+            let again = try await remote.run(pull, on: "three")
+            #expect(try PrefetchRun.summary(of: again).cached == 40)
+            #expect(remote.proxy.count("GET", "/objects/") == 0)
+            #expect(remote.origin.count() == 0)
+            try await remote.expectSoundRemote(objects: 40, references: 40)
+        }
+    }
+
+    @Test(.needsRclone) func pullSaysWhatTheRemoteLacks() async throws {
+        try await withRemote { remote in
+            _ = try await remote.prefetch(remote.manifest(10), on: "one")
+            remote.origin.resetLog()
+            let more = try remote.manifest(12)
+            let pull = try await remote.run(["pull", "--manifest", more, "--json"], on: "two")
+            #expect(pull.status == 2, "\(pull)")
+            let summary = try PrefetchRun.summary(of: pull)
+            #expect(summary.pulled == 10 && summary.failures == ["not-in-remote": 2])
+            #expect(remote.origin.count() == 0)
+            // That is no failure to remember: the next prefetch asks the origins.
+            let run = try await remote.prefetch(more, on: "two")
+            #expect(run.status == 0 && run.summary.fetched == 2, "\(run.finished)")
+        }
+    }
+
+    @Test(arguments: S3ServerKind.installed)
+    func pushSharesWhatTheCacheHas(_ kind: S3ServerKind) async throws {
+        try await withRemote(kind) { remote in
+            let manifest = try remote.manifest(30)
+            let alone = try await onThreadOfItsOwn {
+                try remote.larder.binary.run(
+                    ["prefetch", manifest, "--cache", remote.cache("one")] + remote.connections)
+            }
+            #expect(alone.status == 0, "\(alone)")
+            remote.origin.resetLog()
+            let ten = try await remote.run(
+                ["push", "--json", "--manifest", try remote.manifest(10)], on: "one")
+            #expect(try PrefetchRun.summary(of: ten).remote?.pushed == 10, "\(ten)")
+            let rest = try await remote.run(["push", "--json"], on: "one")
+            #expect(try PrefetchRun.summary(of: rest).remote?.pushed == 20, "\(rest)")
+            let nothing = try await remote.run(["push", "--json"], on: "one")
+            #expect(nothing.status == 0)
+            #expect(try PrefetchRun.summary(of: nothing).remote?.pushed == 0, "\(nothing)")
+            let other = try await remote.prefetch(manifest, on: "two")
+            #expect(other.status == 0 && other.summary.pulled == 30, "\(other.finished)")
+            #expect(remote.origin.count() == 0)
+        }
+    }
+
+    /// What is stale is taken all the same, and its origin only asked whether it changed.
+    @Test(.needsRclone) func whatIsStaleIsConfirmedAndRenewed() async throws {
+        try await withRemote { remote in
+            remote.serve("max-age=0")
+            let manifest = try remote.manifest(20)
+            _ = try await remote.prefetch(manifest, on: "one")
+            let reference = RemoteName.reference(RemoteFixture.url(3), to: Icons.icon(3))
+            let old = try #require(try await remote.bucket.get(reference))
+            remote.origin.resetLog()
+            remote.proxy.origin.resetLog()
+            let run = try await remote.prefetch(manifest, on: "two")
+            #expect(run.status == 0 && run.summary.revalidated == 20, "\(run.finished)")
+            #expect(try run.remote().pulled == 20 && run.remote().pushed == 20)
+            let asked = remote.origin.requests
+            #expect(asked.count == 20)
+            #expect(asked.allSatisfy { $0.header("If-None-Match") == "\"\($0.path)\"" })
+            #expect(remote.proxy.count("PUT", "/refs/") == 20)
+            #expect(remote.proxy.count("PUT", "/objects/") == 0)
+            let new = try #require(try await remote.bucket.get(reference))
+            #expect(try fetchedAt(new) > fetchedAt(old))
+            try await remote.expectIcons(20, on: "two")
+        }
+    }
+
+    private func fetchedAt(_ reference: [UInt8]) throws -> Double {
+        let object = try JSONSerialization.jsonObject(with: Data(reference)) as? [String: Any]
+        return try #require(object?["fetched_at"] as? Double)
+    }
+
+    @Test(.needsRclone) func anIconThatChangedReplacesTheOldReference() async throws {
+        try await withRemote { remote in
+            let url = RemoteFixture.url(1)
+            remote.origin.on("/1") { request in
+                Icons.reply(1000 + request.attempt).header("Cache-Control", "max-age=0")
+            }
+            let manifest = try remote.larder.manifest(url)
+            _ = try await remote.prefetch(manifest, on: "one")
+            _ = try await remote.prefetch(manifest, on: "two")
+            #expect(
+                try await remote.bucket.keys(RemoteName.references(url))
+                    == [RemoteName.reference(url, to: Icons.icon(1002))])
+            let finished = try await remote.run(
+                ["evict", "--max-age", "1h", "--grace", "0s", "--json"])
+            let report = try JSONValue.lines(finished.standardOutputBytes)[0]
+            #expect(report["evicted_objects"]?.integer == 1, "\(finished)")
+            try await remote.expectSoundRemote(objects: 1, references: 1)
+        }
+    }
+
+    @Test(.needsRclone) func readOnlyWritesNothing() async throws {
+        try await withRemote { remote in
+            _ = try await remote.prefetch(remote.manifest(10), on: "one")
+            remote.proxy.origin.resetLog()
+            let run = try await remote.prefetch(
+                remote.manifest(20), on: "two", ["--remote-read-only"])
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(run.summary.pulled == 10 && run.summary.fetched == 10)
+            #expect(Set(remote.proxy.origin.requests.map(\.method)) == ["GET"])
+            #expect(try await remote.bucket.keys("").count == 20)
+        }
+    }
+
+    /// A worker reads the references, unless it is told how old what it finds may be.
+    @Test(.needsRclone) func aWorkerNeedsNoReferencesOfWhatIsNew() async throws {
+        try await withRemote { remote in
+            let manifest = try remote.manifest(20)
+            _ = try await remote.prefetch(manifest, on: "one", ["--shard", "0/1"])
+            remote.origin.resetLog()
+            for (name, options, references) in [
+                ("two", [], 20), ("three", ["--remote-fresh-for", "1h"], 0),
+                ("four", ["--remote-fresh-for", "0s"], 20),
+                ("five", ["--remote-fresh-for", "1h", "--revalidate", "always"], 20),
+            ] {
+                remote.proxy.origin.resetLog()
+                let run = try await remote.prefetch(
+                    manifest, on: name, ["--shard", "0/1"] + options)
+                #expect(run.status == 0, "\(run.finished)")
+                #expect(remote.proxy.count("GET", "/shared/refs/") == references, "\(name)")
+                if name == "five" { continue }
+                #expect(run.summary.shared == 20, "\(run.finished)")
+                #expect(remote.proxy.count("GET", "/objects/") == 0)
+                #expect(remote.proxy.count("PUT") == 0)
+                #expect(remote.origin.count() == 0)
+            }
+            // What the server says to be fresh is asked for all the same.
+            #expect(remote.origin.count() == 20)
+        }
+    }
+
+    /// What was answered to one person alone, or to somebody with a password, stays where it is.
+    @Test(.needsRclone) func whatIsPersonalIsNotShared() async throws {
+        try await withRemote { remote in
+            func reply(_ control: String) -> @Sendable (Request) -> Reply {
+                { RemoteFixture.reply($0, control) }
+            }
+            remote.origin.on("/1", reply("private, max-age=60"))
+            remote.origin.on("/2", reply("max-age=60"))
+            remote.origin.on("/3", reply("public, max-age=60"))
+            remote.origin.on("/4", reply("max-age=60"))
+            remote.origin.on("/5", reply("no-store"))
+            func host(_ user: String, _ number: Int) -> String {
+                "http://\(user)h\(number).example/\(number)"
+            }
+            let urls = [
+                host("", 1), host("me:password@", 2), host("me:password@", 3), host("", 4),
+                host("", 5), host("", 6),
+            ]
+            let run = try await remote.prefetch(
+                try remote.larder.manifest(urls: urls), on: "one",
+                ["--header", "h4.example: Cookie: a=secret", "--store-anyway"])
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(try run.remote().personal == 4 && run.remote().pushed == 2)
+            let shared = [RemoteFixture.url(3), RemoteFixture.url(6)].map(RemoteName.name)
+            #expect(try await remote.bucket.names() == Set(shared))
+            #expect(try await remote.bucket.keys("objects/").count == 2)
+            for key in try await remote.bucket.keys("refs/") {
+                let text = String(decoding: try await remote.bucket.get(key) ?? [], as: UTF8.self)
+                #expect(!text.contains("password") && !text.contains("secret"))
+            }
+            let push = try await remote.run(["push", "--json"], on: "one")
+            #expect(try PrefetchRun.summary(of: push).remote?.pushed == 0, "\(push)")
+            #expect(try await remote.bucket.names() == Set(shared))
+        }
+    }
+}
