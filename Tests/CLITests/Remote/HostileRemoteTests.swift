@@ -1,0 +1,147 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// Others write to the remote, too: what they left there is never taken for what it says it is. The
+/// icon comes from its origin then, and the remote is put right.
+@Suite(.timeLimit(.minutes(30))) struct HostileRemoteTests {
+    private static let victim = 3
+    private static var url: String { RemoteFixture.url(victim) }
+    private static var icon: [UInt8] { Icons.icon(victim) }
+    private static var object: String { RemoteName.object(icon) }
+    private static var reference: String { RemoteName.reference(url, to: icon) }
+
+    /// Fills a remote, has `harm` do something to it, and expects one fault of that code.
+    private func expectFault(
+        _ code: String, in subject: String, _ kind: S3ServerKind = .rclone,
+        harm: (RemoteFixture) async throws -> Void
+    ) async throws {
+        try await withRemote(kind) { remote in
+            let manifest = try remote.manifest(10)
+            _ = try await remote.prefetch(manifest, on: "one")
+            try await harm(remote)
+            remote.origin.resetLog()
+            let run = try await remote.prefetch(manifest, on: "two")
+            #expect(run.status == 0, "\(run.finished)")
+            let told = try run.remote()
+            #expect(told.faults == [code: 1], "\(run.finished)")
+            let first = "\(remote.bucket.location)/\(subject): "
+            #expect(told.firstFault?.hasPrefix(first) == true, "\(run.finished)")
+            #expect(told.firstFault?.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } == true)
+            #expect(told.error == nil && told.pushed == 1 && told.unpushed == 0)
+            #expect(run.summary.pulled == 9 && run.summary.fetched == 1)
+            #expect(remote.origin.requests.map(\.path) == ["/\(Self.victim)"])
+            // Nobody has asked it whether it changed, by what the reference says.
+            #expect(remote.origin.requests.allSatisfy { $0.header("If-None-Match") == nil })
+            try await remote.expectIcons(10, on: "two")
+
+            #expect(try await remote.bucket.get(Self.object) == Self.icon)
+            let next = try await remote.prefetch(manifest, on: "three")
+            #expect(next.summary.pulled == 10, "\(next.finished)")
+            #expect(try next.remote().faults.isEmpty)
+            #expect(remote.origin.count() == 1)
+            try await remote.expectSoundRemote(objects: 10, references: 10)
+        }
+    }
+
+    @Test(arguments: S3ServerKind.installed)
+    func otherBytesAreNotStored(_ kind: S3ServerKind) async throws {
+        try await expectFault("remote-corrupt", in: Self.object, kind) { remote in
+            try await remote.bucket.put(Self.object, Icons.icon(1))
+        }
+    }
+
+    /// The very image, with a byte that nobody would see.
+    @Test(.needsRclone) func aFlippedBitIsNotStored() async throws {
+        try await expectFault("remote-corrupt", in: Self.object) { remote in
+            var bytes = Self.icon
+            bytes[bytes.count / 2] ^= 1
+            try await remote.bucket.put(Self.object, bytes)
+        }
+    }
+
+    @Test(.needsRclone) func anObjectThatIsGoneIsFetched() async throws {
+        try await expectFault("remote-not-found", in: Self.object) { remote in
+            try await remote.bucket.delete(Self.object)
+        }
+    }
+
+    /// On its way, whatever the store has.
+    @Test(.needsRclone) func bytesThatChangeOnTheWayAreNotStored() async throws {
+        try await expectFault("remote-corrupt", in: Self.object) { remote in
+            remote.proxy.origin.resetLog()
+            remote.proxy.misbehave { request, forward in
+                request.method == "GET" && request.path.hasSuffix(Self.object)
+                    && request.attempt == 1
+                    ? forward(request).flipped(at: 10) : nil
+            }
+        }
+    }
+
+    private static let others: [(name: String, text: String)] = [
+        ("another key", #"{"key":"key:other","url":"URL","size":SIZE,TIMES}"#),
+        ("another URL", #"{"url":"http://h3.example/27","size":SIZE,TIMES}"#),
+        ("a line end in the tag", #"{"url":"URL","size":SIZE,"etag":"\"a\"\r\nX: b",TIMES}"#),
+        ("an escape in the type", #"{"url":"URL","size":SIZE,"media_type":"\u001b[31m",TIMES}"#),
+        ("a size below zero", #"{"url":"URL","size":-1,TIMES}"#),
+        ("a size beyond all", #"{"url":"URL","size":9223372036854775807,TIMES}"#),
+        ("a time beyond all", #"{"url":"URL","size":SIZE,"fetched_at":1e300,"fresh_until":0}"#),
+        ("no times", #"{"url":"URL","size":SIZE}"#),
+        ("a number for a text", #"{"url":"URL","size":SIZE,"etag":7,TIMES}"#),
+        ("no address that can be", #"{"url":"URL","size":SIZE,"response_url":"file:///",TIMES}"#),
+        ("no JSON", "not \u{1B}[31mJSON"), ("nothing", ""),
+        ("deep", String(repeating: "[", count: 60_000)),
+    ]
+
+    @Test(.needsRclone, arguments: others.map(\.name))
+    func aReferenceThatCannotBeIsNotUsed(_ name: String) async throws {
+        let now = Date().timeIntervalSince1970
+        let text = Self.others.first { $0.name == name }?.text ?? ""
+        let reference = text.replacingOccurrences(of: "URL", with: Self.url)
+            .replacingOccurrences(of: "SIZE", with: "\(Self.icon.count)")
+            .replacingOccurrences(
+                of: "TIMES", with: "\"fetched_at\":\(now),\"fresh_until\":\(now + 9999)")
+        try await expectFault("remote-malformed", in: Self.reference) { remote in
+            try await remote.bucket.put(Self.reference, reference.utf8)
+        }
+    }
+
+    @Test(.needsRclone) func aReferenceOfMegabytesIsNotRead() async throws {
+        try await expectFault("remote-too-large", in: Self.reference) { remote in
+            try await remote.bucket.put(
+                Self.reference, Array(repeating: UInt8(ascii: " "), count: 3 << 20))
+        }
+    }
+
+    /// A reference that says more of its object than is so cannot have it stored beyond the limit,
+    /// nor below it.
+    @Test(.needsRclone) func anObjectIsAsLargeAsItIs() async throws {
+        try await withRemote { remote in
+            let manifest = try remote.manifest(10)
+            _ = try await remote.prefetch(manifest, on: "one")
+            let run = try await remote.prefetch(
+                manifest, on: "two", ["--max-object-size", "100"])
+            #expect(run.summary.pulled == 0, "\(run.finished)")
+            #expect(run.summary.failures == ["too-large": 10], "\(run.finished)")
+        }
+    }
+
+    /// What lies there and was not put there by the program is left alone.
+    @Test(.needsRclone) func foreignNamesAreLeftAlone() async throws {
+        try await withRemote { remote in
+            let names = [
+                "refs/zz/name", "refs/\(String(repeating: "0", count: 64))",
+                "objects/sha256/ab/abc",
+                RemoteName.references(Self.url) + "UPPER", "README",
+                RemoteName.object(Icons.icon(1)) + ".tmp",
+            ]
+            for name in names { try await remote.bucket.put(name, "what".utf8) }
+            let run = try await remote.prefetch(remote.manifest(10), on: "one")
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(try run.remote().faults.isEmpty && run.remote().pushed == 10)
+            let evict = try await remote.run(["evict", "--max-age", "0s", "--grace", "0s"])
+            #expect(evict.status == 0, "\(evict)")
+            #expect(try await remote.bucket.keys("") == names.sorted())
+        }
+    }
+}

@@ -1,0 +1,184 @@
+import Foundation
+import LarderTestSupport
+import Synchronization
+import Testing
+
+/// A remote that stops working in the middle of a run.
+@Suite(.timeLimit(.minutes(30))) struct RemoteCutOffTests {
+    private static let count = 60
+
+    /// What becomes of the remote once it has taken ten icons.
+    enum Misfortune: String, CaseIterable, Sendable {
+        /// Its processes are suspended.
+        case silence
+        case errors
+        case slowDown
+        /// Every connection is cut.
+        case cuts
+    }
+
+    /// A machine goes on with the origins; a worker, whose fetches would be for nothing, stops.
+    @Test(.needsRclone, arguments: Misfortune.allCases, [false, true])
+    func theRunAfterwardsCatchesUp(_ misfortune: Misfortune, _ isWorker: Bool) async throws {
+        if misfortune != .errors, testShare > 1, isWorker { return }
+        let server = try await RcloneServer()
+        try await withRemote(on: server) { remote in
+            let manifest = try remote.manifest(Self.count)
+            // The worker is not to be through with the origins when it hears of it.
+            let gate = try Gate()
+            remote.origin.onAny { request in
+                let reply = RemoteFixture.reply(request)
+                return RemoteFixture.number(request) < 30 ? reply : reply.heldBy(gate)
+            }
+            remote.proxy.misbehave(Self.handler(misfortune, server))
+            let options = ["--stall-timeout", "1s"] + (isWorker ? ["--shard", "0/1"] : [])
+            let (process, report) = try remote.start(manifest, on: "one", options)
+            if !isWorker {
+                gate.open()
+            }
+            let run = try await RemoteFixture.end(process, report)
+            gate.open()
+            #expect(run.status == 2, "\(run.finished)")
+            let told = try run.remote()
+            #expect(told.error?.hasPrefix("s3://") == true && told.unpushed > 0, "\(run.finished)")
+            if isWorker {
+                #expect(run.summary.unfinished > 0 && run.summary.failed == 0, "\(run.finished)")
+            } else {
+                #expect(run.summary.fetched == Self.count, "\(run.finished)")
+            }
+            #expect(run.summary.fetched + run.summary.unfinished == Self.count)
+            #expect(try await remote.local("verify", "--quiet", on: "one").status == 0)
+
+            server.resume()
+            remote.proxy.misbehave { _, _ in nil }
+            remote.origin.resetLog()
+            let next = try await remote.prefetch(manifest, on: "one", options)
+            #expect(next.status == 0, "\(next.finished)")
+            #expect(next.summary.fetched == run.summary.unfinished, "\(next.finished)")
+            #expect(next.summary.cached == run.summary.fetched)
+            #expect(remote.origin.count() == run.summary.unfinished)
+            try await remote.expectIcons(Self.count, on: "one")
+            try await remote.expectSoundRemote(objects: Self.count, references: Self.count)
+            let other = try await remote.prefetch(manifest, on: "two")
+            #expect(other.summary.pulled == Self.count, "\(other.finished)")
+        }
+    }
+
+    private static func handler(
+        _ misfortune: Misfortune, _ server: RcloneServer
+    ) -> MisbehavingProxy.Handler {
+        let left = Counter(10)
+        return { request, forward in
+            guard left.isOver(counting: request.method == "PUT" && request.path.contains("/refs/"))
+            else { return nil }
+            switch misfortune {
+            case .silence:
+                server.suspend()
+                return forward(request)
+            case .errors: return .s3Error(500, "InternalError")
+            case .slowDown: return .slowDown
+            case .cuts: return .lost
+            }
+        }
+    }
+
+    private final class Counter: Sendable {
+        private let left: Mutex<Int>
+
+        init(_ count: Int) { left = Mutex(count) }
+
+        func isOver(counting isCounted: Bool) -> Bool {
+            left.withLock { left in
+                if left <= 0 { return true }
+                if isCounted { left -= 1 }
+                return false
+            }
+        }
+    }
+
+    /// It answers nothing from the beginning.
+    @Test(.needsRclone, .isLong) func silenceFromTheBeginning() async throws {
+        let server = try await RcloneServer()
+        try await withRemote(on: server) { remote in
+            let manifest = try remote.manifest(10)
+            server.suspend()
+            let worker = try await remote.run(
+                ["prefetch", manifest, "--shard", "0/1", "--stall-timeout", "1s"]
+                    + remote.connections, on: "one")
+            #expect(worker.status == 1, "\(worker)")
+            #expect(remote.origin.count() == 0)
+            let run = try await remote.prefetch(manifest, on: "one", ["--stall-timeout", "1s"])
+            #expect(run.status == 2 && run.summary.fetched == 10, "\(run.finished)")
+            server.resume()
+            let next = try await remote.prefetch(manifest, on: "one")
+            #expect(next.status == 0 && next.summary.cached == 10, "\(next.finished)")
+            try await remote.expectSoundRemote(objects: 10, references: 10)
+        }
+    }
+
+    /// A short silence is waited for.
+    @Test(.needsRclone) func aPauseIsNoFailure() async throws {
+        let server = try await RcloneServer()
+        try await withRemote(on: server) { remote in
+            let stopped = try Countdown(1)
+            let left = Counter(10)
+            remote.proxy.misbehave { request, forward in
+                let isNow = left.isOver(
+                    counting: request.method == "PUT" && request.path.contains("/refs/"))
+                if isNow {
+                    stopped.count()
+                    server.suspend()
+                }
+                return nil
+            }
+            let (process, report) = try remote.start(
+                remote.manifest(Self.count), on: "one", ["--stall-timeout", "1h"])
+            try await stopped.wait()
+            remote.proxy.misbehave { _, _ in nil }
+            server.resume()
+            let run = try await RemoteFixture.end(process, report)
+            #expect(run.status == 0, "\(run.finished)")
+            #expect(try run.remote().pushed == Self.count)
+        }
+    }
+
+    /// A quota that is used up; no attempt is made twice.
+    @Test(.needsCeph, arguments: [false, true]) func aFullBucket(_ isWorker: Bool) async throws {
+        let server = try #require(try await S3ServerKind.ceph.shared() as? CephServer)
+        try await withRemote(on: server) { remote in
+            let options = isWorker ? ["--shard", "0/1"] : []
+            _ = try await remote.prefetch(remote.manifest(10), on: "one", options)
+            try await server.setQuota(1000, of: remote.bucket.name)
+            let manifest = try remote.manifest(Self.count)
+            remote.proxy.origin.resetLog()
+            let run = try await remote.prefetch(manifest, on: "one", options)
+            #expect(run.status == 2, "\(run.finished)")
+            #expect(try run.remote().error?.contains("QuotaExceeded") == true, "\(run.finished)")
+            #expect(remote.proxy.count("PUT") <= 16)
+            #expect(isWorker || run.summary.fetched == Self.count - 10, "\(run.finished)")
+            #expect(try await remote.local("verify", "--quiet", on: "one").status == 0)
+            try await server.setQuota(nil, of: remote.bucket.name)
+            remote.origin.resetLog()
+            let next = try await remote.prefetch(manifest, on: "one", options)
+            #expect(next.status == 0, "\(next.finished)")
+            #expect(remote.origin.count() == run.summary.unfinished)
+            try await remote.expectSoundRemote(objects: Self.count, references: Self.count)
+        }
+    }
+
+    /// A disk that is full; needs root, for a small file system.
+    @Test(.needsRclone, .enabled(if: geteuid() == 0, "only root can mount one")) func aFullDisk()
+        async throws
+    {
+        let server = try await RcloneServer(capacity: 256 << 10)
+        try await withRemote(on: server) { remote in
+            let manifest = try remote.manifest(Self.count)
+            let run = try await remote.prefetch(manifest, on: "one")
+            #expect(run.status == 2 && run.summary.fetched == Self.count, "\(run.finished)")
+            #expect(try run.remote().unpushed > 0 && run.remote().error != nil, "\(run.finished)")
+            #expect(try await remote.local("verify", "--quiet", on: "one").status == 0)
+            // What was stored is whole, and no reference is without its object.
+            try await remote.expectSoundRemote()
+        }
+    }
+}

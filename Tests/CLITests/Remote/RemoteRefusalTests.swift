@@ -1,0 +1,124 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A remote that cannot be used is told before any origin is asked.
+@Suite(.timeLimit(.minutes(30))) struct RemoteRefusalTests {
+    @Test(arguments: S3ServerKind.installed, [[], ["--shard", "0/1"], ["--remote-read-only"]])
+    func aWrongSecretEndsTheRun(_ kind: S3ServerKind, _ options: [String]) async throws {
+        try await withRemote(kind) { remote in
+            try await expectRefusal(remote, options, ["AWS_SECRET_ACCESS_KEY": "wrong-secret"]) {
+                $0.contains("SignatureDoesNotMatch")
+            }
+            try await expectRefusal(remote, options, ["AWS_ACCESS_KEY_ID": "AKIANOBODY"]) {
+                $0.contains("InvalidAccessKeyId") || $0.contains("AccessDenied")
+            }
+        }
+    }
+
+    @Test(arguments: S3ServerKind.installed) func aMissingBucketEndsTheRun(
+        _ kind: S3ServerKind
+    ) async throws {
+        try await withRemote(kind) { remote in
+            try await expectRefusal(remote, ["--remote", "s3://larder-none/shared"], [:]) {
+                $0.contains("s3://larder-none/shared") && $0.contains("NoSuchBucket")
+            }
+        }
+    }
+
+    /// A worker without its remote would fetch for nothing; a machine goes on without.
+    @Test(.needsRclone) func nobodyThere() async throws {
+        try await withRemote { remote in
+            let nobody = [
+                "AWS_ENDPOINT_URL_S3": "http://127.0.0.1:\(try Origin.refusedPort())"
+            ]
+            try await expectRefusal(remote, ["--shard", "0/1"], nobody) {
+                $0.contains(remote.bucket.location)
+            }
+            let run = try await remote.prefetch(
+                remote.manifest(10), on: "one", environment: nobody)
+            #expect(run.status == 2 && run.summary.fetched == 10, "\(run.finished)")
+            #expect(try run.remote().error?.hasPrefix(remote.bucket.location) == true)
+            #expect(try run.remote().unpushed == 10)
+        }
+    }
+
+    private func expectRefusal(
+        _ remote: RemoteFixture, _ options: [String], _ environment: [String: String],
+        saying isRight: (String) -> Bool
+    ) async throws {
+        remote.origin.resetLog()
+        let report = remote.larder.directory.path("report.jsonl")
+        let arguments =
+            ["prefetch", try remote.manifest(10), "--report", report] + remote.connections
+            + (options.contains("--remote") ? [] : ["--remote", remote.bucket.location]) + options
+        let finished = try await onThreadOfItsOwn {
+            try remote.larder.binary.run(
+                arguments + ["--cache", remote.cache("one")],
+                environment: remote.environment.merging(environment) { $1 })
+        }
+        #expect(finished.status == 1, "\(finished)")
+        let lines = finished.standardError.split(separator: "\n")
+        #expect(lines.count == 1 && isRight(finished.standardError), "\(finished)")
+        #expect(!finished.standardError.contains("secret"))
+        #expect(remote.origin.count() == 0)
+    }
+
+    // MARK: Wrong usage
+
+    private static let here = ["--remote", "s3://icons/shared"]
+
+    @Test(arguments: [
+        (["prefetch", "m"] + here + ["--offline"], "--offline cannot be combined with --remote"),
+        (["prefetch", "m", "--remote-read-only"], "--remote-read-only needs --remote"),
+        (
+            ["prefetch", "m"] + here + ["--remote-read-only", "--shard", "0/2"],
+            "--remote-read-only and --shard"
+        ),
+        (["prefetch", "m"] + here + ["--remote-fresh-for", "1h"], "--remote-fresh-for needs"),
+        (["prefetch", "m", "--shard", "0/2", "--remote-fresh-for", "1h"], "needs --remote and"),
+        (["prefetch", "m", "--remote-endpoint", "http://a.example"], "needs --remote"),
+        (["prefetch", "m", "--remote-unsigned"], "--remote-unsigned needs --remote"),
+        (
+            ["prefetch", "m"] + here + ["--remote-unsigned", "--remote-profile", "a"],
+            "exclude each other"
+        ),
+        (["prefetch", "m"] + here + ["--remote-concurrent", "0"], "from 1 to 256"),
+        (["prefetch", "m"] + here + ["--remote-concurrent", "257"], "from 1 to 256"),
+        (["prefetch", "m", "--remote", "https://icons/shared"], "expected s3://BUCKET/PREFIX"),
+        (["prefetch", "m", "--remote", "s3://icons//shared"], "single slashes"),
+        (["prefetch", "m", "--remote", "s3://I"], "a bucket's name"),
+        (["prefetch", "m"] + here + ["--remote-endpoint", "ftp://a.example"], "endpoint"),
+        (["prefetch", "m"] + here + ["--remote-endpoint", "http://a:b@c.example"], "endpoint"),
+        (["prefetch", "m"] + here + ["--remote-profile", "nobody"], "no profile 'nobody'"),
+        (["prefetch", "m"] + here, "AWS_ACCESS_KEY_ID"),
+        (["pull", "--manifest", "m"], "--remote is missing"),
+        (["pull"] + here + ["--remote-unsigned"], "at least one --manifest"),
+        (["push"], "--remote is missing"),
+        (["verify", "--shard", "0/2"], "--shard needs --remote"),
+        (["verify"] + here + ["--quick", "--remote-unsigned"], "combined with --quick"),
+        (["verify"] + here + ["--manifest", "m", "--remote-unsigned"], "combined with --manifest"),
+        (["verify"] + here + ["--sample", "1%", "--remote-unsigned"], "combined with --sample"),
+        (["evict"] + here + ["--remote-unsigned"], "--remote needs --max-age"),
+        (["evict", "--max-age", "1h", "--shard", "0/2"], "--shard needs --remote"),
+        (
+            ["evict", "--max-age", "1h", "--max-size", "1GB", "--remote-unsigned"] + here,
+            "combined with --max-size"
+        ),
+        (["evict", "--max-age", "1h", "--keep", "m", "--remote-unsigned"] + here, "--keep"),
+    ])
+    func wrongUsage(_ arguments: [String], _ hint: String) async throws {
+        try await withFixture { larder in
+            let finished = try larder.run(
+                arguments: arguments,
+                environment: [
+                    "AWS_ACCESS_KEY_ID": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/dev/null",
+                    "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_ENDPOINT_URL": "",
+                    "AWS_ENDPOINT_URL_S3": "",
+                ])
+            #expect(finished.status == 64, "\(finished)")
+            #expect(finished.standardError.contains(hint), "\(finished)")
+            #expect(!FileManager.default.fileExists(atPath: larder.cache))
+        }
+    }
+}

@@ -1,0 +1,129 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `verify --remote` finds every object that is not what its name says, and puts it right.
+@Suite(.timeLimit(.minutes(30))) struct RemoteVerifyTests {
+    private static let count = 48
+
+    /// Another version of each of the first icons, written behind the program's back.
+    private func corrupt(_ remote: RemoteFixture, _ numbers: Range<Int>) async throws {
+        for number in numbers {
+            var bytes = Icons.icon(number)
+            switch number % 5 {
+            case 0: bytes[.random(in: 0..<bytes.count)] ^= 1 << Int.random(in: 0..<8)
+            case 1: bytes.removeLast(.random(in: 1...bytes.count))
+            case 2: bytes.append(.random(in: 0...255))
+            case 3: bytes = Icons.icon(number + 1)
+            default: bytes = []
+            }
+            try await remote.bucket.put(RemoteName.object(Icons.icon(number)), bytes)
+        }
+    }
+
+    private func verify(
+        _ remote: RemoteFixture, _ options: [String] = [], on machine: String = "none",
+        status: Int32
+    ) async throws -> [String: JSONValue] {
+        let finished = try await remote.run(["verify", "--json"] + options, on: machine)
+        #expect(finished.status == status, "\(finished)")
+        return try JSONValue.lines(finished.standardOutputBytes)[0]
+    }
+
+    private func findings(_ report: [String: JSONValue]) -> Set<String> {
+        Set(report["findings"]?.array?.compactMap { $0.object?["digest"]?.string } ?? [])
+    }
+
+    private func digests(_ numbers: Range<Int>) -> Set<String> {
+        Set(numbers.map { "sha256:" + ReferenceSHA256.hex(Icons.icon($0)) })
+    }
+
+    @Test(arguments: S3ServerKind.installed)
+    func everyCorruptObjectIsFoundAndRepaired(_ kind: S3ServerKind) async throws {
+        try await withRemote(kind) { remote in
+            let manifest = try remote.manifest(Self.count)
+            _ = try await remote.prefetch(manifest, on: "one")
+            try await corrupt(remote, 0..<30)
+            for number in 30..<36 {
+                try await remote.bucket.delete(RemoteName.object(Icons.icon(number)))
+            }
+            let report = try await verify(remote, status: 2)
+            #expect(findings(report) == digests(0..<36))
+            #expect(report["corrupt"]?.integer == 30 && report["missing"]?.integer == 6)
+            #expect(report["references"]?.integer == Self.count)
+
+            // Workers, each its own part.
+            var found: Set<String> = []
+            for worker in 0..<3 {
+                let part = try await remote.run(["verify", "--json", "--shard", "\(worker)/3"])
+                let new = findings(try JSONValue.lines(part.standardOutputBytes)[0])
+                #expect(found.isDisjoint(with: new))
+                found.formUnion(new)
+            }
+            #expect(found == digests(0..<36))
+
+            // From this machine's disk.
+            remote.origin.resetLog()
+            let repaired = try await verify(remote, ["--repair"], on: "one", status: 0)
+            #expect(repaired["repaired"]?.integer == 36, "\(repaired)")
+            try await remote.expectSoundRemote(objects: Self.count, references: Self.count)
+            for number in 0..<36 {
+                let icon = Icons.icon(number)
+                #expect(try await remote.bucket.get(RemoteName.object(icon)) == icon)
+            }
+            #expect(remote.origin.count() == 0)
+        }
+    }
+
+    /// Where the machine that repairs does not have it, object and references go; the next prefetch
+    /// gets it from its origin, or another machine's push from its disk.
+    @Test(.needsRclone, arguments: [true, false])
+    func whatCannotBeRestoredIsRemoved(_ pushes: Bool) async throws {
+        try await withRemote { remote in
+            let manifest = try remote.manifest(Self.count)
+            _ = try await remote.prefetch(manifest, on: "one")
+            // This one has the first ten.
+            _ = try await remote.prefetch(remote.manifest(10), on: "two")
+            try await corrupt(remote, 0..<30)
+            remote.origin.resetLog()
+            let report = try await verify(remote, ["--repair"], on: "two", status: 0)
+            let repairs = report["findings"]?.array?.compactMap { $0.object?["repair"]?.string }
+            #expect(repairs?.count { $0 == "restored" } == 10, "\(report)")
+            #expect(repairs?.count { $0 == "removed" } == 20, "\(report)")
+            try await remote.expectSoundRemote(
+                objects: Self.count - 20, references: Self.count - 20)
+            if pushes {
+                let push = try await remote.run(["push", "--json"], on: "one")
+                #expect(push.status == 0, "\(push)")
+                #expect(try PrefetchRun.summary(of: push).remote?.pushed == 20, "\(push)")
+                #expect(remote.origin.count() == 0)
+            } else {
+                let run = try await remote.prefetch(manifest, on: "three")
+                #expect(run.status == 0 && run.summary.fetched == 20, "\(run.finished)")
+                #expect(try run.remote().faults.isEmpty)
+                #expect(remote.origin.count() == 20)
+            }
+            try await remote.expectSoundRemote(objects: Self.count, references: Self.count)
+            let other = try await remote.prefetch(manifest, on: "four")
+            #expect(other.summary.pulled == Self.count, "\(other.finished)")
+        }
+    }
+
+    /// An object that is damaged on this machine's disk, too, does not repair the remote's.
+    @Test(.needsRclone) func aDamagedCacheRepairsNothing() async throws {
+        try await withRemote { remote in
+            _ = try await remote.prefetch(remote.manifest(3), on: "one")
+            let name = RemoteName.object(Icons.icon(1))
+            let file = remote.cache("one") + "/" + name
+            try await corrupt(remote, 1..<2)
+            let bytes = Array(Icons.icon(1).reversed())
+            chmod(file, 0o600)
+            #expect(FileManager.default.createFile(atPath: file, contents: Data(bytes)))
+            let report = try await verify(remote, ["--repair"], on: "one", status: 0)
+            let finding = report["findings"]?.array?.first?.object
+            #expect(finding?["repair"]?.string == "removed", "\(report)")
+            #expect(try await remote.bucket.get(name) == nil)
+            try await remote.expectSoundRemote(objects: 2, references: 2)
+        }
+    }
+}
