@@ -134,7 +134,9 @@ let package = Package(
         // A loopback origin that counts and misbehaves, and paints its own icons.
         .target(
             name: "LarderTestSupport", path: "Tests/LarderTestSupport",
-            exclude: ["S3/guard.sh", "S3/rclone.sh", "S3/ceph.sh"]),
+            exclude: [
+                "S3/guard.sh", "S3/rclone.sh", "S3/ceph.sh", "Slurm/slurm.sh",
+            ]),
         .executableTarget(
             name: "sample-origin", dependencies: ["LarderTestSupport"],
             path: "Tests/SampleOrigin"),
