@@ -46,12 +46,20 @@ struct PushCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
     func validate() throws {
         _ = try remote.requireRemote(.store)
+        if manifests.isEmpty, try reading.rules != ManifestRules() {
+            throw ValidationError("Options for reading manifests need --manifest.")
+        }
     }
 
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
-            configuration.manifestRules = try reading.rules
+            if manifests.isEmpty {
+                // The cache's own list has no limit.
+                configuration.manifestRules.limits.maximumEntries = .max
+            } else {
+                configuration.manifestRules = try reading.rules
+            }
             try applyNetwork(to: &configuration)
             configuration.policy.isOffline = true
             // Whatever was accepted when it was stored.

@@ -114,6 +114,7 @@ struct Reference: Codable, Sendable {
             && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
             && (variant == nil) == (vary == nil || variantDigest == nil)
             && (try? HTTPURL(responseURL ?? url)) != nil
-            && mediaType.map { $0.utf8.count <= 255 } ?? true
+            && (mediaType ?? "").utf8.count <= 255
+            && (mediaType ?? "").utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }
 }

@@ -147,23 +147,37 @@ private final class Run: Sendable {
             true
         } _: { [self] part in
             var group: [SharedTier.ListedReference] = []
-            var kept: [SharedTier.ListedReference] = []
             try await tier.forEachReference(ofPart: part) { page in
+                var groups: [[SharedTier.ListedReference]] = []
                 for reference in page {
                     // More of one resource than a page holds are a stranger's doing.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
-                        kept += try await prune(group)
+                        groups.append(group)
                         group = []
                     }
                     group.append(reference)
                 }
-                try await note(kept)
-                kept = []
+                try await settle(groups)
                 count { $0.references += page.count }
                 onProgress(report)
             }
-            try await note(try await prune(group))
+            try await settle([group])
         }
+    }
+
+    /// Removes what is too old or was replaced, and notes what the others refer to.
+    ///
+    /// - Parameter groups: each of all references of one resource.
+    private func settle(_ groups: [[SharedTier.ListedReference]]) async throws {
+        let kept = Mutex<[SharedTier.ListedReference]>([])
+        var rest = groups[...]
+        try await forEach(atOnce: width) {
+            rest.popFirst()
+        } _: { [self] group in
+            let left = try await prune(group)
+            kept.withLock { $0 += left }
+        }
+        try await note(kept.withLock { $0 })
     }
 
     /// Removes what is too old or was replaced.

@@ -68,14 +68,17 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName, _ found: @escaping Find) async throws {
         var candidate = Candidate(found)
         var last: String?
+        // More than a few references to one resource are a stranger's doing.
+        var pages = 0
         repeat {
+            pages += 1
             let page = try await storage.list(RemoteLayout.references(to: name), after: last)
             for object in page.objects {
                 guard let (_, digest) = RemoteLayout.reference(object.key) else { continue }
                 try candidate.take(name.name, .init(digest: digest, modified: object.modified))
             }
             last = page.next
-        } while last != nil
+        } while last != nil && pages < 10
         try candidate.finish()
     }
 

@@ -67,7 +67,7 @@ extension S3Settings {
         do throws(HTTPURL.ParseError) {
             url = try HTTPURL(text)
         } catch {
-            throw S3SettingsError("the endpoint is not an http or https URL: \(error)")
+            throw S3SettingsError("the endpoint is not an absolute http or https URL")
         }
         guard url.credentials == nil, !url.string.contains("?") else {
             throw S3SettingsError("the endpoint may have neither credentials nor a query")
