@@ -74,7 +74,9 @@ struct PrefetchConsole {
     ///
     /// - Parameter lock: the lock that was wanted and not written.
     func conclude(_ report: Report, unwritten lock: String?) {
-        let last = [complaint(report), lock.map { unwritten($0, report) }].compactMap(\.self)
+        let last = [
+            complaint(report), remoteComplaint(report), lock.map { unwritten($0, report) },
+        ].compactMap(\.self)
         let all = notes + last
         if !all.isEmpty { Console.complain(all.joined(separator: "; ")) }
     }
@@ -145,5 +147,13 @@ struct PrefetchConsole {
         if allowance != .none { text += ", more than --max-failures \(allowance) allows" }
         if isQuiet, let firstFailure { text += "; the first: \(firstFailure)" }
         return text
+    }
+
+    /// What is wrong with the remote, which the summary says otherwise.
+    private func remoteComplaint(_ report: Report) -> String? {
+        guard isQuiet, let remote = report.remote, !remote.isComplete else { return nil }
+        let what = remote.unpushed > 0 ? "\(remote.unpushed) not stored in the remote" : "remote"
+        return [what, remote.failure ?? remote.firstFault].compactMap(\.self)
+            .joined(separator: ": ")
     }
 }

@@ -142,6 +142,23 @@ import Testing
         }
     }
 
+    /// With --quiet, one line says so.
+    @Test(.needsRclone) func oneLineSaysSo() async throws {
+        try await withRemote { remote in
+            remote.proxy.misbehave { request, _ in
+                request.method == "PUT" ? .s3Error(403, "AccessDenied") : nil
+            }
+            let finished = try await remote.run(
+                ["prefetch", try remote.manifest(10), "--quiet"] + remote.connections, on: "one")
+            #expect(finished.status == 2 && finished.standardOutput.isEmpty, "\(finished)")
+            let lines = finished.standardError.split(separator: "\n")
+            #expect(lines.count == 1, "\(finished)")
+            #expect(
+                lines.first?.hasPrefix("larder: 10 not stored in the remote: s3://") == true
+                    && lines.first?.contains("AccessDenied") == true, "\(finished)")
+        }
+    }
+
     /// A quota that is used up; no attempt is made twice.
     @Test(.needsCeph, arguments: [false, true]) func aFullBucket(_ isWorker: Bool) async throws {
         let server = try #require(try await S3ServerKind.ceph.shared() as? CephServer)
