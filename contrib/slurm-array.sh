@@ -23,7 +23,7 @@ larder prefetch /etc/larder/apps.json --remote s3://icons/shared --shard auto \
     --max-failures 5% --cache "$cache" --quiet "$@" &
 worker=$!
 # Slurm tells this shell that the time is nearly over, and waits for it.
-trap 'kill -TERM $worker' TERM
+trap 'kill -TERM $worker 2>/dev/null' TERM
 wait $worker
 status=$?
 # A signal ends the first wait, not the worker.

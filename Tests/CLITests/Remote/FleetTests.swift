@@ -14,10 +14,11 @@ import Testing
 
     private func start(
         _ remote: RemoteFixture, _ manifest: String, _ worker: Int, of count: Int,
-        in fleet: String = ""
+        in fleet: String = "", _ more: [String] = []
     ) throws -> (process: RunningProcess, report: String) {
         try remote.start(
-            manifest, on: "\(fleet)\(worker)", ["--shard", "\(worker)/\(count)"] + Self.options)
+            manifest, on: "\(fleet)\(worker)",
+            ["--shard", "\(worker)/\(count)"] + Self.options + more)
     }
 
     private func run(
@@ -118,7 +119,10 @@ import Testing
                 if request.method == "HEAD" { shared.count() }
                 return nil
             }
-            let (process, _) = try start(remote, manifest, 0, of: 1)
+            // All hosts are one address here, to which libcurl has 16 connections.
+            let (process, _) = try start(
+                remote, manifest, 0, of: 1,
+                ["--max-per-host", "16", "--max-concurrent", "17", "--stall-timeout", "1h"])
             try await remote.origin.waitForRequests(150 + 16)
             try await shared.wait()
             process.kill(SIGKILL)

@@ -65,7 +65,8 @@ struct RemoteFixture: Sendable {
         ]
     }
 
-    /// Brings every host's name to the origin.
+    /// Brings every host's name to the origin. libcurl counts connections by where they lead to:
+    /// the limit per host holds for all of them together.
     var connections: [String] {
         (0..<Self.hosts).flatMap {
             ["--connect-to", "h\($0).example:80:127.0.0.1:\(origin.port)"]
