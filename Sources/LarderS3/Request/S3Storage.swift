@@ -101,23 +101,25 @@ package final class S3Storage: ObjectStorage {
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
-        var objects = answer.objects
-        var previous = last
-        for place in objects.indices {
-            let name = objects[place].key
-            guard name.utf8.starts(with: (location.prefix + prefix).utf8) else {
+        var objects: [ListedObject] = []
+        for var object in answer.objects {
+            guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
                 throw StorageError(
                     .malformed, subject: subject(prefix), "the listing has other names, too")
             }
             // Bytes: to Character, a mark behind the slash would be part of it.
-            objects[place].key = String(
-                decoding: name.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
-            if let previous, !previous.utf8.lexicographicallyPrecedes(objects[place].key.utf8) {
+            object.key = String(
+                decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
+            // rclone has a name twice at times, after it was written and removed at once.
+            if let same = objects.last, same.key.utf8.elementsEqual(object.key.utf8) { continue }
+            if let previous = objects.last?.key ?? last,
+                !previous.utf8.lexicographicallyPrecedes(object.key.utf8)
+            {
                 throw StorageError(
                     .malformed, subject: subject(prefix),
                     "the listing is not in the order of its names")
             }
-            previous = objects[place].key
+            objects.append(object)
         }
         guard !answer.isTruncated || !objects.isEmpty else {
             throw StorageError(

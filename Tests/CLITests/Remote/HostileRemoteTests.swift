@@ -126,6 +126,28 @@ import Testing
         }
     }
 
+    /// As rclone's does after a name was written and removed at once.
+    @Test(.needsRclone) func aListingMayHaveANameTwice() async throws {
+        try await withRemote { remote in
+            let manifest = try remote.manifest(30)
+            _ = try await remote.prefetch(manifest, on: "one")
+            remote.proxy.misbehave { request, forward in
+                guard request.target.contains("list-type") else { return nil }
+                return forward(request).rewritten { text in
+                    text.components(separatedBy: "<Contents>").enumerated().map { place, part in
+                        place % 3 == 1
+                            ? part.components(separatedBy: "</Contents>")[0]
+                                + "</Contents><Contents>" + part
+                            : part
+                    }.joined(separator: "<Contents>")
+                }
+            }
+            let run = try await remote.prefetch(manifest, on: "two")
+            #expect(run.status == 0 && run.summary.pulled == 30, "\(run.finished)")
+            try await remote.expectSoundRemote(objects: 30, references: 30)
+        }
+    }
+
     /// What lies there and was not put there by the program is left alone.
     @Test(.needsRclone) func foreignNamesAreLeftAlone() async throws {
         try await withRemote { remote in

@@ -111,7 +111,7 @@ import Testing
                     continue
                 }
                 expect(finished.status == 0, "\(name): \(finished)")
-                let report = try JSONValue.lines(finished.standardOutputBytes)[0]
+                let report = try JSONValue.lines(finished.standardOutputBytes).first ?? [:]
                 for key in ["expired", "replaced", "evicted_objects", "undone"] {
                     count(key, report[key]?.integer ?? 0)
                 }

@@ -44,14 +44,20 @@ import Testing
     }
 
     @Test(arguments: [
-        // Not in order, or twice.
-        ["p/b", "p/a"], ["p/a", "p/a"], ["p/a", "p/c", "p/b"],
+        // Not in order.
+        ["p/b", "p/a"], ["p/a", "p/c", "p/b"], ["p/a", "p/b", "p/a"],
         // Others' names.
         ["p/a", "q/b"], ["a"], ["p"], [""], ["P/a"],
     ])
     func hasOtherNames(_ keys: [String]) async throws {
         let code = try await code { _ = try await list(Listing(keys: keys)) }
         #expect(code == .malformed)
+    }
+
+    /// As rclone's after a name was written and removed at once.
+    @Test func hasANameTwice() async throws {
+        let page = try await list(Listing(keys: ["p/a", "p/a", "p/b"]))
+        #expect(page.objects.map(\.key) == ["a", "b"])
     }
 
     @Test func hasOtherNamesThanThePrefix() async throws {

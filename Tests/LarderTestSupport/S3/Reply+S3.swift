@@ -18,4 +18,12 @@ extension Reply {
         reply.body[place] ^= 0x01
         return reply
     }
+
+    /// With another text as its body.
+    public func rewritten(_ change: (String) -> String) -> Reply {
+        var reply = self
+        reply.body = Array(change(String(decoding: body, as: UTF8.self)).utf8)
+        reply.headers.removeAll { $0.name.lowercased() == "content-length" }
+        return reply
+    }
 }
