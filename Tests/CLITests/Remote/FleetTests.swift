@@ -45,7 +45,7 @@ import Testing
     /// those on their way to the remote (`PushStage.capacity`, the page of results that comes last,
     /// `--remote-concurrent`). That is a fixed number for a shard of any size, if larger than this
     /// shard; which URLs it is, the remote's listing tells.
-    @Test(.needsRclone, arguments: [true, false])
+    @Test(.needsRclone, arguments: share(of: [true, false]))
     func aKilledWorkersShardIsRunAgain(_ keepsCache: Bool) async throws {
         try await withRemote { remote in
             var remote = remote
@@ -101,7 +101,7 @@ import Testing
 
     /// The same where all but so many requests were answered, and what these brought was shared:
     /// exactly they are asked for again.
-    @Test(.needsRclone, arguments: [true, false])
+    @Test(.needsRclone, arguments: share(of: [true, false]))
     func onlyWhatIsInFlightIsFetchedTwice(_ keepsCache: Bool) async throws {
         try await withRemote { remote in
             let manifest = try remote.larder.manifest(

@@ -93,7 +93,7 @@ import Testing
         ("deep", String(repeating: "[", count: 60_000)),
     ]
 
-    @Test(.needsRclone, arguments: others.map(\.name))
+    @Test(.needsRclone, arguments: share(of: others.map(\.name)))
     func aReferenceThatCannotBeIsNotUsed(_ name: String) async throws {
         let now = Date().timeIntervalSince1970
         let text = Self.others.first { $0.name == name }?.text ?? ""

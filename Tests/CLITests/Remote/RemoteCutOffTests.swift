@@ -18,9 +18,8 @@ import Testing
     }
 
     /// A machine goes on with the origins; a worker, whose fetches would be for nothing, stops.
-    @Test(.needsRclone, arguments: Misfortune.allCases, [false, true])
+    @Test(.needsRclone, arguments: share(of: Misfortune.allCases), [false, true])
     func theRunAfterwardsCatchesUp(_ misfortune: Misfortune, _ isWorker: Bool) async throws {
-        if misfortune != .errors, testShare > 1, isWorker { return }
         let server = try await RcloneServer()
         try await withRemote(on: server) { remote in
             let manifest = try remote.manifest(Self.count)

@@ -4,7 +4,9 @@ import Testing
 
 /// A remote that cannot be used is told before any origin is asked.
 @Suite(.timeLimit(.minutes(30))) struct RemoteRefusalTests {
-    @Test(arguments: S3ServerKind.installed, [[], ["--shard", "0/1"], ["--remote-read-only"]])
+    @Test(
+        arguments: S3ServerKind.installed,
+        share(of: [[], ["--shard", "0/1"], ["--remote-read-only"]]))
     func aWrongSecretEndsTheRun(_ kind: S3ServerKind, _ options: [String]) async throws {
         try await withRemote(kind) { remote in
             try await expectRefusal(remote, options, ["AWS_SECRET_ACCESS_KEY": "wrong-secret"]) {

@@ -77,7 +77,7 @@ import Testing
 
     /// Where the machine that repairs does not have it, object and references go; the next prefetch
     /// gets it from its origin, or another machine's push from its disk.
-    @Test(.needsRclone, arguments: [true, false])
+    @Test(.needsRclone, arguments: share(of: [true, false]))
     func whatCannotBeRestoredIsRemoved(_ pushes: Bool) async throws {
         try await withRemote { remote in
             let manifest = try remote.manifest(Self.count)
