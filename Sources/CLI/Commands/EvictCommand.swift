@@ -22,7 +22,7 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
     static let guide = CommandGuide(
         usual: [
             "--cache", "--max-size", "--max-age", "--max-count", "--min-free", "--by",
-            "--keep", "--only", "--grace", "--dry-run", "--json", "--quiet",
+            "--keep", "--only", "--grace", "--remote", "--dry-run", "--json", "--quiet",
         ],
         examples: [
             .init(
@@ -104,7 +104,11 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
         transform: TimeSpan.parse)
     var grace: TimeSpan?
 
-    @Flag(help: "Print what would be evicted, one object per line, and remove nothing.")
+    @Flag(
+        help: """
+            Print what would be evicted, one object per line, and remove nothing. With --remote, \
+            only count.
+            """)
     var dryRun = false
 
     @Flag(help: "Print the report as one JSON object. With --dry-run, the objects come first.")

@@ -19,7 +19,8 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let guide = CommandGuide(
         usual: [
             "--cache", "--explain", "--base-url", "--entries", "--icon-key", "--name-key",
-            "--icons", "--revalidate", "--retry-failed", "--any-content", "--json", "--quiet",
+            "--icons", "--revalidate", "--retry-failed", "--any-content", "--shard", "--json",
+            "--quiet",
         ],
         examples: [
             .init("Show what a prefetch would fetch.", "larder plan apps.json"),

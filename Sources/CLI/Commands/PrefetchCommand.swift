@@ -18,7 +18,8 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         usual: [
             "--cache", "--offline", "--base-url", "--entries", "--icon-key", "--name-key",
             "--revalidate", "--retry-failed", "--max-concurrent", "--limit-rate",
-            "--allow-private-network", "--report", "--write-lock", "--json", "--quiet",
+            "--remote", "--shard", "--allow-private-network", "--report", "--write-lock",
+            "--json", "--quiet",
         ],
         examples: [
             .init("Fill the default cache.", "larder prefetch apps.plist"),

@@ -25,7 +25,7 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let guide = CommandGuide(
         usual: [
             "--cache", "--repair", "--manifest", "--sample", "--max-duration", "--quick",
-            "--base-url", "--json", "--quiet",
+            "--remote", "--base-url", "--json", "--quiet",
         ],
         examples: [
             .init("Read every object again.", "larder verify"),
