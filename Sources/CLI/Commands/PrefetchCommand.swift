@@ -16,7 +16,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
     static let guide = CommandGuide(
         usual: [
-            "--cache", "--offline", "--base-url", "--entries", "--icon-key", "--name-key",
+            "--cache", "--offline", "--base-url", "--entries", "--icon-key",
             "--revalidate", "--retry-failed", "--max-concurrent", "--limit-rate",
             "--remote", "--shard", "--allow-private-network", "--report", "--write-lock",
             "--json", "--quiet",
