@@ -32,6 +32,8 @@ final class RemoteScratch: Sendable {
         case missing = 3
         /// It was removed by this run.
         case removed = 4
+        /// The store cannot read it.
+        case unreadable = 5
     }
 
     func add(_ objects: [(digest: Digest, size: Int64, state: State)]) throws {

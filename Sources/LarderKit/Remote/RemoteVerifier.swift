@@ -59,6 +59,9 @@ private final class Run: Sendable {
     private let width: Int
     private let onProgress: @Sendable (RemoteVerifyReport) -> Void
     private let scratch: RemoteScratch
+    /// So many objects that cannot be read are objects; more are the store.
+    private static let mostUnreadableInRow = 10
+    private let unreadableInRow = Mutex(0)
     private let state: Mutex<RemoteVerifyReport>
 
     init(
@@ -90,9 +93,7 @@ private final class Run: Sendable {
                     try Task.checkCancellation()
                     return objects.popFirst()
                 } _: { [self] digest, listed in
-                    if try await !isWhole(digest, listed.size) {
-                        try scratch.set(.corrupt, of: digest)
-                    }
+                    try await read(digest, listed.size)
                     count { report in
                         report.objects += 1
                         report.bytes.addForeign(listed.size)
@@ -100,6 +101,24 @@ private final class Run: Sendable {
                     onProgress(report)
                 }
             }
+        }
+    }
+
+    /// Reads an object, and notes what is wrong with it.
+    ///
+    /// - Throws: what the store says if it could not read so many one after the other: then it is
+    ///   not the objects.
+    private func read(_ digest: Digest, _ size: Int64) async throws {
+        do {
+            if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
+            unreadableInRow.withLock { $0 = 0 }
+        } catch let error as StorageError where !error.isPermanent {
+            let count = unreadableInRow.withLock { count in
+                count += 1
+                return count
+            }
+            guard count < Self.mostUnreadableInRow else { throw error }
+            try scratch.set(.unreadable, of: digest)
         }
     }
 
@@ -137,7 +156,7 @@ private final class Run: Sendable {
             let digest = reference.known.digest
             switch state {
             case .unreferenced, .referenced, .removed: continue
-            case .corrupt, .missing: break
+            case .corrupt, .missing, .unreadable: break
             case nil:
                 // It may have been written since.
                 guard try await tier.storage.head(RemoteLayout.object(digest)) == nil else {
@@ -155,7 +174,7 @@ private final class Run: Sendable {
         count { $0.unreferenced = unreferenced }
         for (state, kind) in [
             (RemoteScratch.State.corrupt, RemoteVerifyReport.Finding.Kind.corrupt),
-            (.missing, .missing),
+            (.missing, .missing), (.unreadable, .unreadable),
         ] {
             var last: Digest?
             while case let page = try scratch.objects(state, after: last), let end = page.last {
@@ -165,7 +184,9 @@ private final class Run: Sendable {
                     let names = try scratch.names(to: digest)
                     var finding = RemoteVerifyReport.Finding(
                         kind: kind, digest: digest, references: names.count)
-                    if let cache { finding.repair = try await repair(digest, names, from: cache) }
+                    if let cache {
+                        finding.repair = try await repair(digest, kind, names, from: cache)
+                    }
                     note(finding)
                 }
             }
@@ -183,8 +204,9 @@ private final class Run: Sendable {
     }
 
     private func repair(
-        _ digest: Digest, _ names: [String], from cache: Cache
-    ) async throws -> RemoteVerifyReport.Finding.Repair {
+        _ digest: Digest, _ kind: RemoteVerifyReport.Finding.Kind, _ names: [String],
+        from cache: Cache
+    ) async throws -> RemoteVerifyReport.Finding.Repair? {
         if let object = try cache.object(digest) {
             do {
                 _ = try await tier.put(object, of: cache)
@@ -193,6 +215,8 @@ private final class Run: Sendable {
                 // It is no better here.
             }
         }
+        // It may be whole, and be read again another time.
+        if kind == .unreadable { return nil }
         // Somebody may have written it anew meanwhile.
         let place = RemoteLayout.object(digest)
         let now = try await tier.storage.head(place)

@@ -10,6 +10,8 @@ public struct RemoteVerifyReport: Sendable {
             case corrupt
             /// References lead to the object, and it is not there.
             case missing
+            /// The object is there, and the store cannot read it.
+            case unreadable
         }
 
         /// What became of it.
