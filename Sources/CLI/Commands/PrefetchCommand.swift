@@ -165,34 +165,22 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             configuration.lockWait = run.wait
             configuration.onLocked = lock?.add
             let sources = try manifest.sources(configuration)
-            let prefetcher = Prefetcher(configuration)
             var console = PrefetchConsole(
-                isQuiet: quiet, isVerbose: verbose, isJSON: json, hasReport: report != nil,
-                isOutputTaken: [report, writeLock].contains("-"), allowance: maxFailures,
-                colors: colors, line: run.line)
-            for try await event in prefetcher.prefetch(sources) {
-                file?.take(event)
-                console.say(event, of: sources)
-                switch event {
-                case .planned:
-                    ProgramText.release()
-                    // While manifests are read nothing is in flight, and a pipe may stay silent.
-                    run.interrupts.ask("giving what is in flight 2 s to finish") {
-                        prefetcher.cancel()
-                    }
-                case .finished(let report):
-                    run.note(report.counts)
-                    if report.isLocked { try lock?.commit() }
-                    if let failure = file?.failure, !report.isInterrupted { throw failure }
-                    let unwritten = report.isLocked ? nil : writeLock
-                    console.conclude(report, unwritten: unwritten)
-                    try ExitStatus(
-                        report, interruption: run.interrupts.status,
-                        allowance: unwritten == nil ? maxFailures : .none
-                    ).exit()
-                case .recovered, .planning, .entry, .progress: break
-                }
+                .prefetch, isQuiet: quiet, isVerbose: verbose, isJSON: json,
+                hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
+                allowance: maxFailures, colors: colors, line: run.line)
+            let report = try await run.prefetch(sources, configuration, &console) {
+                file?.take($0)
             }
+            run.note(report.counts)
+            if report.isLocked { try lock?.commit() }
+            if let failure = file?.failure, !report.isInterrupted { throw failure }
+            let unwritten = report.isLocked ? nil : writeLock
+            console.conclude(report, unwritten: unwritten)
+            try ExitStatus(
+                report, interruption: run.interrupts.status,
+                allowance: unwritten == nil ? maxFailures : .none
+            ).exit()
         }
     }
 

@@ -51,7 +51,9 @@ struct PullCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, makesCache: true) { run in
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .pull
+        ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.manifestRules = try reading.rules
             try applyNetwork(to: &configuration)
@@ -62,8 +64,10 @@ struct PullCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             configuration.remote = try remote.requireRemote(.only)
             configuration.lockWait = run.wait
             let sources = try manifests.map { try ManifestOptions.source($0, configuration) }
-            try await RemoteRun(isQuiet: quiet, isJSON: json, colors: colors, run: run)
-                .prefetch(sources, configuration)
+            try await run.carry(
+                sources, configuration,
+                PrefetchConsole(
+                    .pull, isQuiet: quiet, isJSON: json, colors: colors, line: run.line))
         }
     }
 }

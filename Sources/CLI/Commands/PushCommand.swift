@@ -52,7 +52,7 @@ struct PushCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .push) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
             if manifests.isEmpty {
                 // The cache's own list has no limit.
@@ -72,8 +72,10 @@ struct PushCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
                 try manifests.isEmpty
                 ? [.listing(of: all)]
                 : manifests.map { try ManifestOptions.source($0, configuration) }
-            try await RemoteRun(isQuiet: quiet, isJSON: json, colors: colors, run: run)
-                .prefetch(sources, configuration)
+            try await run.carry(
+                sources, configuration,
+                PrefetchConsole(
+                    .push, isQuiet: quiet, isJSON: json, colors: colors, line: run.line))
         }
     }
 }

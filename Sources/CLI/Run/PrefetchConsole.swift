@@ -4,6 +4,12 @@ import LarderPresentation
 /// What a prefetch says on the terminal, and when: with `--quiet`, all that is wrong in one line at
 /// the end; otherwise each thing as it happens.
 struct PrefetchConsole {
+    /// What a run is for.
+    enum Purpose {
+        case prefetch, push, pull
+    }
+
+    private let purpose: Purpose
     private let isQuiet: Bool
     /// Whether like failures are counted rather than printed one by one.
     private let isGrouping: Bool
@@ -22,9 +28,11 @@ struct PrefetchConsole {
     private var schemes: [String] = []
 
     init(
-        isQuiet: Bool, isVerbose: Bool, isJSON: Bool, hasReport: Bool, isOutputTaken: Bool,
-        allowance: FailureAllowance, colors: ColorOptions, line: ProgressLine
+        _ purpose: Purpose, isQuiet: Bool, isVerbose: Bool = false, isJSON: Bool,
+        hasReport: Bool = false, isOutputTaken: Bool = false,
+        allowance: FailureAllowance = .none, colors: ColorOptions, line: ProgressLine
     ) {
+        self.purpose = purpose
         self.isQuiet = isQuiet
         isGrouping = Terminal.isThere && !isVerbose
         self.isJSON = isJSON
@@ -89,9 +97,17 @@ struct PrefetchConsole {
         if isJSON { return print(report.json) }
         guard !isQuiet else { return }
         if isOutputTaken {
-            Console.write(report.text(unsupported: schemes, colors.errors) + "\n")
+            Console.write(text(report, colors.errors) + "\n")
         } else {
-            print(report.text(unsupported: schemes, colors.output))
+            print(text(report, colors.output))
+        }
+    }
+
+    private func text(_ report: Report, _ paint: Paint) -> String {
+        switch purpose {
+        case .prefetch: report.text(unsupported: schemes, paint)
+        case .push: report.pushText(paint)
+        case .pull: report.pullText(paint)
         }
     }
 
@@ -100,6 +116,7 @@ struct PrefetchConsole {
         guard !report.isInterrupted, report.failure == nil, report.count(.failed) > 0 else {
             return nil
         }
+        guard purpose == .prefetch else { return report.remote.flatMap(remedy) }
         var ways: [String] = []
         if report.hasRetriableFailures {
             let names = sources.map(\.name)
@@ -113,6 +130,13 @@ struct PrefetchConsole {
         }
         if !hasReport { ways.append("for a list of all icons: --report FILE") }
         return ways.isEmpty ? nil : ways.joined(separator: "; ")
+    }
+
+    private func remedy(_ remote: RemoteReport) -> String? {
+        guard !remote.faults.isEmpty else { return nil }
+        let location = remote.location.shellQuoted
+        return "to repair the remote, where the icons are cached: "
+            + "larder verify --remote \(location) --repair"
     }
 
     /// Whether a manifest's name can be shown as it is, and names the same manifest when it is

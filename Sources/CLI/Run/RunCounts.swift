@@ -12,6 +12,10 @@ extension Report {
         for outcome in EntryResult.Outcome.allCases {
             counts[outcome.recorded] = Int64(count(outcome))
         }
+        if let remote {
+            counts[.pushed] = Int64(remote.pushed)
+            counts[.unpushed] = Int64(remote.unpushed)
+        }
         return counts
     }
 }

@@ -7,7 +7,7 @@ import Foundation
 package struct RunRecord: Sendable, Equatable {
     /// The commands whose runs are noted.
     package enum Command: String, Sendable, Codable, CaseIterable {
-        case prefetch, verify, evict, reindex
+        case prefetch, push, pull, verify, evict, reindex
     }
 
     /// What is counted; each command counts some of it.
@@ -17,6 +17,8 @@ package struct RunRecord: Sendable, Equatable {
         /// Entries with that outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared
+        /// URLs that were stored in a remote, and that could not be.
+        case pushed, unpushed
         /// Bytes of bodies that were received.
         case receivedBytes = "received_bytes"
         /// Objects that were looked at, or are left.

@@ -58,7 +58,7 @@ extension EntryProblem {
     /// It is not in the cache, and nothing is asked for.
     static let offline = EntryProblem(
         isSkip: false, code: "offline",
-        message: "not in the cache, or not as the entry demands, and --offline asks for nothing")
+        message: "not in the cache, or not as the entry demands, and nothing is to be downloaded")
 
     /// Only what failed before is fetched, and this did not.
     static let notFailedBefore = EntryProblem(

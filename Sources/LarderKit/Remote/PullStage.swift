@@ -47,9 +47,11 @@ final class PullStage: Depositor, Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Reports everything that it does not have as failed: nothing else is asked.
+    /// Reports everything that it did not give as failed: nothing else is asked.
     func failRest() throws {
-        let failure = FetchFailure(.notInRemote, "the remote does not have it")
+        let failure =
+            tally.failure.map { FetchFailure($0) }
+            ?? FetchFailure(.notInRemote, "the remote does not have it")
         while case let rest = try plan.pendingFetches(limit: 512), !rest.isEmpty {
             context.reporter.report(rest.map { FetchResult(id: $0, result: .failure(failure)) })
         }
@@ -106,7 +108,12 @@ final class PullStage: Depositor, Sendable {
             guard try isAsDemanded(known.digest, reference, by: fetch) else { return }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
-            guard reference.size <= context.maximumObjectBytes else { return }
+            guard reference.size <= context.maximumObjectBytes else {
+                let error = StorageError(
+                    .tooLarge, subject: tier.storage.subject(RemoteLayout.object(known.digest)),
+                    "\(reference.size) bytes are more than allowed")
+                return fail(fetch, FetchFailure(error))
+            }
             let body = try await tier.receive(
                 known.digest, limit: context.maximumObjectBytes, into: context.store)
             let (content, success) = try context.check.stage(
@@ -126,9 +133,11 @@ final class PullStage: Depositor, Sendable {
             let place = tier.storage.subject(RemoteLayout.object(known.digest))
             try note(
                 StorageError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
-        } catch is FetchFailure {
+        } catch let error as FetchFailure {
             // Whole, and not what this manifest wants.
-        } catch is ImageFault {
+            fail(fetch, error)
+        } catch let error as ImageFault {
+            fail(fetch, FetchFailure(error, mayBeCut: false))
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
@@ -136,7 +145,16 @@ final class PullStage: Depositor, Sendable {
 
     private func note(_ error: StorageError, of fetch: PlannedFetch) throws {
         tally.note(error)
-        if !tally.isGivenUp { try plan.discredit(fetch.id) }
+        guard !tally.isGivenUp else { return }
+        try plan.discredit(fetch.id)
+        fail(fetch, FetchFailure(error))
+    }
+
+    /// Reports why the remote's bytes cannot be used, unless the origin is asked next.
+    private func fail(_ fetch: PlannedFetch, _ failure: FetchFailure) {
+        guard remote.use == .only else { return }
+        context.reporter.report([FetchResult(id: fetch.id, result: .failure(failure))])
+        context.onProgress()
     }
 
     private func isAsDemanded(

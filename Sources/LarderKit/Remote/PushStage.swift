@@ -108,7 +108,7 @@ final class PushStage: Sendable {
         if isKept, let known = item.known,
             resource.receivedAt <= known.modified.addingTimeInterval(Self.clockSkew)
         {
-            return
+            return tally.count { $0.present += 1 }
         }
         guard mayShare(resource, item) else { return tally.count { $0.personal += 1 } }
         guard !tally.isGivenUp, !isStopping else { return tally.count { $0.unpushed += 1 } }

@@ -12,6 +12,8 @@ public struct RemoteReport: Sendable {
     public internal(set) var pushed = 0
     /// Bytes that were sent.
     public internal(set) var pushedBytes: Int64 = 0
+    /// URLs that are in the cache and that it has already, as they are there or newer.
+    public internal(set) var present = 0
     /// URLs that are in the cache and could not be stored in it: the next run does it.
     public internal(set) var unpushed = 0
     /// URLs that are not to be shared: their origin says `private`, or they were asked for with

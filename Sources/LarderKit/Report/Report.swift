@@ -44,7 +44,7 @@ public struct Report: Sendable {
     }
 
     /// The report of a run that was interrupted before it had read its manifests.
-    static var interrupted: Report {
+    package static var interrupted: Report {
         var report = Report()
         report.isInterrupted = true
         return report

@@ -1,4 +1,5 @@
 import LarderCache
+import LarderS3
 import LarderTransfer
 
 /// Why a URL could not be fetched.
@@ -79,6 +80,12 @@ package struct FetchFailure: Error, Sendable, Equatable {
             code: "http-\(status)", message: "the server answered with status \(status)",
             isTransient: RetryPolicy.retriedStatuses.contains(status), status: status)
         self.retryAfter = retryAfter
+    }
+
+    /// Why a remote did not give it.
+    init(_ error: StorageError) {
+        self.init(
+            code: error.code.rawValue, message: error.description, isTransient: error.isTransient)
     }
 
     init(_ error: TransferError) {

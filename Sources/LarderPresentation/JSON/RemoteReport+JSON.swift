@@ -9,6 +9,7 @@ extension RemoteReport {
         object.set("pulled_bytes", pulledBytes)
         object.set("pushed", pushed)
         object.set("pushed_bytes", pushedBytes)
+        object.set("present", present)
         object.set("unpushed", unpushed)
         object.set("personal", personal)
         var reasons = JSONObject()

@@ -26,19 +26,31 @@ extension Report {
         var lines = [
             "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
         ]
-        for (reason, count) in failures.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) }) {
-            lines.append("  failed, \(reason): \(count)")
-            if reason == EntryError.Code.unsupportedScheme.rawValue { lines += unsupported }
-        }
+        lines += failureLines(unsupported)
         lines.append(
             "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
         if let remote { lines += remote.lines(paint) }
+        lines += endLines(paint)
+        return lines.joined(separator: "\n")
+    }
+
+    /// How many failed for each reason.
+    func failureLines(_ unsupported: [String]) -> [String] {
+        failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.flatMap { reason, count in
+            ["  failed, \(reason): \(count)"]
+                + (reason == EntryError.Code.unsupportedScheme.rawValue ? unsupported : [])
+        }
+    }
+
+    /// Why it ended early, if it did.
+    func endLines(_ paint: Paint) -> [String] {
+        var lines: [String] = []
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
         if let failure {
             lines.append(
                 paint.failed("stopped")
                     + ": \(failure.description.sanitizedForTerminal); what was stored is kept")
         }
-        return lines.joined(separator: "\n")
+        return lines
     }
 }

@@ -37,6 +37,7 @@ struct PrefetchRun {
     struct Remote: Decodable, Equatable {
         let pulled: Int
         let pushed: Int
+        let present: Int
         let unpushed: Int
         let personal: Int
         let faults: [String: Int]

@@ -50,6 +50,52 @@ import Testing
         }
     }
 
+    @Test(.needsRclone) func pullSaysWhyItGotNothing() async throws {
+        try await withRemote { remote in
+            let manifest = try remote.manifest(3)
+            _ = try await remote.prefetch(manifest, on: "one")
+            try await remote.bucket.put(RemoteName.object(Icons.icon(1)), Icons.icon(2))
+            try await remote.bucket.delete(RemoteName.object(Icons.icon(2)))
+            let pull = ["pull", "--manifest", manifest]
+            let finished = try await remote.run(pull + ["--json"], on: "two")
+            #expect(finished.status == 2)
+            let summary = try PrefetchRun.summary(of: finished)
+            let faults = ["remote-corrupt": 1, "remote-not-found": 1]
+            #expect(summary.pulled == 1 && summary.failures == faults, "\(finished)")
+            #expect(summary.remote?.faults == faults)
+            let text = try await remote.run(pull, on: "two").standardOutput
+            #expect(text.contains(": pulled 0 (0 B), already cached 1, failed 2, in "), "\(text)")
+            #expect(text.contains("\n  failed, remote-corrupt: 1\n"), "\(text)")
+            let large = try await remote.run(pull + ["--json", "--max-object-size", "1"], on: "three")
+            #expect(
+                try PrefetchRun.summary(of: large).failures == ["remote-too-large": 3], "\(large)")
+            // Nothing of that is remembered.
+            try await remote.bucket.put(RemoteName.object(Icons.icon(1)), Icons.icon(1))
+            try await remote.bucket.put(RemoteName.object(Icons.icon(2)), Icons.icon(2))
+            #expect(try await remote.run(pull, on: "two").status == 0)
+            try await remote.expectIcons(3, on: "two")
+        }
+    }
+
+    @Test(.needsRclone) func pushAndPullLeaveRecords() async throws {
+        try await withRemote { remote in
+            let manifest = try remote.manifest(3)
+            _ = try await onThreadOfItsOwn {
+                try remote.larder.binary.run(
+                    ["prefetch", manifest, "--cache", remote.cache("one")] + remote.connections)
+            }
+            let push = try await remote.run(["push"], on: "one")
+            #expect(push.standardOutput.contains("/shared: pushed 3 ("), "\(push)")
+            let again = try await remote.run(["push"], on: "one")
+            #expect(again.standardOutput.contains(": pushed 0 (0 B), already there 3, in "))
+            _ = try await remote.run(["pull", "--manifest", manifest], on: "two")
+            let one = try await remote.local("status", "--json", on: "one")
+            let two = try await remote.local("status", "--json", on: "two")
+            #expect(one.standardOutput.contains(#""command":"push""#), "\(one)")
+            #expect(two.standardOutput.contains(#""command":"pull""#), "\(two)")
+        }
+    }
+
     @Test(arguments: S3ServerKind.installed)
     func pushSharesWhatTheCacheHas(_ kind: S3ServerKind) async throws {
         try await withRemote(kind) { remote in
@@ -67,7 +113,8 @@ import Testing
             #expect(try PrefetchRun.summary(of: rest).remote?.pushed == 20, "\(rest)")
             let nothing = try await remote.run(["push", "--json"], on: "one")
             #expect(nothing.status == 0)
-            #expect(try PrefetchRun.summary(of: nothing).remote?.pushed == 0, "\(nothing)")
+            let report = try #require(try PrefetchRun.summary(of: nothing).remote)
+            #expect(report.pushed == 0 && report.present == 30, "\(nothing)")
             let other = try await remote.prefetch(manifest, on: "two")
             #expect(other.status == 0 && other.summary.pulled == 30, "\(other.finished)")
             #expect(remote.origin.count() == 0)
