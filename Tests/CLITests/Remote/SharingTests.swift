@@ -66,9 +66,10 @@ import Testing
             let text = try await remote.run(pull, on: "two").standardOutput
             #expect(text.contains(": pulled 0 (0 B), already cached 1, failed 2, in "), "\(text)")
             #expect(text.contains("\n  failed, remote-corrupt: 1\n"), "\(text)")
-            let large = try await remote.run(pull + ["--json", "--max-object-size", "1"], on: "three")
-            #expect(
-                try PrefetchRun.summary(of: large).failures == ["remote-too-large": 3], "\(large)")
+            let large = try await remote.run(
+                pull + ["--json", "--max-object-size", "1"], on: "three")
+            let failures = try PrefetchRun.summary(of: large).failures
+            #expect(failures == ["remote-too-large": 3], "\(large)")
             // Nothing of that is remembered.
             try await remote.bucket.put(RemoteName.object(Icons.icon(1)), Icons.icon(1))
             try await remote.bucket.put(RemoteName.object(Icons.icon(2)), Icons.icon(2))
