@@ -21,6 +21,8 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
             leave(0)
         } catch let code as ExitCode {
             leave(code.rawValue)
+        } catch let option as UnknownOption {
+            leave(saying: option.message(of: Self.self), ExitCode.validationFailure)
         } catch {
             leave(withError: error)
         }
@@ -52,7 +54,11 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
     private static func leave(withError error: any Error) -> Never {
         let status = exitCode(for: error)
         guard !status.isSuccess else { exit(withError: error) }
-        var text = fullMessage(for: error).split(separator: "\n", omittingEmptySubsequences: false)
+        leave(saying: fullMessage(for: error), status)
+    }
+
+    private static func leave(saying message: String, _ status: ExitCode) -> Never {
+        var text = message.split(separator: "\n", omittingEmptySubsequences: false)
             .map { String($0).sanitizedForTerminal }.joined(separator: "\n")
         if isatty(STDERR_FILENO) == 1 {
             text = text.wrapped(to: TextWidth.of(STDERR_FILENO), hanging: 2)
@@ -68,18 +74,21 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
     /// Where that fails, the root parses once more: it has the version, and says whose usage it is.
     private static func parsedCommand() throws -> any ParsableCommand {
         let arguments = CommandLine.arguments.dropFirst()
-        if let name = arguments.first,
-            let subcommand = configuration.subcommands.first(where: {
-                $0.configuration.commandName == name
-            }),
-            let command = try? subcommand.parseAsRoot(Array(arguments.dropFirst())),
-            type(of: command) == subcommand
-        {
+        let named = configuration.subcommands.first {
+            $0.configuration.commandName == arguments.first
+        }
+        let words = Array(arguments.dropFirst())
+        if let named, let command = try? named.parseAsRoot(words), type(of: command) == named {
             return command
         }
         try CommandName.check(
             arguments, among: configuration.subcommands.compactMap { $0.configuration.commandName })
-        return try parseAsRoot()
+        do {
+            return try parseAsRoot()
+        } catch  where !exitCode(for: error).isSuccess {
+            if let named, let option = try UnknownOption(in: words, of: named) { throw option }
+            throw error
+        }
     }
 
     /// Ends the program without the farewells of libraries, which have nothing left to do, and for

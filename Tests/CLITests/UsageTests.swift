@@ -152,6 +152,44 @@ import Testing
         }
     }
 
+    /// Whatever else is wrong, and whatever follows it.
+    @Test(arguments: [
+        (["prefetch", "m", "--remot", "s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
+        (["prefetch", "m", "--concurrent", "5"], "'--concurrent'"),
+        (["prefetch", "--private-network"], "'--private-network'. Did you mean '--allow-private-"),
+        (["prefetch", "m", "--remot=s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
+        (["prefetch", "m", "--max-per-host", "0", "--ofline"], "'--ofline'. Did you mean"),
+        (["prefetch", "m", "-x", "s3://b/secret"], "'-x'\n"),
+        (["plan", "m", "--remote", "s3://b/secret"], "'--remote': plan asks no remote\n"),
+        (["plan", "m", "--remote-profile", "secret"], "'--remote-profile': plan asks no remote\n"),
+        (["plan", "m", "--nosuch", "s3://b/secret"], "'--nosuch'\n"),
+        (["push", "--remot", "s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
+        (["pull", "--remot", "s3://b/secret", "--manifest", "m"], "'--remot'. Did you mean"),
+        (["push", "--remote", "s3://bucket/a", "--jso"], "'--jso'. Did you mean '--json'?"),
+        (["evict", "--only", "ftp://secret", "--\u{1B}[2J"], "'--\\u{1B}[2J'\n"),
+    ])
+    func anUnknownOptionIsNamed(_ arguments: [String], _ words: String) throws {
+        let finished = try LarderBinary().run(arguments)
+        #expect(finished.status == 64, "\(finished)")
+        #expect(
+            finished.standardError.hasPrefix("Error: Unknown option \(words)"), "\(finished)")
+        #expect(finished.standardError.contains("\nUsage: larder \(arguments[0]) "), "\(finished)")
+        #expect(!finished.standardError.contains("secret"), "\(finished)")
+    }
+
+    /// The value of an option, and what follows `--`, is none.
+    @Test(arguments: [
+        ["plan", "--cache", "cache", "--", "--nosuch"], ["pin", "--", "--nosuch"],
+        ["evict", "--max-size", "--nosuch"],
+    ])
+    func onlyOptionsAreUnknown(_ arguments: [String]) async throws {
+        try await withFixture { larder in
+            let finished = try larder.binary.run(arguments, directory: larder.directory.path)
+            #expect(finished.status != 0, "\(finished)")
+            #expect(!finished.standardError.contains("Unknown option"), "\(finished)")
+        }
+    }
+
     @Test func anUnknownCommandSteersNoTerminal() throws {
         let finished = try LarderBinary().run(["\u{1B}[2Jlist"])
         #expect(finished.standardError.hasPrefix("Error: Unknown command '\\u{1B}[2Jlist'\n"))

@@ -7,6 +7,8 @@ struct CommandLineState {
     private(set) var isTerminated = false
     /// The value of `--cache`.
     private(set) var cache: String?
+    /// The first option that the command does not have.
+    private(set) var unknown: String?
     private var used: Set<String> = []
     private var positionals = 0
 
@@ -26,7 +28,10 @@ struct CommandLineState {
             isTerminated = true
         } else {
             let name = String(word.prefix { $0 != "=" })
-            guard let option = command.option(name) else { return }
+            guard let option = command.option(name) else {
+                unknown = unknown ?? name
+                return
+            }
             used.formUnion(option.spellings)
             if option.kind == .option, name == word { awaiting = option }
             if name == "--cache", name != word { cache = String(word.dropFirst(name.count + 1)) }
