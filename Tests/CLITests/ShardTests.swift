@@ -135,6 +135,31 @@ import Testing
         }
     }
 
+    /// Also by a worker that owns none of the icons of a host that is there.
+    @Test func aSplitHostWithoutAnIconIsTold() async throws {
+        try await withFixture { larder in
+            larder.origin.onAny { _ in Icons.reply(1) }
+            let manifest = try larder.manifest("http://cdn.example.com./1", "http://example.com/1")
+            let splits = ["z.example=2", "CDN.example.com=2", "a.example=2"]
+                .flatMap { ["--split-host", $0] }
+            let words = "larder: --split-host: no icon of the manifests is on a.example, z.example\n"
+            for shard in ["0/8", "7/8"] {
+                let own = [manifest, "--shard", shard] + splits
+                let plan = try larder.run(arguments: ["plan"] + own)
+                #expect(plan.status == 0 && plan.standardError == words, "\(plan)")
+                let prefetch =
+                    ["prefetch", "--allow-private-network"] + own + options(larder)
+                let run = try larder.run(arguments: prefetch)
+                #expect(run.status == 0 && run.standardError == words, "\(run)")
+                let quiet = try larder.run(arguments: prefetch + ["--quiet"])
+                #expect(quiet.status == 0 && quiet.standardError.isEmpty, "\(quiet)")
+            }
+            let used = try larder.run(
+                "plan", manifest, "--shard", "7/8", "--split-host", "cdn.example.com=2")
+            #expect(used.standardError.isEmpty, "\(used)")
+        }
+    }
+
     // MARK: Schedulers
 
     private static let none = [

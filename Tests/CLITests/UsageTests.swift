@@ -119,7 +119,7 @@ import Testing
         (
             ["plan", "m", "--shard", "0/2", "--split-host", "a=2", "--split-host", "A.=3"], "twice"
         ),
-        (["prefetch", "m", "--shard", "0/2", "--split-host", "a=7"], "--max-per-host is 6"),
+        (["prefetch", "m", "--shard", "0/2", "--split-host", "a=7"], "Give --max-per-host 7 or"),
         (
             ["plan", "m", "--shard", "0/2", "--split-host", "a=6", "--max-per-host", "5"],
             "--max-per-host is 5"

@@ -83,6 +83,7 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             ) { line.show($0.text) }
             line.clear()
             summary.complaints(of: sources).forEach(Console.complain)
+            summary.splitComplaint.map(Console.complain)
             if explain {
                 for (source, read) in zip(sources, summary.manifests) {
                     print(json ? read.json(of: source) : read.text(of: source))

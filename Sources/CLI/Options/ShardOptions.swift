@@ -40,7 +40,7 @@ struct ShardOptions: ParsableArguments {
         throw ValidationError(
             """
             --split-host divides a host into \(pieces) pieces, of which each needs a request of \
-            its own, but --max-per-host is \(perHost).
+            its own, but --max-per-host is \(perHost). Give --max-per-host \(pieces) or more.
             """)
     }
 

@@ -53,6 +53,8 @@ struct PrefetchConsole {
             line.clear()
             schemes = summary.unsupportedText
             complain(summary.complaints(of: sources))
+            // Nothing need be wrong: redirects may lead to the host.
+            if !isQuiet { summary.splitComplaint.map(Console.complain) }
             var progress = Progress()
             progress.total = summary.missing + summary.stale
             line.show(progress.text)

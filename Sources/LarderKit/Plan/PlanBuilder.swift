@@ -22,6 +22,7 @@ struct PlanBuilder {
     /// - Parameter shard: whose icons become rows; nil for all.
     init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {
         self.shard = shard
+        summary.unusedSplits = Set(shard?.splits.map(\.host) ?? [])
         self.seal = seal
         insertEntry = try PreparedStatement(
             db,
@@ -43,6 +44,9 @@ struct PlanBuilder {
     }
 
     mutating func add(_ item: ManifestItem, of manifest: Int) throws {
+        if !summary.unusedSplits.isEmpty, case .entry(let entry) = item.result {
+            summary.unusedSplits.remove(entry.icon.host.withoutFinalDot)
+        }
         if let shard, !shard.owns(item) {
             summary.otherShards += 1
             return

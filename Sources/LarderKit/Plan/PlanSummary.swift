@@ -34,6 +34,8 @@ public struct PlanSummary: Sendable, Equatable {
     public private(set) var unsupportedSchemes: [String: Int] = [:]
     /// Icons that are left to other shards; with ``icons``, all that the manifests have.
     public var otherShards = 0
+    /// Split hosts that no icon of any shard is on: misspelled, or only redirects lead there.
+    public internal(set) var unusedSplits: Set<String> = []
     /// Icons that are cached and fresh, and entries whose first icon is.
     var cachedIcons = 0
     var cachedEntries = 0

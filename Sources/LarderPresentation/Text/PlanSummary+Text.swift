@@ -29,6 +29,13 @@ extension PlanSummary {
         }
     }
 
+    /// A line for people if hosts are split that no icon is on.
+    package var splitComplaint: String? {
+        guard !unusedSplits.isEmpty else { return nil }
+        let hosts = unusedSplits.sorted().joined(separator: ", ")
+        return "--split-host: no icon of the manifests is on \(hosts)"
+    }
+
     /// A line for people for each scheme that is not fetched, with the number of its icons.
     package var unsupportedText: [String] {
         unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
