@@ -224,11 +224,23 @@ import Testing
         ("auto", ["PARALLEL_SEQ": "1"], "auto/8"),
         ("auto/5", ["JOB_COMPLETION_INDEX": "5"], "JOB_COMPLETION_INDEX is 5"),
         ("auto/5", ["PARALLEL_SEQ": "6"], "PARALLEL_SEQ is 6"),
-        ("auto/5", ["PARALLEL_SEQ": "0"], "not a whole number from 1"),
-        ("auto/5", ["JOB_COMPLETION_INDEX": "-1"], "not a whole number from 0"),
-        ("auto/5", ["JOB_COMPLETION_INDEX": "\u{1B}[31m1"], "not a whole number from 0"),
-        ("auto/5", ["PARALLEL_SEQ": "9999999999999999999999"], "not a whole number from 1"),
-        ("auto", ["SLURM_ARRAY_TASK_ID": "1"], "SLURM_ARRAY_TASK_COUNT"),
+        ("auto/5", ["PARALLEL_SEQ": "0"], "must be a whole number from 1"),
+        ("auto/5", ["JOB_COMPLETION_INDEX": "-1"], "must be a whole number from 0"),
+        ("auto/5", ["JOB_COMPLETION_INDEX": "\u{1B}[31m1"], "must be a whole number from 0"),
+        ("auto/5", ["PARALLEL_SEQ": "9999999999999999999999"], "must be a whole number from 1"),
+        (
+            "auto", ["SLURM_ARRAY_TASK_ID": "1"],
+            "SLURM_ARRAY_TASK_ID is set, but SLURM_ARRAY_TASK_COUNT is not."
+        ),
+        (
+            "auto/5", ["SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "5"],
+            "SLURM_ARRAY_TASK_ID is set, but SLURM_ARRAY_TASK_MIN is not."
+        ),
+        (
+            "auto", ["SLURM_ARRAY_TASK_ID": "1", "SLURM_ARRAY_TASK_COUNT": "five"],
+            "SLURM_ARRAY_TASK_COUNT must be a whole number from 0"
+        ),
+        ("auto", ["SLURM_ARRAY_TASK_ID": "x5"], "SLURM_ARRAY_TASK_ID must be a whole number"),
         // One task of five, submitted again, would be taken for the first.
         ("auto/5", slurm(3, from: 3, to: 3, step: 0, count: 1), "has 1 task."),
         // --array=0,1,5
@@ -245,6 +257,7 @@ import Testing
             let complaint = run.standardError.prefix { $0 != "\n" }
             #expect(complaint.hasPrefix("Error: ") && complaint.contains(hint), "\(run)")
             #expect(!run.standardError.contains("\u{1B}"))
+            #expect(!complaint.contains("x5") && !complaint.contains("five"), "\(run)")
         }
     }
 }

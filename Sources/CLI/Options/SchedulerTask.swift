@@ -56,7 +56,9 @@ struct SchedulerTask {
         func number(_ name: String) throws -> Int {
             try Self.number("SLURM_ARRAY_TASK_\(name)", in: environment)
         }
-        func isSet(_ name: String) -> Bool { environment["SLURM_ARRAY_TASK_\(name)"] != nil }
+        func isSet(_ name: String) -> Bool {
+            environment["SLURM_ARRAY_TASK_\(name)"].map { !$0.isEmpty } ?? false
+        }
         let (count, first) = (try number("COUNT"), try number("MIN"))
         // A single task is first, whatever step Slurm says.
         if count == 1, id == first { return (0, 1) }
@@ -74,8 +76,15 @@ struct SchedulerTask {
         return ((id - first) / step, count)
     }
 
+    /// - Throws: `ValidationError` if it is not a number; or not set, as Slurm's others can be.
     private static func number(_ variable: String, in environment: [String: String]) throws -> Int {
-        let text = environment[variable] ?? ""
+        guard let text = environment[variable], !text.isEmpty else {
+            throw ValidationError(
+                """
+                --shard auto: \(slurm) is set, but \(variable) is not. Name the shard instead, \
+                such as 0/8.
+                """)
+        }
         // More digits would be more than any scheduler counts to.
         guard (1...9).contains(text.utf8.count),
             text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text)
@@ -85,6 +94,7 @@ struct SchedulerTask {
 
     private static func unusable(_ variable: String) -> ValidationError {
         let first = variable == parallel ? 1 : 0
-        return ValidationError("--shard auto: \(variable) is not a whole number from \(first).")
+        return ValidationError(
+            "--shard auto: \(variable) must be a whole number from \(first) to 999999999.")
     }
 }
