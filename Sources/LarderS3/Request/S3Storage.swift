@@ -57,7 +57,7 @@ package final class S3Storage: ObjectStorage {
             return nil
         }
         guard let size = head.headers[first: "Content-Length"].flatMap({ Int64($0) }),
-            let modified = head.headers[first: "Last-Modified"].flatMap(HTTPTime.date)
+            let modified = head.headers.date("Last-Modified")
         else {
             throw StorageError(
                 .malformed, subject: subject(key), "the server says neither size nor time of it")

@@ -1,3 +1,6 @@
+import CCurl
+import Foundation
+
 /// The fields of an HTTP head, in the order they came: looked up by name whatever its case, and a
 /// name may occur more than once (RFC 9110, section 5).
 ///
@@ -29,6 +32,14 @@ package struct HeaderFields: Sendable {
             return true
         }
         return found
+    }
+
+    /// The date that the first field of that name has, by libcurl's parser, which takes more forms
+    /// than HTTP has; nil if it is none.
+    package func date(_ name: String) -> Date? {
+        guard let text = self[first: name] else { return nil }
+        let seconds = curl_getdate(text, nil)
+        return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
     /// What was done to the body before it was sent, in that order, in lower case; not what means

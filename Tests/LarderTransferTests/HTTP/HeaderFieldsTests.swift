@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import LarderTransfer
@@ -22,6 +23,15 @@ import Testing
     @Test func keepsOrderAndEveryValue() {
         #expect(fields.all("SET-COOKIE") == ["a=1", "b=2"])
         #expect(fields.all("Missing").isEmpty)
+    }
+
+    @Test func dates() {
+        let fields = HeaderFields(
+            lines: Array("A: Sun, 06 Nov 1994 08:49:37 GMT\nB: when it was written\nC:\n".utf8))
+        #expect(fields.date("a")?.timeIntervalSince1970 == 784_111_777)
+        #expect(fields.date("B") == nil)
+        #expect(fields.date("C") == nil)
+        #expect(fields.date("D") == nil)
     }
 
     @Test func bytesThatAreNoUTF8AreReplaced() {
