@@ -135,7 +135,7 @@ let package = Package(
         .target(
             name: "LarderTestSupport", path: "Tests/LarderTestSupport",
             exclude: [
-                "S3/guard.sh", "S3/rclone.sh", "S3/ceph.sh", "Slurm/slurm.sh",
+                "S3/rclone.sh", "S3/ceph.sh", "Server/guard.sh", "Slurm/slurm.sh",
             ]),
         .executableTarget(
             name: "sample-origin", dependencies: ["LarderTestSupport"],

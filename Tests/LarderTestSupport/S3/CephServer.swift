@@ -3,18 +3,18 @@ import Foundation
 /// Ceph's object gateway over a cluster of one, in memory: about as strict as Amazon's store about
 /// signatures and digests. It takes ten to twenty seconds to start.
 public final class CephServer: S3Server {
-    private let process: S3ServerProcess
+    private let process: ServerProcess
 
     /// Starts one and waits for it. Most tests use ``S3ServerKind/shared()``.
     public init() async throws {
-        if let missing = Self.missing { throw S3ServerFailure(name: "ceph", message: missing) }
+        if let missing = Self.missing { throw ServerFailure(name: "ceph", message: missing) }
         process = try await onThreadOfItsOwn { try Self.start() }
         // The first one takes seconds, since it makes what buckets are kept in.
         _ = try await makeBucket()
     }
 
     /// The kernel chooses the ports, but somebody else may take them before Ceph does.
-    private static func start() throws -> S3ServerProcess {
+    private static func start() throws -> ServerProcess {
         var attempts = 0
         while true {
             attempts += 1
@@ -22,7 +22,7 @@ public final class CephServer: S3Server {
                 let sockets = try (0..<2).map { _ in try Socket.bound(to: .ipv4, port: 0) }
                 let ports = try sockets.map { try Socket.port(of: $0) }
                 for socket in sockets { close(socket) }
-                return try S3ServerProcess(
+                return try ServerProcess(
                     "ceph.sh", ports.map { "\($0)" } + ["AKIALARDERTESTS", "not/a+secret"])
             } catch  where attempts < 3 {}
         }
@@ -31,7 +31,7 @@ public final class CephServer: S3Server {
     /// Why it cannot be started; nil if it can.
     public static let missing: String? = {
         let programs = ["ceph-mon", "ceph-osd", "radosgw", "radosgw-admin", "ceph", "monmaptool"]
-        return programs.first { S3ServerKind.program($0) == nil }
+        return programs.first { ServerProcess.program($0) == nil }
             .map { "\($0) is not installed (Scripts/setup --servers)" }
     }()
 
@@ -59,11 +59,11 @@ public final class CephServer: S3Server {
         let configuration = process.directory.path("ceph.conf")
         try await onThreadOfItsOwn {
             let finished = try RunningProcess(
-                S3ServerKind.program("radosgw-admin") ?? "",
+                ServerProcess.program("radosgw-admin") ?? "",
                 ["-c", configuration, "-n", "client.rgw.a"] + arguments
             ).wait()
             guard finished.status == 0 else {
-                throw S3ServerFailure(name: "radosgw-admin", message: "\(finished)")
+                throw ServerFailure(name: "radosgw-admin", message: "\(finished)")
             }
         }
     }

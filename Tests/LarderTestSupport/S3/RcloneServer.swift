@@ -2,7 +2,7 @@ import Foundation
 
 /// `rclone serve s3`: quick to start and lenient. It checks who asks, and not what arrives.
 public final class RcloneServer: S3Server {
-    private let process: S3ServerProcess
+    private let process: ServerProcess
 
     /// Starts one and waits for it; a moment.
     ///
@@ -10,10 +10,10 @@ public final class RcloneServer: S3Server {
     ///   Default: nil, what the disk has.
     public init(capacity: Int? = nil) async throws {
         guard let program = Self.program else {
-            throw S3ServerFailure(name: "rclone", message: Self.missing ?? "")
+            throw ServerFailure(name: "rclone", message: Self.missing ?? "")
         }
         process = try await onThreadOfItsOwn {
-            try S3ServerProcess(
+            try ServerProcess(
                 "rclone.sh",
                 [program, "AKIALARDERTESTS", "not/a+secret"] + (capacity.map { ["\($0)"] } ?? []))
         }
@@ -27,13 +27,13 @@ public final class RcloneServer: S3Server {
     /// Whether one with a capacity can be started.
     public static var canBeFull: Bool {
         #if os(Linux)
-            geteuid() == 0 && S3ServerKind.program("unshare") != nil
+            geteuid() == 0 && ServerProcess.program("unshare") != nil
         #else
             false
         #endif
     }
 
-    private static let program = S3ServerKind.program("rclone")
+    private static let program = ServerProcess.program("rclone")
 
     /// Such as `http://127.0.0.1:43211`.
     public var endpoint: String { "http://127.0.0.1:\(process.port)" }

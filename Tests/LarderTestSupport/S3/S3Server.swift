@@ -29,7 +29,7 @@ extension S3Server {
         try await onThreadOfItsOwn {
             // Signed by another program than the one under test.
             let finished = try RunningProcess(
-                S3ServerKind.program("curl") ?? "curl",
+                ServerProcess.program("curl") ?? "curl",
                 [
                     "--disable", "--silent", "--show-error", "--fail-with-body", "--noproxy", "*",
                     "--request", "PUT", "--aws-sigv4", "aws:amz:us-east-1:s3",
@@ -39,18 +39,9 @@ extension S3Server {
                 ]
             ).wait()
             guard finished.status == 0 else {
-                throw S3ServerFailure(name: "PUT /\(bucket)", message: "\(finished)")
+                throw ServerFailure(name: "PUT /\(bucket)", message: "\(finished)")
             }
         }
         return bucket
     }
-}
-
-/// A server that did not do what a test needs of it.
-public struct S3ServerFailure: Error, CustomStringConvertible {
-    let name: String
-    let message: String
-
-    /// What, and why.
-    public var description: String { "\(name): \(message)" }
 }

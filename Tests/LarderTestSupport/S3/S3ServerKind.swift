@@ -1,5 +1,3 @@
-import Foundation
-
 /// The object stores that tests run on, such as `@Test(arguments: S3ServerKind.installed)`.
 public enum S3ServerKind: String, CaseIterable, Sendable {
     case rclone, ceph
@@ -26,14 +24,4 @@ public enum S3ServerKind: String, CaseIterable, Sendable {
 
     private static let sharedRclone = Task { try await RcloneServer() }
     private static let sharedCeph = Task { try await CephServer() }
-
-    /// Where a program is: what `Scripts/setup --servers` has installed, or in `PATH`.
-    static func program(_ name: String) -> String? {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        return ([root.path + "/.build/servers/bin"] + path.split(separator: ":").map(String.init))
-            .map { "\($0)/\(name)" }
-            .first(where: FileManager.default.isExecutableFile)
-    }
 }

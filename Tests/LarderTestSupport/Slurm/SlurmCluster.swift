@@ -3,16 +3,16 @@ import Foundation
 /// A Slurm of one node on the loopback interface, run for tests. It ends when its last reference
 /// goes, and when the test process ends, however that ends.
 public final class SlurmCluster: Sendable {
-    private let process: S3ServerProcess
+    private let process: ServerProcess
 
     /// Starts one and waits for it; a second or two.
     public init() async throws {
-        if let missing = Self.missing { throw S3ServerFailure(name: "slurm", message: missing) }
+        if let missing = Self.missing { throw ServerFailure(name: "slurm", message: missing) }
         process = try await onThreadOfItsOwn { try Self.start() }
     }
 
     /// The kernel chooses the ports, but somebody else may take them before Slurm does.
-    private static func start() throws -> S3ServerProcess {
+    private static func start() throws -> ServerProcess {
         var attempts = 0
         while true {
             attempts += 1
@@ -20,7 +20,7 @@ public final class SlurmCluster: Sendable {
                 let sockets = try (0..<2).map { _ in try Socket.bound(to: .ipv4, port: 0) }
                 let ports = try sockets.map { try Socket.port(of: $0) }
                 for socket in sockets { close(socket) }
-                return try S3ServerProcess("../Slurm/slurm.sh", ports.map { "\($0)" })
+                return try ServerProcess("slurm.sh", ports.map { "\($0)" })
             } catch  where attempts < 3 {}
         }
     }
@@ -35,7 +35,7 @@ public final class SlurmCluster: Sendable {
 
     /// The daemons are where root alone looks.
     private static func program(_ name: String) -> String? {
-        S3ServerKind.program(name)
+        ServerProcess.program(name)
             ?? ["/usr/sbin/\(name)", "/sbin/\(name)"]
             .first(where: FileManager.default.isExecutableFile)
     }
@@ -80,7 +80,7 @@ public final class SlurmCluster: Sendable {
             directory: directory
         ).wait()
         guard finished.status == 0 else {
-            throw S3ServerFailure(name: name, message: "\(finished)")
+            throw ServerFailure(name: name, message: "\(finished)")
         }
         return finished.standardOutput.trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 
 /// The processes of a server, in one process group, and a directory that goes with them.
-final class S3ServerProcess: Sendable {
+final class ServerProcess: Sendable {
     /// Where it listens.
     let port: UInt16
     let directory: TemporaryDirectory
@@ -11,16 +11,18 @@ final class S3ServerProcess: Sendable {
     /// Its end is that of the server; nil once it was closed.
     private let input: Mutex<Int32?>
 
-    /// Starts `script`, in the folder of this file, with a new directory and `arguments`, and waits
-    /// until it is ready.
-    init(_ script: String, _ arguments: [String]) throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().path
+    /// Starts `script`, in the folder of the caller's file, with a new directory and `arguments`,
+    /// and waits until it is ready.
+    init(_ script: String, _ arguments: [String], caller: String = #filePath) throws {
+        func file(_ name: String, beside other: String) -> String {
+            URL(fileURLWithPath: other).deletingLastPathComponent().path + "/" + name
+        }
         let directory = try TemporaryDirectory()
         let process = try SpawnedProcess(
             "/bin/bash",
             [
-                "\(folder)/guard.sh", directory.path, "/bin/bash", "\(folder)/\(script)",
-                directory.path,
+                file("guard.sh", beside: #filePath), directory.path,
+                "/bin/bash", file(script, beside: caller), directory.path,
             ] + arguments, hasInput: true, environment: ProcessInfo.processInfo.environment,
             directory: directory.path)
         defer {
@@ -35,7 +37,7 @@ final class S3ServerProcess: Sendable {
         else {
             let log = (try? String(contentsOfFile: directory.path("log"), encoding: .utf8)) ?? ""
             Self.end(process.pid, input: process.input)
-            throw S3ServerFailure(name: script, message: "did not start: \(log.suffix(2000))")
+            throw ServerFailure(name: script, message: "did not start: \(log.suffix(2000))")
         }
         (self.directory, self.group, self.port) = (directory, group, port)
         guardian = process.pid
@@ -69,5 +71,15 @@ final class S3ServerProcess: Sendable {
         if let input { close(input) }
         var status: Int32 = 0
         while waitpid(guardian, &status, 0) < 0, errno == EINTR {}
+    }
+
+    /// Where a program is: what `Scripts/setup --servers` has installed, or in `PATH`.
+    static func program(_ name: String) -> String? {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
+        return ([root.path + "/.build/servers/bin"] + path.split(separator: ":").map(String.init))
+            .map { "\($0)/\(name)" }
+            .first(where: FileManager.default.isExecutableFile)
     }
 }
