@@ -1,9 +1,9 @@
 /// What an eviction of a remote did, or would do.
-public struct RemoteEvictionReport: Sendable {
+public struct RemoteEvictionReport: Sendable, TierRunReport {
     /// The remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
     /// Whether nothing was removed, only counted.
-    public internal(set) var isDryRun: Bool
+    public internal(set) var isDryRun = false
     /// References that were looked at.
     public internal(set) var references = 0
     /// Objects that were looked at.
@@ -25,4 +25,6 @@ public struct RemoteEvictionReport: Sendable {
     public internal(set) var seconds: Double = 0
     /// Whether it was cancelled; what was removed stays removed, and the next one continues.
     public internal(set) var isInterrupted = false
+
+    init(location: String) { self.location = location }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import LarderCache
-import LarderS3
 import LarderTransfer
 import Synchronization
 
@@ -51,50 +50,28 @@ public struct RemoteEvictor: Sendable {
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
     ) async throws -> RemoteEvictionReport {
-        let storage = try remote.open(transfer)
-        defer { (storage as? S3Storage)?.shutdown() }
-        let run = try Run(
-            SharedTier(storage), policy, width: remote.maximumConcurrent, onProgress)
-        let start = ContinuousClock.now
-        do {
-            try await run.evict()
-        } catch is CancellationError {
-            run.count { $0.isInterrupted = true }
+        try await remote.run(over: transfer, onProgress: onProgress) { run in
+            try await Eviction(run, policy).evict()
         }
-        run.count { $0.seconds = (ContinuousClock.now - start) / .seconds(1) }
-        return run.report
     }
 }
 
 /// One eviction.
-private final class Run: Sendable {
-    private let tier: SharedTier
+private struct Eviction: Sendable {
+    private let run: TierRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    private let width: Int
-    private let onProgress: @Sendable (RemoteEvictionReport) -> Void
-    private let scratch: RemoteScratch
-    private let state: Mutex<RemoteEvictionReport>
     /// By the clock of this machine. References and objects have that of the store, which may be
     /// another by minutes, no more: it would not take our signatures.
     private let start = Date()
 
-    init(
-        _ tier: SharedTier, _ policy: RemoteEvictor.Policy, width: Int,
-        _ onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void
-    ) throws {
-        self.tier = tier
+    init(_ run: TierRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
+        self.run = run
         self.policy = policy
-        self.width = width
-        self.onProgress = onProgress
-        scratch = try RemoteScratch()
-        state = Mutex(
-            RemoteEvictionReport(
-                location: tier.storage.subject(nil), isDryRun: policy.isDryRun))
+        run.count { $0.isDryRun = policy.isDryRun }
     }
 
-    var report: RemoteEvictionReport { state.withLock { $0 } }
-
-    func count(_ change: (inout RemoteEvictionReport) -> Void) { state.withLock { change(&$0) } }
+    private var tier: SharedTier { run.tier }
+    private var scratch: RemoteScratch { run.scratch }
 
     func evict() async throws {
         try await listObjects()
@@ -109,43 +86,29 @@ private final class Run: Sendable {
 
     private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
 
-    private func forEachByte(
-        _ isWanted: (UInt8) -> Bool, _ body: @escaping @Sendable (UInt8) async throws -> Void
-    ) async throws {
-        var bytes = (UInt8.min...UInt8.max).filter(isWanted)[...]
-        try await forEach(atOnce: width) {
-            try Task.checkCancellation()
-            return bytes.popFirst()
-        } _: { byte in
-            try await body(byte)
-        }
-    }
-
     /// Takes down which objects there are, and which of them may go: a younger one's reference may
     /// be on its way.
     private func listObjects() async throws {
         let latest = start.addingTimeInterval(-policy.grace)
-        try await forEachByte(owns) { [self] byte in
+        try await run.forEachByte(where: owns) { byte in
             try await tier.forEachObject(beginningWith: byte) { page in
                 try scratch.add(
                     page.map { digest, listed in
                         let mayGo = listed.modified <= latest
                         return (digest, listed.size, mayGo ? .unreferenced : .referenced)
                     })
-                count { report in
+                run.count { report in
                     report.objects += page.count
                     for (_, listed) in page { report.bytes.addForeign(listed.size) }
                 }
-                onProgress(report)
+                run.tellProgress()
             }
         }
     }
 
     /// Removes references that are too old or were replaced, and notes what the others refer to.
     private func goThroughReferences() async throws {
-        try await forEachByte { _ in
-            true
-        } _: { [self] part in
+        try await run.forEachByte { part in
             var group: [SharedTier.ListedReference] = []
             try await tier.forEachReference(ofPart: part) { page in
                 var groups: [[SharedTier.ListedReference]] = []
@@ -158,8 +121,8 @@ private final class Run: Sendable {
                     group.append(reference)
                 }
                 try await settle(groups)
-                count { $0.references += page.count }
-                onProgress(report)
+                run.count { $0.references += page.count }
+                run.tellProgress()
             }
             try await settle([group])
         }
@@ -171,9 +134,9 @@ private final class Run: Sendable {
     private func settle(_ groups: [[SharedTier.ListedReference]]) async throws {
         let kept = Mutex<[SharedTier.ListedReference]>([])
         var rest = groups[...]
-        try await forEach(atOnce: width) {
+        try await forEach(atOnce: run.width) {
             rest.popFirst()
-        } _: { [self] group in
+        } _: { group in
             let left = try await prune(group)
             kept.withLock { $0 += left }
         }
@@ -204,7 +167,7 @@ private final class Run: Sendable {
                 kept.append(reference)
                 continue
             }
-            count { report in
+            run.count { report in
                 if isExpired { report.expired += 1 } else { report.replaced += 1 }
             }
         }
@@ -225,7 +188,7 @@ private final class Run: Sendable {
         let place = RemoteLayout.object(reference.known.digest)
         guard try await tier.storage.head(place) == nil else { return }
         if !policy.isDryRun { try await tier.storage.delete(reference.key) }
-        count { $0.undone += 1 }
+        run.count { $0.undone += 1 }
     }
 
     /// - Returns: false if it was renewed meanwhile.
@@ -243,7 +206,7 @@ private final class Run: Sendable {
 
     private func removeObjects() async throws {
         let latest = start.addingTimeInterval(-policy.grace)
-        try await forEachObject(.unreferenced) { [self] digest, size in
+        try await forEachObject(.unreferenced) { digest, size in
             if !policy.isDryRun {
                 let place = RemoteLayout.object(digest)
                 guard let now = try await tier.storage.head(place), now.modified <= latest else {
@@ -254,11 +217,11 @@ private final class Run: Sendable {
                 try scratch.set(.removed, of: digest)
                 try await Task { try await tier.storage.delete(place) }.value
             }
-            count { report in
+            run.count { report in
                 report.evictedObjects += 1
                 report.evictedBytes.addForeign(size)
             }
-            onProgress(report)
+            run.tellProgress()
         }
     }
 
@@ -268,7 +231,7 @@ private final class Run: Sendable {
     ) async throws {
         var page: ArraySlice<(digest: Digest, size: Int64)> = []
         var last: Digest?
-        try await forEach(atOnce: width) {
+        try await forEach(atOnce: run.width) {
             try Task.checkCancellation()
             if page.isEmpty {
                 page = try scratch.objects(state, after: last)[...]
@@ -284,9 +247,7 @@ private final class Run: Sendable {
     /// wrote it has seen that and put the object back.
     private func lookForNewReferences() async throws {
         guard try scratch.count(.removed) > 0 else { return }
-        try await forEachByte { _ in
-            true
-        } _: { [self] part in
+        try await run.forEachByte { part in
             try await tier.forEachReference(ofPart: part) { page in
                 let states = try scratch.refer(to: page.map(\.known.digest))
                 for (reference, state) in zip(page, states) where state == .removed {

@@ -34,71 +34,50 @@ public struct RemoteVerifier: Sendable {
         repairingFrom cache: Cache? = nil,
         onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void = { _ in }
     ) async throws -> RemoteVerifyReport {
-        let storage = try remote.open(transfer)
-        defer { (storage as? S3Storage)?.shutdown() }
-        let run = try Run(
-            SharedTier(storage), shard: shard, width: remote.maximumConcurrent,
-            onProgress)
-        let start = ContinuousClock.now
-        do {
-            try await run.readObjects()
-            try await run.goThroughReferences()
-            try await run.settle(repairingFrom: cache)
-        } catch is CancellationError {
-            run.count { $0.isInterrupted = true }
+        try await remote.run(over: transfer, onProgress: onProgress) { run in
+            let verification = Verification(run, shard: shard)
+            try await verification.readObjects()
+            try await verification.goThroughReferences()
+            try await verification.settle(repairingFrom: cache)
         }
-        run.count { $0.seconds = (ContinuousClock.now - start) / .seconds(1) }
-        return run.report
     }
 }
 
 /// One verification.
-private final class Run: Sendable {
-    private let tier: SharedTier
+private final class Verification: Sendable {
+    private let run: TierRun<RemoteVerifyReport>
     private let shard: Shard?
-    private let width: Int
-    private let onProgress: @Sendable (RemoteVerifyReport) -> Void
-    private let scratch: RemoteScratch
     /// So many objects that cannot be read are objects; more are the store.
     private static let mostUnreadableInRow = 10
     private let unreadableInRow = Mutex(0)
-    private let state: Mutex<RemoteVerifyReport>
 
-    init(
-        _ tier: SharedTier, shard: Shard?, width: Int,
-        _ onProgress: @escaping @Sendable (RemoteVerifyReport) -> Void
-    ) throws {
-        self.tier = tier
+    init(_ run: TierRun<RemoteVerifyReport>, shard: Shard?) {
+        self.run = run
         self.shard = shard
-        self.width = width
-        self.onProgress = onProgress
-        scratch = try RemoteScratch()
-        state = Mutex(RemoteVerifyReport(location: tier.storage.subject(nil)))
     }
 
-    var report: RemoteVerifyReport { state.withLock { $0 } }
-
-    func count(_ change: (inout RemoteVerifyReport) -> Void) { state.withLock { change(&$0) } }
+    private var tier: SharedTier { run.tier }
+    private var scratch: RemoteScratch { run.scratch }
 
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
     func readObjects() async throws {
         for byte in UInt8.min...UInt8.max where owns(byte) {
             try await tier.forEachObject(beginningWith: byte) { _ in
-                count { $0.foreign += 1 }
+                run.count { $0.foreign += 1 }
             } _: { page in
                 try scratch.add(page.map { ($0.digest, $0.listed.size, .unreferenced) })
                 var objects = page[...]
-                try await forEach(atOnce: width) {
+                try await forEach(atOnce: run.width) {
                     try Task.checkCancellation()
                     return objects.popFirst()
                 } _: { [self] digest, listed in
                     try await read(digest, listed.size)
-                    count { report in
+                    run.count { report in
                         report.objects += 1
                         report.bytes.addForeign(listed.size)
                     }
-                    onProgress(report)
+                    run.tellProgress()
                 }
             }
         }
@@ -140,11 +119,7 @@ private final class Run: Sendable {
     }
 
     func goThroughReferences() async throws {
-        var parts = (UInt8.min...UInt8.max)[...]
-        try await forEach(atOnce: width) {
-            try Task.checkCancellation()
-            return parts.popFirst()
-        } _: { [self] part in
+        try await run.forEachByte { [self] part in
             try await tier.forEachReference(ofPart: part) { page in
                 try await take(page.filter { owns($0.known.digest.firstByte) })
             }
@@ -166,12 +141,12 @@ private final class Run: Sendable {
             }
             try scratch.note(reference.key, to: digest)
         }
-        count { $0.references += page.count }
+        run.count { $0.references += page.count }
     }
 
     func settle(repairingFrom cache: Cache?) async throws {
         let unreferenced = try scratch.count(.unreferenced)
-        count { $0.unreferenced = unreferenced }
+        run.count { $0.unreferenced = unreferenced }
         for (state, kind) in [
             (RemoteScratch.State.corrupt, RemoteVerifyReport.Finding.Kind.corrupt),
             (.missing, .missing), (.unreadable, .unreadable),
@@ -194,7 +169,7 @@ private final class Run: Sendable {
     }
 
     private func note(_ finding: RemoteVerifyReport.Finding) {
-        count { report in
+        run.count { report in
             report.counts[finding.kind, default: 0] += 1
             if finding.repair != nil { report.repaired += 1 }
             if report.findings.count < RemoteVerifyReport.findingLimit {

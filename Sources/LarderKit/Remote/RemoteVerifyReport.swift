@@ -1,7 +1,7 @@
 import LarderCache
 
 /// What a verification of a remote found.
-public struct RemoteVerifyReport: Sendable {
+public struct RemoteVerifyReport: Sendable, TierRunReport {
     /// Something that is not as it should be.
     public struct Finding: Sendable {
         /// What is wrong.
@@ -57,6 +57,8 @@ public struct RemoteVerifyReport: Sendable {
     public internal(set) var seconds: Double = 0
     /// Whether it was cancelled.
     public internal(set) var isInterrupted = false
+
+    init(location: String) { self.location = location }
 
     /// Whether all that was looked at is whole, or was repaired.
     public var isSound: Bool { counts.values.reduce(0, +) == repaired }
