@@ -76,12 +76,11 @@ private struct Eviction: Sendable {
     func evict() async throws {
         try await listObjects()
         try await goThroughReferences()
-        var failure: (any Error)?
-        do { try await removeObjects() } catch { failure = error }
-        // Whatever ended it: what was removed may have been referred to meanwhile. As a task of its
-        // own, since this one may be cancelled.
-        try await Task { try await lookForNewReferences() }.value
-        if let failure { throw failure }
+        try await run.removeObjects {
+            run.count { $0.undone += 1 }
+        } _: {
+            try await removeUnreferenced()
+        }
     }
 
     private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
@@ -179,16 +178,10 @@ private struct Eviction: Sendable {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
             // Written since, or gone: an eviction was killed before it could look once more.
-            try await undo(reference)
+            guard try await !run.isThere(reference.known.digest) else { continue }
+            if !policy.isDryRun { try await tier.storage.delete(reference.key) }
+            run.count { $0.undone += 1 }
         }
-    }
-
-    /// Removes a reference to an object that is not there.
-    private func undo(_ reference: SharedTier.ListedReference) async throws {
-        let place = RemoteLayout.object(reference.known.digest)
-        guard try await tier.storage.head(place) == nil else { return }
-        if !policy.isDryRun { try await tier.storage.delete(reference.key) }
-        run.count { $0.undone += 1 }
     }
 
     /// - Returns: false if it was renewed meanwhile.
@@ -204,7 +197,7 @@ private struct Eviction: Sendable {
         return true
     }
 
-    private func removeObjects() async throws {
+    private func removeUnreferenced() async throws {
         let latest = start.addingTimeInterval(-policy.grace)
         try await forEachObject(.unreferenced) { digest, size in
             if !policy.isDryRun {
@@ -212,10 +205,7 @@ private struct Eviction: Sendable {
                 guard let now = try await tier.storage.head(place), now.modified <= latest else {
                     return
                 }
-                // Before, for a request whose answer is lost may have been carried out; and to its
-                // end, for one that is cut off may be carried out after we have looked.
-                try scratch.set(.removed, of: digest)
-                try await Task { try await tier.storage.delete(place) }.value
+                try await run.removeObject(digest)
             }
             run.count { report in
                 report.evictedObjects += 1
@@ -240,20 +230,6 @@ private struct Eviction: Sendable {
             return page.popFirst()
         } _: { digest, size in
             try await body(digest, size)
-        }
-    }
-
-    /// A reference that was written while its object was removed refers to nothing, unless whoever
-    /// wrote it has seen that and put the object back.
-    private func lookForNewReferences() async throws {
-        guard try scratch.count(.removed) > 0 else { return }
-        try await run.forEachByte { part in
-            try await tier.forEachReference(ofPart: part) { page in
-                let states = try scratch.refer(to: page.map(\.known.digest))
-                for (reference, state) in zip(page, states) where state == .removed {
-                    try await undo(reference)
-                }
-            }
         }
     }
 }

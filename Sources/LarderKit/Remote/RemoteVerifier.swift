@@ -134,9 +134,7 @@ private final class Verification: Sendable {
             case .corrupt, .missing, .unreadable: break
             case nil:
                 // It may have been written since.
-                guard try await tier.storage.head(RemoteLayout.object(digest)) == nil else {
-                    continue
-                }
+                guard try await !run.isThere(digest) else { continue }
                 try scratch.add([(digest, 0, .missing)])
             }
             try scratch.note(reference.key, to: digest)
@@ -147,6 +145,10 @@ private final class Verification: Sendable {
     func settle(repairingFrom cache: Cache?) async throws {
         let unreferenced = try scratch.count(.unreferenced)
         run.count { $0.unreferenced = unreferenced }
+        try await run.removeObjects { try await settleFindings(repairingFrom: cache) }
+    }
+
+    private func settleFindings(repairingFrom cache: Cache?) async throws {
         for (state, kind) in [
             (RemoteScratch.State.corrupt, RemoteVerifyReport.Finding.Kind.corrupt),
             (.missing, .missing), (.unreadable, .unreadable),
@@ -197,7 +199,7 @@ private final class Verification: Sendable {
         let now = try await tier.storage.head(place)
         if let now, try await isWhole(digest, now.size) { return .restored }
         for name in names { try await tier.storage.delete(name) }
-        if now != nil { try await tier.storage.delete(place) }
+        if now != nil { try await run.removeObject(digest) }
         return .removed
     }
 }

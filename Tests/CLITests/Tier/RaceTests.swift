@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderKit
 import LarderS3
 import LarderTestSupport
@@ -93,6 +94,30 @@ import Testing
             try await storage.delete(try object)
             #expect(!storage.isWhole)
             #expect(try await evict().undone == 1)
+            #expect(storage.keys.isEmpty)
+        }
+    }
+
+    /// A verification removes an object that it cannot restore, after somebody has written a
+    /// reference to it and seen it to be there.
+    @Test func aReferenceThatIsWrittenWhileItsObjectIsRepairedIsTakenBack() async throws {
+        try await withTemporaryDirectory { directory in
+            try await store(in: directory, "1")
+            let object = try object
+            let size = try #require(try await storage.head(object)?.size)
+            // As many bytes, and others.
+            try await storage.put(
+                object, RequestBody([UInt8](repeating: 0, count: Int(size))), digest: "",
+                mediaType: nil)
+            let reference = try #require(storage.keys.first { $0.hasPrefix("refs/") })
+            storage.before { [storage] method, key in
+                guard method == "DELETE", key == object else { return }
+                try await storage.put(reference, RequestBody([]), digest: "", mediaType: nil)
+            }
+            let empty = try Cache.create(at: directory.path("empty"))
+            let report = try await RemoteVerifier(Remote(in: storage))
+                .verify(repairingFrom: empty)
+            #expect(report.counts == [.corrupt: 1] && report.repaired == 1)
             #expect(storage.keys.isEmpty)
         }
     }
