@@ -92,13 +92,13 @@ private struct Eviction: Sendable {
         try await run.forEachByte(where: owns) { byte in
             try await tier.forEachObject(beginningWith: byte) { page in
                 try scratch.add(
-                    page.map { digest, listed in
+                    page.entries.map { digest, listed in
                         let mayGo = listed.modified <= latest
                         return (digest, listed.size, mayGo ? .unreferenced : .referenced)
                     })
                 run.count { report in
-                    report.objects += page.count
-                    for (_, listed) in page { report.bytes.addForeign(listed.size) }
+                    report.objects += page.entries.count
+                    for (_, listed) in page.entries { report.bytes.addForeign(listed.size) }
                 }
                 run.tellProgress()
             }
@@ -111,7 +111,7 @@ private struct Eviction: Sendable {
             var group: [SharedTier.ListedReference] = []
             try await tier.forEachReference(ofPart: part) { page in
                 var groups: [[SharedTier.ListedReference]] = []
-                for reference in page {
+                for reference in page.entries {
                     // More of one resource than a page holds are a stranger's doing.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
@@ -120,7 +120,7 @@ private struct Eviction: Sendable {
                     group.append(reference)
                 }
                 try await settle(groups)
-                run.count { $0.references += page.count }
+                run.count { $0.references += page.entries.count }
                 run.tellProgress()
             }
             try await settle([group])

@@ -61,24 +61,32 @@ private final class Verification: Sendable {
 
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
+    private enum Step {
+        case list(SharedTier.Listing)
+        case read(SharedTier.ListedDigest)
+    }
+
+    /// Lists and reads, as many at once in all as there may be requests. The next page is listed
+    /// only when there is nothing to read, so there are never more pages in memory than requests.
     func readObjects() async throws {
-        for byte in UInt8.min...UInt8.max where owns(byte) {
-            try await tier.forEachObject(beginningWith: byte) { _ in
-                run.count { $0.foreign += 1 }
-            } _: { page in
-                try scratch.add(page.map { ($0.digest, $0.listed.size, .unreferenced) })
-                var objects = page[...]
-                try await forEach(atOnce: run.width) {
-                    try Task.checkCancellation()
-                    return objects.popFirst()
-                } _: { [self] digest, listed in
-                    try await read(digest, listed.size)
-                    run.count { report in
-                        report.objects += 1
-                        report.bytes.addForeign(listed.size)
-                    }
-                    run.tellProgress()
+        let bytes = (UInt8.min...UInt8.max).filter(owns)
+        let listings = bytes.reversed().map { SharedTier.Listing(ofObjectsBeginningWith: $0) }
+        try await forEach(atOnce: run.width, listings.map(Step.list)) { [self] step in
+            switch step {
+            case .list(let listing):
+                let page = try await tier.objects(listing)
+                try scratch.add(page.entries.map { ($0.digest, $0.listed.size, .unreferenced) })
+                run.count { $0.foreign += page.foreign }
+                let next = page.next.map { [Step.list($0)] } ?? []
+                return next + page.entries.reversed().map(Step.read)
+            case .read(let (digest, listed)):
+                try await read(digest, listed.size)
+                run.count { report in
+                    report.objects += 1
+                    report.bytes.addForeign(listed.size)
                 }
+                run.tellProgress()
+                return []
             }
         }
     }
@@ -121,7 +129,7 @@ private final class Verification: Sendable {
     func goThroughReferences() async throws {
         try await run.forEachByte { [self] part in
             try await tier.forEachReference(ofPart: part) { page in
-                try await take(page.filter { owns($0.known.digest.firstByte) })
+                try await take(page.entries.filter { owns($0.known.digest.firstByte) })
             }
         }
     }

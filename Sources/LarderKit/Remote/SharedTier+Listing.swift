@@ -2,6 +2,32 @@ import LarderCache
 import LarderS3
 
 extension SharedTier {
+    /// Where the listing of a prefix goes on.
+    struct Listing: Sendable {
+        fileprivate let prefix: String
+        fileprivate var last: String?
+
+        /// The objects whose digests begin with a byte, from the first on.
+        init(ofObjectsBeginningWith byte: UInt8) {
+            prefix = RemoteLayout.objects(beginningWith: byte)
+        }
+
+        /// The references of a part, from the first on.
+        init(ofReferencesOf part: UInt8) { prefix = RemoteLayout.references(ofPart: part) }
+    }
+
+    /// What a page of a listing has.
+    struct Page<Entry: Sendable>: Sendable {
+        let entries: [Entry]
+        /// How many names are none of larder's.
+        let foreign: Int
+        /// Nil at the end.
+        let next: Listing?
+    }
+
+    /// An object as a listing has it.
+    typealias ListedDigest = (digest: Digest, listed: ListedObject)
+
     /// A reference as a listing has it.
     struct ListedReference: Sendable {
         let name: ReferenceName
@@ -9,49 +35,61 @@ extension SharedTier {
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// The objects whose digests begin with a byte, page by page.
-    ///
-    /// - Parameter foreign: is told the names that are not those of objects.
-    func forEachObject(
-        beginningWith byte: UInt8, foreign: (String) -> Void = { _ in },
-        _ body: ([(digest: Digest, listed: ListedObject)]) async throws -> Void
-    ) async throws {
-        try await forEachPage(RemoteLayout.objects(beginningWith: byte)) { objects in
-            try await body(
-                objects.compactMap { object in
-                    guard let digest = RemoteLayout.digest(ofObject: object.key) else {
-                        foreign(object.key)
-                        return nil
-                    }
-                    return (digest, object)
-                })
+    /// A page of objects.
+    func objects(_ listing: Listing) async throws -> Page<ListedDigest> {
+        try await page(listing) { object in
+            RemoteLayout.digest(ofObject: object.key).map { ($0, object) }
         }
+    }
+
+    /// A page of references.
+    func references(_ listing: Listing) async throws -> Page<ListedReference> {
+        try await page(listing) { object in
+            RemoteLayout.reference(object.key).map { name, digest in
+                ListedReference(
+                    name: name, known: Known(digest: digest, modified: object.modified))
+            }
+        }
+    }
+
+    /// The objects whose digests begin with a byte, page by page.
+    func forEachObject(
+        beginningWith byte: UInt8, _ body: (Page<ListedDigest>) async throws -> Void
+    ) async throws {
+        try await forEachPage(Listing(ofObjectsBeginningWith: byte), objects, body)
     }
 
     /// The references of a part, page by page.
     func forEachReference(
-        ofPart part: UInt8, _ body: ([ListedReference]) async throws -> Void
+        ofPart part: UInt8, _ body: (Page<ListedReference>) async throws -> Void
     ) async throws {
-        try await forEachPage(RemoteLayout.references(ofPart: part)) { objects in
-            try await body(
-                objects.compactMap { object in
-                    RemoteLayout.reference(object.key).map { name, digest in
-                        ListedReference(
-                            name: name, known: Known(digest: digest, modified: object.modified))
-                    }
-                })
+        try await forEachPage(Listing(ofReferencesOf: part), references, body)
+    }
+
+    private func forEachPage<Entry>(
+        _ first: Listing, _ read: (Listing) async throws -> Page<Entry>,
+        _ body: (Page<Entry>) async throws -> Void
+    ) async throws {
+        var listing: Listing? = first
+        while let current = listing {
+            let page = try await read(current)
+            try await body(page)
+            listing = page.next
         }
     }
 
-    private func forEachPage(
-        _ prefix: String, _ body: ([ListedObject]) async throws -> Void
-    ) async throws {
-        var last: String?
-        repeat {
-            let page = try await storage.list(prefix, after: last)
-            if !page.objects.isEmpty { try await body(page.objects) }
-            last = page.next
-        } while last != nil
+    private func page<Entry>(
+        _ listing: Listing, _ entry: (ListedObject) -> Entry?
+    ) async throws -> Page<Entry> {
+        let page = try await storage.list(listing.prefix, after: listing.last)
+        let entries = page.objects.compactMap(entry)
+        var next: Listing?
+        if let last = page.next {
+            next = listing
+            next?.last = last
+        }
+        return Page(
+            entries: entries, foreign: page.objects.count - entries.count, next: next)
     }
 }
 

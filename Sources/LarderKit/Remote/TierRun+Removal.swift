@@ -31,8 +31,8 @@ extension TierRun {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in
             try await tier.forEachReference(ofPart: part) { page in
-                let states = try scratch.refer(to: page.map(\.known.digest))
-                for (reference, state) in zip(page, states) where state == .removed {
+                let states = try scratch.refer(to: page.entries.map(\.known.digest))
+                for (reference, state) in zip(page.entries, states) where state == .removed {
                     guard try await !isThere(reference.known.digest) else { continue }
                     try await tier.storage.delete(reference.key)
                     undone()

@@ -3,6 +3,7 @@ import LarderCache
 import LarderKit
 import LarderS3
 import LarderTestSupport
+import LarderTransfer
 import Synchronization
 import Testing
 
@@ -118,6 +119,30 @@ import Testing
         let requests = tier.takeRequests()
         #expect(requests.get == resources)
         try expect("a verification", requests.list, listings: 2)
+    }
+
+    /// A verification lists as many at once as there may be requests: else it ends here never.
+    @Test func severalListingsAtOnce() async throws {
+        let storage = CountedStorage()
+        for byte in UInt8.min...UInt8.max {
+            let digest = ReferenceSHA256.hex([byte])
+            let key = "objects/sha256/\(digest.prefix(2))/\(digest)"
+            try await storage.put(key, RequestBody([byte]), digest: "", mediaType: nil)
+        }
+        let requests = Mutex((now: 0, most: 0))
+        storage.before { _, _ in
+            requests.withLock { requests in
+                requests.now += 1
+                requests.most = max(requests.most, requests.now)
+            }
+            while requests.withLock({ $0.most < 4 }) { await Task.yield() }
+            requests.withLock { $0.now -= 1 }
+        }
+        var remote = try Remote(in: storage)
+        remote.maximumConcurrent = 4
+        let report = try await RemoteVerifier(remote).verify()
+        #expect(report.objects == 256 && report.isSound)
+        #expect(requests.withLock { $0.most } == 4)
     }
 
     /// Never more listings than what is looked for, and one for each part.
