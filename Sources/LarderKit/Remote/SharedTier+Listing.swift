@@ -6,6 +6,10 @@ extension SharedTier {
     struct Listing: Sendable {
         fileprivate let prefix: String
         fileprivate var last: String?
+        /// Pages before it, in a row, without a name of larder's.
+        fileprivate var foreignPages = 0
+        /// After so many the listing ends, with an error: a stranger's need not have an end.
+        static let mostForeignPages = 100
 
         /// The objects whose digests begin with a byte, from the first on.
         init(ofObjectsBeginningWith byte: UInt8) {
@@ -83,13 +87,19 @@ extension SharedTier {
     ) async throws -> Page<Entry> {
         let page = try await storage.list(listing.prefix, after: listing.last)
         let entries = page.objects.compactMap(entry)
-        var next: Listing?
-        if let last = page.next {
-            next = listing
-            next?.last = last
-        }
         return Page(
-            entries: entries, foreign: page.objects.count - entries.count, next: next)
+            entries: entries, foreign: page.objects.count - entries.count,
+            next: try page.next.map { last in
+                var next = listing
+                next.last = last
+                next.foreignPages = entries.isEmpty ? listing.foreignPages + 1 : 0
+                guard next.foreignPages < Listing.mostForeignPages else {
+                    throw StorageError(
+                        .malformed, subject: storage.subject(listing.prefix),
+                        "\(next.foreignPages) pages of the listing have no name of larder's")
+                }
+                return next
+            })
     }
 }
 

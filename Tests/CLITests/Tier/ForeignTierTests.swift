@@ -1,3 +1,4 @@
+import Foundation
 import LarderKit
 import LarderS3
 import LarderTestSupport
@@ -15,6 +16,46 @@ import Testing
         #expect(evicted.expired == 8 && evicted.evictedObjects == 8)
         let verified = try await RemoteVerifier(Remote(in: tier)).verify()
         #expect(verified.bytes == .max && verified.objects == 8)
+    }
+
+    /// A server that has one more name of its own each time it is asked.
+    private struct Endless: ObjectStorage {
+        func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
+        func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) {}
+        func head(_ key: String) -> ListedObject? { nil }
+        func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) {}
+        func delete(_ key: String) {}
+
+        func list(_ prefix: String, after last: String?) -> ListPage {
+            let key = (last ?? prefix) + "!"
+            let object = ListedObject(key: key, size: 1, modified: Date())
+            return ListPage(objects: [object], next: key)
+        }
+    }
+
+    @Test func aListingWithoutEnd() async throws {
+        let remote = try Remote(in: Endless())
+        func isNamed(_ error: any Error) -> Bool {
+            (error as? StorageError).map {
+                $0.code == .malformed && $0.subject.hasPrefix("s3://endless/objects/sha256/")
+            } ?? false
+        }
+        await #expect(performing: { try await RemoteVerifier(remote).verify() }, throws: isNamed)
+        await #expect(
+            performing: { try await RemoteEvictor(remote).evict(.init(maximumAge: 0)) },
+            throws: isNamed)
+    }
+
+    /// Names of others are no reason to end where there are larder's among them.
+    @Test func manyForeignNames() async throws {
+        let storage = CountedStorage()
+        let digest = String(repeating: "ab", count: 32)
+        let names = (0..<2500).map { "objects/sha256/ab/a\($0)" } + ["objects/sha256/ab/\(digest)"]
+        for name in names {
+            try await storage.put(name, RequestBody([1]), digest: "", mediaType: nil)
+        }
+        let report = try await RemoteVerifier(Remote(in: storage)).verify()
+        #expect(report.objects == 1 && report.foreign == 2500)
     }
 
     /// An object that is longer than the store said is one that is wrong, not the end.
