@@ -129,6 +129,8 @@ private final class Verification: Sendable {
     func goThroughReferences() async throws {
         try await run.forEachByte { [self] part in
             try await tier.forEachReference(ofPart: part) { page in
+                // Every worker lists all parts.
+                if owns(part) { run.count { $0.foreign += page.foreign } }
                 try await take(page.entries.filter { owns($0.known.digest.firstByte) })
             }
         }

@@ -49,7 +49,8 @@ public struct RemoteVerifyReport: Sendable, TierRunReport {
     public internal(set) var repaired = 0
     /// The first of them.
     public internal(set) var findings: [Finding] = []
-    /// Names that are not those of objects; they are left alone.
+    /// Names in the places of objects and references that are neither's; they are left alone. What
+    /// lies elsewhere is not listed.
     public internal(set) var foreign = 0
     /// Objects that nothing refers to.
     public internal(set) var unreferenced = 0

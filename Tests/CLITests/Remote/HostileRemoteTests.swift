@@ -161,6 +161,14 @@ import Testing
             let run = try await remote.prefetch(remote.manifest(10), on: "one")
             #expect(run.status == 0, "\(run.finished)")
             #expect(try run.remote().faults.isEmpty && run.remote().pushed == 10)
+            // Those in places where larder's are; each by one worker.
+            var counts: [Int] = []
+            for options in [[], ["--shard", "0/2"], ["--shard", "1/2"]] {
+                let verify = try await remote.run(["verify", "--json"] + options)
+                let report = try JSONValue.lines(verify.standardOutputBytes)[0]
+                counts.append(report["foreign"]?.integer ?? 0)
+            }
+            #expect(counts[0] == 3 && counts[1] + counts[2] == 3, "\(counts)")
             let evict = try await remote.run(["evict", "--max-age", "0s", "--grace", "0s"])
             #expect(evict.status == 0, "\(evict)")
             #expect(try await remote.bucket.keys("") == names.sorted())
