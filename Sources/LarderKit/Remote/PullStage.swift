@@ -17,6 +17,7 @@ final class PullStage: Depositor, Sendable {
         var deposits: [Int64: Deposited] = [:]
         /// Why the cache cannot go on.
         var failure: CacheError?
+        var hasLooked = false
     }
 
     private struct Deposited {
@@ -33,6 +34,9 @@ final class PullStage: Depositor, Sendable {
 
     private var plan: Plan { context.plan }
     private var remote: Remote { context.remote }
+
+    /// Whether it is known what the remote has.
+    var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
     /// Finds out what the remote has, then takes it, in the order in which it would be fetched.
     ///
@@ -75,6 +79,7 @@ final class PullStage: Depositor, Sendable {
             try names.finish()
         }
         try plan.orderFound()
+        state.withLock { $0.hasLooked = true }
     }
 
     // MARK: - What is taken

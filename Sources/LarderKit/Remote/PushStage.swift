@@ -37,11 +37,13 @@ final class PushStage: Sendable {
     private var width: Int { context.remote.maximumConcurrent }
 
     /// Begins to store what ``add(_:)`` is told.
-    func begin() {
+    ///
+    /// - Parameter isLookedUp: whether it is known what the remote has.
+    func begin(isLookedUp: Bool) {
         let new = RunTask { [self] in
             // Whoever commits is not to wait for one that is gone.
             defer { committed.abandon() }
-            try await run()
+            try await run(isLookedUp: isLookedUp)
         }
         task.withLock { $0 = new }
     }
@@ -77,7 +79,7 @@ final class PushStage: Sendable {
 
     // MARK: -
 
-    private func run() async throws {
+    private func run(isLookedUp: Bool) async throws {
         var page: ArraySlice<Plan.Shareable> = []
         try await forEach(atOnce: width) {
             while page.isEmpty, case let fetches = try await committed.next(), !fetches.isEmpty {
@@ -89,7 +91,9 @@ final class PushStage: Sendable {
         }
         var last: Int64 = 0
         try await forEach(atOnce: width) {
-            if page.isEmpty, !isStopping {
+            // Once stopped, the rest is only counted, for as long as there is time; but not if
+            // most of it may be there.
+            if page.isEmpty, isLookedUp || !isStopping, !Task.isCancelled {
                 page = try context.plan.cachedShareables(after: last, limit: 256)[...]
                 last = page.last?.id ?? last
             }

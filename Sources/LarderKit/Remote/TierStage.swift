@@ -49,7 +49,7 @@ final class TierStage: Sendable {
             tally.note(error)
         }
         if use == .only, !isStopping.load(ordering: .relaxed) { try pullStage.failRest() }
-        pushStage?.begin()
+        pushStage?.begin(isLookedUp: pullStage.hasLooked)
         return nil
     }
 

@@ -14,7 +14,8 @@ public struct RemoteReport: Sendable {
     public internal(set) var pushedBytes: Int64 = 0
     /// URLs that are in the cache and that it has already, as they are there or newer.
     public internal(set) var present = 0
-    /// URLs that are in the cache and could not be stored in it: the next run does it.
+    /// URLs that are in the cache and could not be stored in it, or that an interrupted run did not
+    /// come to: the next run does it. A large cache's are not all counted in a run's `grace`.
     public internal(set) var unpushed = 0
     /// URLs that are not to be shared: their origin says `private`, or they were asked for with
     /// credentials.

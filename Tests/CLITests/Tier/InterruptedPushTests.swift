@@ -1,0 +1,74 @@
+import Foundation
+import LarderKit
+import LarderS3
+import LarderTestSupport
+import Testing
+
+/// A run that is stopped while it stores in a remote what was in the cache before.
+@Suite(.timeLimit(.minutes(5))) struct InterruptedPushTests {
+    /// More than are looked at in one go.
+    private let icons = 600
+    private let storage = CountedStorage()
+    private let origin: Origin
+    private let urls: [String]
+
+    init() throws {
+        let origin = try Origin()
+        urls = (0..<icons).map { number in
+            origin.on(
+                "/\(number)",
+                .ok(IconPainter.png(seed: number, size: 4))
+                    .header("Cache-Control", "max-age=3600"))
+            return origin.url("/\(number)")
+        }
+        self.origin = origin
+    }
+
+    /// Prefetches; the first request that `isLast` stops the run.
+    private func run(
+        _ cache: String, until isLast: @escaping @Sendable (_ method: String) -> Bool
+    ) async throws -> Report {
+        var configuration = PrefetchConfiguration(cache: cache)
+        configuration.transfer.addressPolicy = .allowAll
+        configuration.remote = try Remote(in: storage)
+        // However slow this machine is.
+        configuration.grace = .seconds(120)
+        let prefetcher = Prefetcher(configuration)
+        storage.before { method, _ in
+            guard isLast(method) else { return }
+            prefetcher.cancel()
+            try Task.checkCancellation()
+        }
+        let manifest = try JSONEncoder().encode(urls.map { ["icon": $0] })
+        var report: Report?
+        for try await case .finished(let finished) in prefetcher.prefetch([
+            .bytes(Array(manifest), name: "manifest")
+        ]) { report = finished }
+        return try #require(report)
+    }
+
+    @Test func theRestIsCounted() async throws {
+        try await withTemporaryDirectory { directory in
+            let cache = directory.path("cache")
+            // A part of them is there before.
+            _ = try await prefetch(Array(urls.prefix(100)), into: cache, storage, .mirror)
+            _ = try await prefetch(urls, into: cache, storage, .read)
+            let report = try await run(cache) { $0 == "PUT" }
+            let remote = try #require(report.remote)
+            #expect(report.isInterrupted && remote.pushed < icons - 100 && !remote.isComplete)
+            #expect(remote.pushed + remote.unpushed == icons - 100)
+            let next = try #require(try await run(cache) { _ in false }.remote)
+            #expect(next.pushed == remote.unpushed && next.unpushed == 0)
+        }
+    }
+
+    /// Nobody knows by then what the remote has.
+    @Test func nothingIsCountedThatMayBeThere() async throws {
+        try await withTemporaryDirectory { directory in
+            let cache = directory.path("cache")
+            _ = try await prefetch(urls, into: cache, storage, .mirror)
+            let report = try await run(cache) { $0 == "LIST" }
+            #expect(report.isInterrupted && report.remote?.unpushed == 0)
+        }
+    }
+}
