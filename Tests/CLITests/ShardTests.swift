@@ -142,7 +142,8 @@ import Testing
             let manifest = try larder.manifest("http://cdn.example.com./1", "http://example.com/1")
             let splits = ["z.example=2", "CDN.example.com=2", "a.example=2"]
                 .flatMap { ["--split-host", $0] }
-            let words = "larder: --split-host: no icon of the manifests is on a.example, z.example\n"
+            let words =
+                "larder: --split-host: no icon of the manifests is on a.example, z.example\n"
             for shard in ["0/8", "7/8"] {
                 let own = [manifest, "--shard", shard] + splits
                 let plan = try larder.run(arguments: ["plan"] + own)

@@ -1,5 +1,7 @@
+import Testing
+
 /// A page of a listing as a server might send it.
-struct Listing {
+struct Listing: CustomTestStringConvertible {
     var keys: [String] = []
     var isTruncated = false
     /// Between the declaration and the root element.
@@ -9,6 +11,9 @@ struct Listing {
     var modified = "2026-11-25T02:17:07.708Z"
     /// In place of all else within the root element.
     var content: String?
+
+    /// Not the content: it has megabytes, and a test's log has its arguments.
+    var testDescription: String { "\(keys.prefix(3)) \(prologue.prefix(80)) \(root) \(size)" }
 
     var xml: String {
         let objects = keys.map { key in
