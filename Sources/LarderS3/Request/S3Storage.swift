@@ -10,6 +10,7 @@ package final class S3Storage: ObjectStorage {
     private let requests: S3Requests
     private let location: S3Location
     private let attempts: S3Attempts
+    private let isAmazons: Bool
 
     /// - Parameters:
     ///   - connections: requests under way at once. Default: 16.
@@ -32,6 +33,7 @@ package final class S3Storage: ObjectStorage {
         loop = try TransferLoop(configuration: transfer)
         requests = S3Requests(settings)
         location = settings.location
+        isAmazons = settings.endpoint == nil
         self.attempts = attempts
     }
 
@@ -161,7 +163,7 @@ package final class S3Storage: ObjectStorage {
         } catch let error as TransferError {
             // Only shutdown() cancels what no task has.
             if error.code == .cancelled { throw CancellationError() }
-            throw StorageError(error, subject: subject(key))
+            throw StorageError(error, subject: subject(key), isAmazons: isAmazons)
         }
     }
 }

@@ -22,7 +22,9 @@ extension StorageError {
     }
 
     /// What a transfer that ended early means.
-    init(_ error: TransferError, subject: String) {
+    ///
+    /// - Parameter isAmazons: whether the server is Amazon's because no other was named.
+    init(_ error: TransferError, subject: String, isAmazons: Bool) {
         let code: Code =
             switch error.code {
             case .tooLarge: .tooLarge
@@ -34,7 +36,13 @@ extension StorageError {
                 .timeout, .bodyTruncated, .connectionLost, .cancelled:
                 .unavailable
             }
-        self.init(code, subject: subject, error.message, underlying: error)
+        let isUnreachable = [
+            .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout,
+        ].contains(error.code)
+        let hint =
+            isAmazons && isUnreachable
+            ? "; the server is Amazon's unless --remote-endpoint names another" : ""
+        self.init(code, subject: subject, error.message + hint, underlying: error)
     }
 
     private static func code(of status: Int, named name: String, hasRegion: Bool) -> Code {

@@ -4,6 +4,8 @@ struct AWSProfiles {
     private let shared: AWSProfileFile
     private let config: AWSProfileFile
     private let section: String
+    /// Where it was looked for.
+    private let files: String
 
     /// - Parameter mustExist: whether a person named it.
     init(
@@ -13,10 +15,12 @@ struct AWSProfiles {
         shared = try AWSProfileFile(path: credentials)
         self.config = try AWSProfileFile(path: config)
         section = name == "default" && self.config.has("default") ? name : "profile \(name)"
-        guard !mustExist || shared.has(name) || self.config.has(section) else {
-            throw S3SettingsError("there is no profile '\(name)' in \(credentials) or \(config)")
-        }
+        files = "\(credentials) or \(config)"
+        guard !mustExist || exists else { throw S3SettingsError(absence) }
     }
+
+    private var exists: Bool { shared.has(name) || config.has(section) }
+    private var absence: String { "there is no profile '\(name)' in \(files)" }
 
     func value(_ key: String) -> String? {
         shared.value(key, in: name) ?? config.value(key, in: section)
@@ -28,28 +32,28 @@ struct AWSProfiles {
             ?? value("endpoint_url")
     }
 
-    var credentials: S3Credentials {
-        get throws(S3SettingsError) {
-            if let accessKey = value("aws_access_key_id"),
-                let secretKey = value("aws_secret_access_key")
-            {
-                return S3Credentials(
-                    accessKey: accessKey, secretKey: secretKey,
-                    sessionToken: value("aws_session_token"))
-            }
-            let elsewhere = [
-                "credential_process", "role_arn", "sso_session", "sso_start_url",
-                "web_identity_token_file",
-            ].first { config.names(in: section).union(shared.names(in: name)).contains($0) }
-            if let elsewhere {
-                throw S3SettingsError(
-                    "the profile '\(name)' has its credentials from '\(elsewhere)', which is not "
-                        + "supported: 'aws configure export-credentials --format env' prints them "
-                        + "as environment variables")
-            }
-            throw S3SettingsError(
-                "no credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a "
-                    + "profile of ~/.aws/credentials; --remote-unsigned asks without")
+    /// - Parameter lack: why others, which come first, are of no use; nil if none do.
+    func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
+        let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
+        if let access = value(accessKey), let secret = value(secretKey) {
+            return S3Credentials(
+                accessKey: access, secretKey: secret, sessionToken: value("aws_session_token"))
         }
+        let elsewhere = [
+            "credential_process", "role_arn", "sso_session", "sso_start_url",
+            "web_identity_token_file",
+        ].first { config.names(in: section).union(shared.names(in: name)).contains($0) }
+        if let elsewhere {
+            throw S3SettingsError(
+                "the profile '\(name)' has its credentials from '\(elsewhere)', which is not "
+                    + "supported: 'aws configure export-credentials --format env' prints them "
+                    + "as environment variables")
+        }
+        let lacking = [accessKey, secretKey].filter { value($0) == nil }
+            .joined(separator: " and no ")
+        let own = exists ? "the profile '\(name)' in \(files) has no \(lacking)" : absence
+        throw S3SettingsError(
+            "no credentials: \([lack, own].compactMap(\.self).joined(separator: ", and "));"
+                + " --remote-unsigned asks without")
     }
 }

@@ -46,16 +46,23 @@ extension S3Settings {
         self.endpoint = try (endpoint ?? configured).map(Self.endpoint)
 
         certificateAuthorities = variable("AWS_CA_BUNDLE") ?? profiles.value("ca_bundle")
+        let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+        let keys = names.compactMap(variable)
         if isUnsigned {
             credentials = nil
-        } else if profile == nil, let accessKey = variable("AWS_ACCESS_KEY_ID"),
-            let secretKey = variable("AWS_SECRET_ACCESS_KEY")
-        {
+        } else if profile != nil {
+            credentials = try profiles.credentials(lackingOthers: nil)
+        } else if keys.count == names.count {
             credentials = S3Credentials(
-                accessKey: accessKey, secretKey: secretKey,
-                sessionToken: variable("AWS_SESSION_TOKEN"))
+                accessKey: keys[0], secretKey: keys[1], sessionToken: variable("AWS_SESSION_TOKEN"))
         } else {
-            credentials = try profiles.credentials
+            let unset = names.filter { variable($0) == nil }
+            let set = names.filter { !unset.contains($0) }
+            let lack =
+                set.isEmpty
+                ? "\(names.joined(separator: " and ")) are not set"
+                : "\(set[0]) is set, but \(unset[0]) is not"
+            credentials = try profiles.credentials(lackingOthers: lack)
         }
         guard credentials?.isSendable ?? true else {
             throw S3SettingsError("the credentials have characters that cannot be sent")

@@ -45,6 +45,21 @@ import Testing
         }
     }
 
+    /// Who forgot to name the server asks Amazon's. A proxy that refuses stands for no network.
+    @Test(.needsRclone, arguments: [true, false])
+    func whoCannotReachAmazonIsToldHowToNameAnother(_ isAmazons: Bool) async throws {
+        try await withRemote { remote in
+            let nobody = "http://127.0.0.1:\(try Origin.refusedPort())"
+            let environment =
+                isAmazons
+                ? ["AWS_ENDPOINT_URL_S3": "", "AWS_ENDPOINT_URL": "", "https_proxy": nobody]
+                : ["AWS_ENDPOINT_URL_S3": nobody]
+            let run = try await remote.run(["verify"], environment: environment)
+            #expect(run.status == 1, "\(run)")
+            #expect(run.standardError.contains("--remote-endpoint") == isAmazons, "\(run)")
+        }
+    }
+
     private func expectRefusal(
         _ remote: RemoteFixture, _ options: [String], _ environment: [String: String],
         saying isRight: (String) -> Bool
@@ -93,7 +108,7 @@ import Testing
         (["prefetch", "m"] + here + ["--remote-endpoint", "ftp://a.example"], "endpoint"),
         (["prefetch", "m"] + here + ["--remote-endpoint", "http://a:b@c.example"], "endpoint"),
         (["prefetch", "m"] + here + ["--remote-profile", "nobody"], "no profile 'nobody'"),
-        (["prefetch", "m"] + here, "AWS_ACCESS_KEY_ID"),
+        (["prefetch", "m"] + here, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set"),
         (["pull", "--manifest", "m"], "--remote is missing"),
         (["pull"] + here + ["--remote-unsigned"], "at least one --manifest"),
         (["push"], "--remote is missing"),
@@ -114,7 +129,8 @@ import Testing
             let finished = try larder.run(
                 arguments: arguments,
                 environment: [
-                    "AWS_ACCESS_KEY_ID": "", "AWS_PROFILE": "", "AWS_CONFIG_FILE": "/dev/null",
+                    "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_PROFILE": "",
+                    "AWS_CONFIG_FILE": "/dev/null",
                     "AWS_SHARED_CREDENTIALS_FILE": "/dev/null", "AWS_ENDPOINT_URL": "",
                     "AWS_ENDPOINT_URL_S3": "",
                 ])

@@ -50,6 +50,8 @@ struct S3SettingsTests {
         sso_session = mine
         [profile role]
         role_arn = arn:aws:iam::1:role/x
+        [profile half]
+        aws_access_key_id = HALFKEY
         [profile empty]
         output = json
         """
@@ -136,8 +138,35 @@ struct S3SettingsTests {
         let error = #expect(throws: S3SettingsError.self) {
             try settings(credentials: nil, config: nil)
         }
-        #expect(error?.description.contains("AWS_ACCESS_KEY_ID") == true)
+        let words =
+            "no credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and there is "
+            + "no profile 'default' in "
+        #expect(error?.description.hasPrefix(words) == true, "\(String(describing: error))")
+        #expect(error?.description.contains("/.aws/config;") == true)
         #expect(try settings(Self.keys, credentials: nil, config: nil).credentials != nil)
+    }
+
+    @Test(arguments: [
+        (nil, ["AWS_ACCESS_KEY_ID": "A"], "AWS_ACCESS_KEY_ID is set, but AWS_SECRET_ACCESS_KEY is"),
+        (
+            nil, ["AWS_SECRET_ACCESS_KEY": "A"],
+            "AWS_SECRET_ACCESS_KEY is set, but AWS_ACCESS_KEY_ID"
+        ),
+        (nil, ["AWS_PROFILE": "half"], "has no aws_secret_access_key;"),
+        ("empty", [:], "has no aws_access_key_id and no aws_secret_access_key;"),
+        ("half", [:], "no credentials: the profile 'half' in "),
+    ])
+    func whatIsLackingIsTold(
+        _ profile: String?, _ environment: [String: String], _ words: String
+    ) {
+        let environment = environment.merging(
+            environment["AWS_PROFILE"] == nil ? ["AWS_PROFILE": "empty"] : [:]
+        ) { $1 }
+        let error = #expect(throws: S3SettingsError.self) {
+            try settings(profile: profile, environment)
+        }
+        #expect(error?.description.contains(words) == true, "\(String(describing: error))")
+        #expect(error?.description.contains("HALFKEY") == false)
     }
 
     /// They become header fields.
