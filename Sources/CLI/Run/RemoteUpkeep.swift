@@ -14,7 +14,7 @@ struct RemoteUpkeep {
         let report = try await interruptible {
             try await evictor.evict(policy) { [line = run.line] in line.show($0.progress) }
         }
-        say(report.json, report.text)
+        say(report.json, report.text(isPart: policy.shard != nil))
         if report.isInterrupted { try run.interrupts.status.exit() }
     }
 
@@ -24,7 +24,10 @@ struct RemoteUpkeep {
                 line.show($0.progress)
             }
         }
-        say(report.json, report.text(colors.output))
+        say(
+            report.json,
+            report.text(
+                colors.output, isPart: verifier.shard != nil, isRepair: cache != nil))
         if report.isInterrupted { try run.interrupts.status.exit() }
         guard !report.isSound else { return }
         if isQuiet { Console.complain(report.complaint) }

@@ -2,7 +2,12 @@ import LarderKit
 
 extension RemoteEvictionReport {
     /// The report for people, a few lines.
-    package var text: String {
+    ///
+    /// - Parameter isPart: whether other workers have the rest of the remote.
+    package func text(isPart: Bool) -> String {
+        if objects == 0, references == 0, !isInterrupted {
+            return location.textOfEmptyRemote(isPart: isPart)
+        }
         let removed = isDryRun ? "would remove" : "removed"
         var lines = [
             "\(location.sanitizedForTerminal): \(objects.of("object")), "

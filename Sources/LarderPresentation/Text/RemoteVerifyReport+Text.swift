@@ -2,7 +2,14 @@ import LarderKit
 
 extension RemoteVerifyReport {
     /// The report for people, a few lines.
-    package func text(_ paint: Paint = .none) -> String {
+    ///
+    /// - Parameters:
+    ///   - isPart: whether other workers have the rest of the remote.
+    ///   - isRepair: whether what was found was to be repaired.
+    package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
+        if objects == 0, references == 0, foreign == 0, !isInterrupted {
+            return location.textOfEmptyRemote(isPart: isPart)
+        }
         var lines = findings.map { finding in
             let repair = finding.repair.map { ", \($0.rawValue)" } ?? ""
             return "\(paint.failed(finding.kind.rawValue)): \(finding.digest), "
@@ -19,6 +26,11 @@ extension RemoteVerifyReport {
         }
         if foreign > 0 { lines.append("\(foreign) other names, left alone") }
         if isInterrupted { lines.append("interrupted: the rest was not looked at") }
+        if !isSound, !isRepair {
+            lines.append(
+                "larder verify --remote \(location.sanitizedForTerminal) --repair, with the same "
+                    + "options, writes it anew from the cache, or removes it")
+        }
         return lines.joined(separator: "\n")
     }
 

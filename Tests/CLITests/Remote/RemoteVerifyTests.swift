@@ -126,4 +126,44 @@ import Testing
             try await remote.expectSoundRemote(objects: 2, references: 2)
         }
     }
+
+    @Test(.needsRclone) func aRemoteWithoutAnythingIsTold() async throws {
+        try await withRemote { remote in
+            let location = remote.bucket.location
+            for command in [["verify"], ["evict", "--max-age", "1h"]] {
+                let all = try await remote.run(command)
+                #expect(
+                    all.standardOutput == "there is nothing of larder's at \(location)\n", "\(all)")
+                let part = try await remote.run(command + ["--shard", "0/8"])
+                #expect(
+                    part.standardOutput
+                        == "there is nothing of larder's in this part of \(location)\n", "\(part)")
+                #expect(all.status == 0 && part.status == 0)
+                let quiet = try await remote.run(command + ["--quiet"])
+                #expect(quiet.status == 0 && quiet.standardOutput.isEmpty, "\(quiet)")
+            }
+            _ = try await remote.prefetch(remote.manifest(1), on: "one")
+            for command in [["verify"], ["evict", "--max-age", "1h"]] {
+                let run = try await remote.run(command)
+                #expect(run.standardOutput.contains("1 object,"), "\(run)")
+            }
+        }
+    }
+
+    @Test(.needsRclone) func theRepairIsNamed() async throws {
+        try await withRemote { remote in
+            _ = try await remote.prefetch(remote.manifest(3), on: "one")
+            let clean = try await remote.run(["verify"])
+            #expect(clean.standardOutput.hasSuffix(": clean\n"), "\(clean)")
+            try await remote.bucket.delete(RemoteName.object(Icons.icon(1)))
+            let found = try await remote.run(["verify"])
+            let last = found.standardOutput.split(separator: "\n").last
+            #expect(
+                last?.hasPrefix("larder verify --remote \(remote.bucket.location) --repair, ")
+                    == true, "\(found)")
+            let repaired = try await remote.run(["verify", "--repair"], on: "one")
+            #expect(repaired.status == 0, "\(repaired)")
+            #expect(!repaired.standardOutput.contains("--repair"), "\(repaired)")
+        }
+    }
 }
