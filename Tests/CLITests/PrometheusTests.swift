@@ -95,7 +95,8 @@ import Testing
 
     @Test func whatIsNoFileIsNotReplaced() async throws {
         try await withFixture { larder in
-            for path in ["/dev/null", larder.directory.path, "/nonexistent/a", "/dev/full/a"] {
+            let missing = larder.directory.path("missing/a")
+            for path in ["/dev/null", larder.directory.path, missing, "/dev/full/a"] {
                 let finished = try larder.run("status", "--output", path)
                 #expect(finished.status == 1, "\(finished)")
                 #expect(finished.standardError.contains("\nlarder: \(path): "))

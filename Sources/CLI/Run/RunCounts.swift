@@ -12,10 +12,8 @@ extension Report {
         for outcome in EntryResult.Outcome.allCases {
             counts[outcome.recorded] = Int64(count(outcome))
         }
-        if let remote {
-            counts[.pushed] = Int64(remote.pushed)
-            counts[.unpushed] = Int64(remote.unpushed)
-        }
+        counts[.pushed] = Int64(remote?.pushed ?? 0)
+        counts[.unpushed] = Int64(remote?.unpushed ?? 0)
         return counts
     }
 }
