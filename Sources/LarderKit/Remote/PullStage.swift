@@ -117,7 +117,7 @@ final class PullStage: Depositor, Sendable {
                 let error = StorageError(
                     .tooLarge, subject: tier.storage.subject(RemoteLayout.object(known.digest)),
                     "\(reference.size) bytes are more than allowed")
-                return fail(fetch, FetchFailure(error))
+                return fail(fetch.id, FetchFailure(error))
             }
             let body = try await tier.receive(
                 known.digest, limit: context.maximumObjectBytes, into: context.store)
@@ -140,9 +140,9 @@ final class PullStage: Depositor, Sendable {
                 StorageError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
         } catch let error as FetchFailure {
             // Whole, and not what this manifest wants.
-            fail(fetch, error)
+            fail(fetch.id, error)
         } catch let error as ImageFault {
-            fail(fetch, FetchFailure(error, mayBeCut: false))
+            fail(fetch.id, FetchFailure(error, mayBeCut: false))
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
@@ -152,13 +152,13 @@ final class PullStage: Depositor, Sendable {
         tally.note(error)
         guard !tally.isGivenUp else { return }
         try plan.discredit(fetch.id)
-        fail(fetch, FetchFailure(error))
+        fail(fetch.id, FetchFailure(error))
     }
 
     /// Reports why the remote's bytes cannot be used, unless the origin is asked next.
-    private func fail(_ fetch: PlannedFetch, _ failure: FetchFailure) {
+    private func fail(_ fetch: Int64, _ failure: FetchFailure) {
         guard remote.use == .only else { return }
-        context.reporter.report([FetchResult(id: fetch.id, result: .failure(failure))])
+        context.reporter.report([FetchResult(id: fetch, result: .failure(failure))])
         context.onProgress()
     }
 
@@ -224,10 +224,13 @@ final class PullStage: Depositor, Sendable {
             switch outcome.result {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(outcome.token)
-            // What was evicted meanwhile, or has something else in its place, is the queue's.
-            case .failure(let error) where FetchFailure(ofDeposit: error) != nil: continue
             case .failure(let error):
-                state.withLock { $0.failure = $0.failure ?? error }
+                // What was evicted meanwhile, or has something else in its place, is the queue's.
+                if let failure = FetchFailure(ofDeposit: error) {
+                    fail(outcome.token, failure)
+                } else {
+                    state.withLock { $0.failure = $0.failure ?? error }
+                }
                 continue
             }
             tally.count { report in

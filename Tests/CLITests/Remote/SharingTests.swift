@@ -70,6 +70,14 @@ import Testing
                 pull + ["--json", "--max-object-size", "1"], on: "three")
             let failures = try PrefetchRun.summary(of: large).failures
             #expect(failures == ["remote-too-large": 3], "\(large)")
+            // Something else is where its object belongs.
+            let digest = ReferenceSHA256.hex(Icons.icon(0))
+            try FileManager.default.createDirectory(
+                atPath: remote.cache("four") + "/objects/sha256/\(digest.prefix(2))/\(digest)",
+                withIntermediateDirectories: true)
+            let obstructed = try await remote.run(pull + ["--json"], on: "four")
+            let reasons = try PrefetchRun.summary(of: obstructed).failures
+            #expect(reasons == faults.merging(["obstructed": 1]) { $1 }, "\(obstructed)")
             // Nothing of that is remembered.
             try await remote.bucket.put(RemoteName.object(Icons.icon(1)), Icons.icon(1))
             try await remote.bucket.put(RemoteName.object(Icons.icon(2)), Icons.icon(2))
