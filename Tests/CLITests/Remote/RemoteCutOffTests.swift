@@ -93,6 +93,14 @@ import Testing
                 return false
             }
         }
+
+        /// Counts; true for the last one alone.
+        func isUsedUp() -> Bool {
+            left.withLock { left in
+                left -= 1
+                return left == 0
+            }
+        }
     }
 
     /// It answers nothing from the beginning.
@@ -122,11 +130,10 @@ import Testing
             let stopped = try Countdown(1)
             let left = Counter(10)
             remote.proxy.misbehave { request, forward in
-                let isNow = left.isOver(
-                    counting: request.method == "PUT" && request.path.contains("/refs/"))
-                if isNow {
-                    stopped.count()
+                // Once: another request's turn may come after the server goes on.
+                if request.method == "PUT", request.path.contains("/refs/"), left.isUsedUp() {
                     server.suspend()
+                    stopped.count()
                 }
                 return nil
             }
