@@ -15,7 +15,8 @@ let package = Package(
     name: "larder",
     platforms: [.macOS(.v15), .iOS(.v16)],
     products: [
-        .executable(name: "larder", targets: ["larder"]),
+        // `larder` is none: SwiftPM builds it all the same, and an app that embeds a library clones
+        // nothing that only the command line needs.
         .library(name: "LarderCache", targets: ["LarderCache"]),
         .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache"]),
         .library(
@@ -32,6 +33,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.80.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
         .package(
             url: "https://github.com/HdrHistogram/hdrhistogram-swift",
@@ -95,6 +97,25 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
+        // A cache in the layouts of other programs' caches, and back.
+        .target(
+            name: "LarderExport",
+            dependencies: [
+                "CLarderSystem", "LarderCache", "LarderGallery", "LarderKit", "LarderTransfer",
+                "LarderURL", .product(name: "Crypto", package: "swift-crypto"),
+            ]),
+        // A page for people: every icon, with search, filters and sorting.
+        .target(name: "LarderGallery", dependencies: ["LarderCache", "LarderKit"]),
+        // A cache over HTTP, offline.
+        .target(
+            name: "LarderServer",
+            dependencies: [
+                "CLarderSystem", "LarderCache", "LarderGallery", "LarderIcons", "LarderKit",
+                "LarderPresentation", "LarderTransfer", "LarderURL",
+                .product(name: "NIOCore", package: "swift-nio", condition: prefetching),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: prefetching),
+                .product(name: "NIOPosix", package: "swift-nio", condition: prefetching),
+            ]),
         // How an app's table of icons behaves while it is scrolled.
         .target(
             name: "LarderRehearsal",
@@ -110,8 +131,9 @@ let package = Package(
         .executableTarget(
             name: "larder",
             dependencies: [
-                "CLarderCommit", "CLarderSystem", "LarderCache", "LarderKit",
-                "LarderPresentation", "LarderRehearsal", "LarderS3", "LarderTransfer",
+                "CLarderCommit", "CLarderSystem", "LarderCache", "LarderExport", "LarderGallery",
+                "LarderKit", "LarderPresentation", "LarderRehearsal", "LarderS3", "LarderServer",
+                "LarderTransfer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),
@@ -184,6 +206,15 @@ let package = Package(
                 "LarderIcons", "LarderKit", "LarderPresentation", "LarderTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
+        .testTarget(
+            name: "LarderExportTests",
+            dependencies: ["LarderCache", "LarderExport", "LarderKit", "LarderTestSupport"]),
+        .testTarget(
+            name: "LarderGalleryTests",
+            dependencies: ["LarderCache", "LarderGallery", "LarderKit", "LarderTestSupport"]),
+        .testTarget(
+            name: "LarderServerTests",
+            dependencies: ["LarderCache", "LarderKit", "LarderServer", "LarderTestSupport"]),
         .testTarget(
             name: "LarderRehearsalTests",
             dependencies: [
