@@ -105,7 +105,12 @@ let package = Package(
                 "LarderURL", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         // A page for people: every icon, with search, filters and sorting.
-        .target(name: "LarderGallery", dependencies: ["LarderCache", "LarderKit"]),
+        .target(
+            name: "LarderGallery", dependencies: ["LarderCache", "LarderKit"],
+            resources: [
+                .embedInCode("Page/index.html"), .embedInCode("Page/gallery.css"),
+                .embedInCode("Page/gallery.js"),
+            ]),
         // A cache over HTTP, offline.
         .target(
             name: "LarderServer",
@@ -157,7 +162,8 @@ let package = Package(
         .target(
             name: "LarderTestSupport", path: "Tests/LarderTestSupport",
             exclude: [
-                "S3/rclone.sh", "S3/ceph.sh", "Server/guard.sh", "Slurm/slurm.sh",
+                "Browser/browser.sh", "S3/rclone.sh", "S3/ceph.sh", "Server/guard.sh",
+                "Slurm/slurm.sh",
             ]),
         .executableTarget(
             name: "sample-origin", dependencies: ["LarderTestSupport"],

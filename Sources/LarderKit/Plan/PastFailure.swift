@@ -31,6 +31,21 @@ public struct PastFailure: Sendable, Equatable {
     /// How long ago it failed, for people.
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
 
+    /// How resources failed, in their order; nil of those that did not.
+    ///
+    /// - Throws: `CacheError` if the index cannot be read.
+    package static func of(_ keys: [String], in cache: Cache) throws -> [PastFailure?] {
+        try cache.failures(keys).map { failure in
+            failure.map {
+                PastFailure(
+                    code: $0.code, status: $0.status, failedAt: $0.failedAt, count: $0.count)
+            }
+        }
+    }
+
+    /// The reason, for people.
+    package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
+
     /// The statuses of permanent failures: they are not asked for again within
     /// ``PlanPolicy/failureLifetime``.
     static let permanentStatuses = [404, 410]

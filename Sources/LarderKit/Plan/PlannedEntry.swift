@@ -49,10 +49,10 @@ public struct EntryProblem: Sendable, Equatable {
 extension EntryProblem {
     /// A permanent failure that is remembered.
     init(remembered failure: PastFailure) {
-        let reason = failure.status.map { "the server answered with status \($0)" } ?? failure.code
         self.init(
             isSkip: false, code: failure.code,
-            message: "\(reason) \(failure.age) ago, which is remembered; --force asks again")
+            message: "\(failure.reason) \(failure.age) ago, which is remembered; "
+                + "--force asks again")
     }
 
     /// It is not in the cache, and nothing is asked for.

@@ -73,12 +73,15 @@ final class ServerProcess: Sendable {
         while waitpid(guardian, &status, 0) < 0, errno == EINTR {}
     }
 
+    /// What `Scripts/setup --servers` has installed.
+    static let servers =
+        URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent().path + "/.build/servers"
+
     /// Where a program is: what `Scripts/setup --servers` has installed, or in `PATH`.
     static func program(_ name: String) -> String? {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-        return ([root.path + "/.build/servers/bin"] + path.split(separator: ":").map(String.init))
+        return ([servers + "/bin"] + path.split(separator: ":").map(String.init))
             .map { "\($0)/\(name)" }
             .first(where: FileManager.default.isExecutableFile)
     }

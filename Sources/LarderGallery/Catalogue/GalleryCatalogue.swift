@@ -1,0 +1,110 @@
+import Foundation
+import LarderCache
+import LarderKit
+
+/// Every icon that manifests name, in their order, and then every other that a cache has.
+struct GalleryCatalogue {
+    /// How many entries are looked up at once.
+    private static let batch = 500
+
+    let cache: Cache
+    let manifests: [ManifestSource]
+    let rules: ManifestRules
+
+    /// Hands over each icon, ``GalleryLimits/icons`` at most.
+    ///
+    /// - Parameter isWhole: whether an object's bytes are those of its digest.
+    /// - Returns: how many there are.
+    /// - Throws: `ManifestError`, `CacheError`, or what the closures throw.
+    func forEachIcon(
+        isWhole: (StoredObject) throws -> Bool, _ body: (GalleryIcon) throws -> Void
+    ) throws -> Int {
+        var count = 0
+        /// The keys that manifests name, as far as icons are shown.
+        var named: Set<String> = []
+        func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
+            count += 1
+            if count <= GalleryLimits.icons { try body(icon()) }
+        }
+        for (number, source) in manifests.enumerated() {
+            var waiting: [(item: ManifestItem, key: String?)] = []
+            func flush() throws {
+                let found = try lookUp(waiting.map(\.key))
+                for ((item, key), found) in zip(waiting, found) {
+                    if let key, count < GalleryLimits.icons { named.insert(key) }
+                    try show(icon(of: item, in: number, found, isWhole: isWhole))
+                }
+                waiting.removeAll(keepingCapacity: true)
+            }
+            _ = try ManifestReader(source: source.cached(in: cache), rules: rules).read { item in
+                if case .skipped = item.result { return }
+                waiting.append((item, item.resourceKey))
+                if waiting.count == Self.batch { try flush() }
+            }
+            try flush()
+        }
+        try cache.forEachResource { resource in
+            if named.contains(resource.key) { return }
+            try show(icon(of: resource, isWhole: isWhole))
+        }
+        return count
+    }
+
+    /// What the cache has of an icon, and how it failed if that is nothing.
+    private typealias Found = (resource: Resource?, failure: PastFailure?)
+
+    private func lookUp(_ keys: [String?]) throws -> [Found] {
+        let known = keys.compactMap { $0 }
+        let resources = try cache.resources(known)
+        let failures = try PastFailure.of(known, in: cache)
+        var next = 0
+        return keys.map { key in
+            guard key != nil else { return (nil, nil) }
+            defer { next += 1 }
+            return (resources[next], failures[next])
+        }
+    }
+
+    private func icon(
+        of item: ManifestItem, in manifest: Int, _ found: Found,
+        isWhole: (StoredObject) throws -> Bool
+    ) throws -> GalleryIcon {
+        func icon(_ url: String?, _ state: GalleryState, _ note: String?) -> GalleryIcon {
+            GalleryIcon(
+                name: item.name, url: url, manifest: manifest,
+                resource: state == .missing || state == .failed ? nil : found.resource,
+                state: state, note: note)
+        }
+        if case .failed(let error) = item.result { return icon(nil, .failed, error.message) }
+        let url = item.shownURL
+        if let resource = found.resource, let refusal = item.refusal(of: resource.object) {
+            return icon(url, .missing, "other bytes are cached: \(refusal)")
+        }
+        if let resource = found.resource {
+            let (state, note) = try state(of: resource, isWhole: isWhole)
+            return icon(url, state, note)
+        }
+        if let failure = found.failure {
+            return icon(url, .failed, "\(failure.reason) \(failure.age) ago")
+        }
+        return icon(url, .missing, "not cached yet")
+    }
+
+    private func icon(
+        of resource: Resource, isWhole: (StoredObject) throws -> Bool
+    ) throws -> GalleryIcon {
+        let (state, note) = try state(of: resource, isWhole: isWhole)
+        return GalleryIcon(
+            name: nil, url: resource.shownURL, manifest: nil, resource: resource, state: state,
+            note: note)
+    }
+
+    private func state(
+        of resource: Resource, isWhole: (StoredObject) throws -> Bool
+    ) throws -> (GalleryState, String?) {
+        guard try isWhole(resource.object) else {
+            return (.corrupt, "its bytes are gone or damaged; larder verify --repair fetches them")
+        }
+        return (resource.isFresh() ? .fresh : .stale, nil)
+    }
+}

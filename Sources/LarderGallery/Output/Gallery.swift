@@ -1,0 +1,107 @@
+import Foundation
+import LarderCache
+import LarderKit
+
+/// A page for people, with every icon that manifests name or a cache has, and the files it needs.
+///
+/// It is made of scripts that hold data, and not of JSON, because a browser that opens a page from
+/// a disk lets it load those alone.
+public struct Gallery {
+    /// How many icons a script has.
+    static let iconsPerFile = 1000
+
+    private let catalogue: GalleryCatalogue
+
+    /// - Parameters:
+    ///   - cache: what is shown.
+    ///   - manifests: what gives icons their names, and what says which are missing. Those at URLs
+    ///     are read as the cache has them. Default: none.
+    ///   - rules: how manifests are read. Default: as their content tells.
+    public init(
+        of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init()
+    ) {
+        catalogue = GalleryCatalogue(cache: cache, manifests: manifests, rules: rules)
+    }
+
+    /// Writes the icons, a thousand at a time, and then what describes them: who reads the
+    /// description finds what it names.
+    ///
+    /// - Parameter version: part of the files' names, for a place that keeps those of several
+    ///   writings. Default: none.
+    /// - Returns: how many icons there are of each state, as far as they are shown.
+    /// - Throws: `ManifestError`, `CacheError`, or what the place throws.
+    @discardableResult
+    public func write(to place: some GalleryPlace, version: String = "") throws -> GalleryReport {
+        var report = GalleryReport()
+        var icons: [JSONObject] = []
+        var files = 0
+        func flush() throws {
+            guard !icons.isEmpty else { return }
+            let rows = icons.map(\.text).joined(separator: ",\n")
+            let path = Self.path(of: files, version)
+            try place.write(script(path, "larder.add(\(files), [\n\(rows)\n])"))
+            files += 1
+            icons.removeAll(keepingCapacity: true)
+        }
+        var address: String?
+        report.total = try catalogue.forEachIcon { object in
+            address = try place.address(of: object)
+            return address != nil
+        } _: { icon in
+            report.counts[icon.state, default: 0] += 1
+            icons.append(icon.json(address))
+            address = nil
+            if icons.count == Self.iconsPerFile { try flush() }
+        }
+        try flush()
+        var description = JSONObject()
+        description.set("version", Self.format)
+        description.set("generated", Int64(Date().timeIntervalSince1970))
+        description.set("objects", place.objects)
+        description.set("files", (0..<files).map { Self.path(of: $0, version) })
+        description.set("shown", report.shown)
+        description.set("total", report.total)
+        description.set("manifests", catalogue.manifests.map(\.name.lastPathComponent))
+        try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
+        return report
+    }
+
+    /// The version of what the page's script reads.
+    private static let format = 1
+
+    private static func path(of file: Int, _ version: String) -> String {
+        "gallery/icons\(version)-\(file).js"
+    }
+
+    private func script(_ path: String, _ text: String) -> GalleryFile {
+        GalleryFile(path: path, mediaType: GalleryFile.script, bytes: Array((text + "\n").utf8))
+    }
+}
+
+extension GalleryIcon {
+    fileprivate func json(_ address: String?) -> JSONObject {
+        var json = JSONObject()
+        json.set("name", name)
+        if let url { json.set("url", url) }
+        if let host { json.set("host", host) }
+        if let manifest { json.set("manifest", manifest) }
+        json.set("state", state.rawValue)
+        if let note { json.set("note", note) }
+        guard let resource else { return json }
+        if let address { json.set("image", address) }
+        json.set("digest", "\(resource.object.digest)")
+        json.set("size", resource.object.size)
+        if let type = resource.object.mediaType { json.set("type", type) }
+        if let width = resource.object.width { json.set("width", width) }
+        if let height = resource.object.height { json.set("height", height) }
+        json.set("received", resource.receivedAt.timeIntervalSince1970)
+        json.set("fresh", resource.freshUntil.timeIntervalSince1970)
+        return json
+    }
+}
+
+extension String {
+    fileprivate var lastPathComponent: String {
+        split(separator: "/").last.map(String.init) ?? self
+    }
+}

@@ -1,0 +1,26 @@
+/// A file of a gallery.
+public struct GalleryFile: Sendable {
+    /// Its path relative to the page's.
+    public let path: String
+    /// Its media type.
+    public let mediaType: String
+    /// Its bytes.
+    public let bytes: [UInt8]
+
+    /// The same for every cache: the page, its style and its script.
+    public static let page: [GalleryFile] = [
+        GalleryFile(
+            path: "index.html", mediaType: "text/html; charset=utf-8",
+            bytes: PackageResources.index_html),
+        GalleryFile(
+            path: "gallery/gallery.css", mediaType: "text/css; charset=utf-8",
+            bytes: PackageResources.gallery_css),
+        GalleryFile(
+            path: "gallery/gallery.js", mediaType: script, bytes: PackageResources.gallery_js),
+    ]
+
+    static let script = "text/javascript; charset=utf-8"
+
+    /// The description of all icons.
+    public static let catalogue = "gallery/icons.js"
+}

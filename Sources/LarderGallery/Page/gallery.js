@@ -1,0 +1,360 @@
+// A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, and each file
+// of icons larder.add. All text comes from manifests and servers: it is only ever set as text.
+"use strict";
+
+globalThis.larder = (() => {
+  const perPage = 240;
+  const states = ["fresh", "stale", "missing", "failed", "corrupt"];
+  const find = (id) => document.getElementById(id);
+  const filters = ["manifest", "host", "type", "state"];
+  const bytes = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+  const count = new Intl.NumberFormat("en");
+  const instant = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "short" });
+  const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "narrow" });
+  const order = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
+
+  let about = null;
+  let icons = [];
+  let shown = [];
+  let page = 0;
+  let isBroken = false;
+
+  // Loading: one file after the other, each shown as it comes.
+
+  function load(path) {
+    const script = document.createElement("script");
+    script.src = path;
+    script.onerror = () => fail("The icons could not be loaded. Reload the page.");
+    document.head.append(script);
+  }
+
+  function fail(message) {
+    isBroken = true;
+    find("status").classList.add("problem");
+    find("status").textContent = message;
+  }
+
+  function begin(description) {
+    if (description.problem) return fail(description.problem);
+    if (description.version !== 1) return fail("This page is too old. Reload it.");
+    about = description;
+    const made = instant.format(new Date(about.generated * 1000));
+    const more = about.total > about.shown
+      ? `the first ${count.format(about.shown)} of ${count.format(about.total)}`
+      : count.format(about.total);
+    find("generated").textContent = `${more}, as of ${made}`;
+    fill("manifest", about.manifests.map((name, number) => [String(number), name]));
+    find("manifest-control").hidden = about.manifests.length === 0;
+    if (about.manifests.length > 0) {
+      find("manifest").append(new Option("In no manifest", "none"));
+    }
+    next(0);
+  }
+
+  function add(number, some) {
+    for (const icon of some) {
+      icon.place = icons.length;
+      icon.words = [icon.name, icon.url, icon.digest].filter(Boolean).join("\n").toLowerCase();
+      icons.push(icon);
+    }
+    next(number + 1);
+  }
+
+  function next(number) {
+    if (number < about.files.length) {
+      load(about.files[number]);
+      // What there is already can be looked at meanwhile.
+      if (number === 1) show();
+      return;
+    }
+    fillFilters();
+    restore();
+    show();
+    document.documentElement.dataset.loaded = "yes";
+  }
+
+  // Filters, search and order.
+
+  function tally(member) {
+    const counts = new Map();
+    for (const icon of icons) {
+      const value = icon[member];
+      if (value !== undefined) counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    return counts;
+  }
+
+  function fill(id, options) {
+    find(id).append(...options.map(([value, text]) => new Option(text, value)));
+  }
+
+  function fillFilters() {
+    for (const id of ["host", "type"]) {
+      const counts = [...tally(id)].sort((a, b) => order.compare(a[0], b[0]));
+      fill(id, counts.map(([value, n]) => [value, `${value} (${count.format(n)})`]));
+    }
+    const counts = tally("state");
+    fill("state", states.map((state) => [state, `${state} (${count.format(counts.get(state) ?? 0)})`]));
+  }
+
+  const comparisons = {
+    name: (a, b) => order.compare(a.name, b.name),
+    host: (a, b) => order.compare(a.host ?? "", b.host ?? ""),
+    size: (a, b) => (a.size ?? -1) - (b.size ?? -1),
+    // The youngest first, what was never received last.
+    received: (a, b) => (b.received ?? 0) - (a.received ?? 0),
+    state: (a, b) => states.indexOf(b.state) - states.indexOf(a.state),
+  };
+
+  function select() {
+    const words = find("search").value.toLowerCase().split(/\s+/).filter(Boolean);
+    const wanted = filters.map((id) => [id, find(id).value]).filter(([, value]) => value !== "");
+    shown = icons.filter((icon) =>
+      wanted.every(([id, value]) =>
+        value === (id === "manifest" ? String(icon.manifest ?? "none") : icon[id]))
+      && words.every((word) => icon.words.includes(word)));
+    const compare = comparisons[find("sort").value];
+    if (compare) shown.sort((a, b) => compare(a, b) || a.place - b.place);
+    if (find("direction").getAttribute("aria-pressed") === "true") shown.reverse();
+  }
+
+  // Showing a page of what was selected.
+
+  function show() {
+    select();
+    page = Math.min(page, pageCount() - 1);
+    draw();
+  }
+
+  function pageCount() { return Math.max(1, Math.ceil(shown.length / perPage)); }
+
+  function draw() {
+    const first = page * perPage;
+    const some = shown.slice(first, first + perPage);
+    find("sheet").replaceChildren(...some.map((icon, index) => card(icon, first + index)));
+    find("pages").hidden = pageCount() === 1;
+    find("page").value = page + 1;
+    find("page").max = pageCount();
+    find("page-count").textContent = count.format(pageCount());
+    find("previous").disabled = page === 0;
+    find("next").disabled = page === pageCount() - 1;
+    if (!isBroken) find("status").textContent = summary(first, some.length);
+    remember();
+  }
+
+  function summary(first, length) {
+    if (shown.length === 0) {
+      return icons.length === 0 ? "The cache has no icons." : "No icon matches.";
+    }
+    const all = shown.length === icons.length
+      ? `${count.format(icons.length)} icons`
+      : `${count.format(shown.length)} of ${count.format(icons.length)} icons`;
+    if (pageCount() === 1) return all;
+    return `${all}, ${count.format(first + 1)} to ${count.format(first + length)} shown`;
+  }
+
+  function element(name, text, kind) {
+    const made = document.createElement(name);
+    if (text !== undefined) made.textContent = text;
+    if (kind) made.className = kind;
+    return made;
+  }
+
+  function card(icon, index) {
+    const item = element("li");
+    const button = element("button", undefined, "card");
+    button.type = "button";
+    button.dataset.index = index;
+    // One of them is a stop of the tabulator; arrows lead to the others.
+    button.tabIndex = index === page * perPage ? 0 : -1;
+    const frame = element("span", undefined, "picture");
+    frame.append(picture(icon, "lazy"));
+    const name = element("span", icon.name, "name");
+    name.title = icon.name;
+    button.append(
+      frame, name, element("span", icon.host ?? "no host", "host"),
+      element("span", facts(icon), "facts"),
+      element("span", icon.state, `state ${icon.state}`));
+    item.append(button);
+    return item;
+  }
+
+  function picture(icon, loading) {
+    if (icon.image === undefined) return element("span", "no image", "none");
+    const image = element("img");
+    image.alt = "";
+    image.loading = loading;
+    image.decoding = "async";
+    if (icon.width && icon.height) [image.width, image.height] = fit(icon);
+    image.onerror = () => image.replaceWith(element("span", "cannot be shown", "none"));
+    image.src = about.objects + icon.image;
+    return image;
+  }
+
+  /// The room that it takes before it is there.
+  function fit(icon) {
+    const scale = Math.min(1, 80 / Math.max(icon.width, icon.height));
+    return [icon.width, icon.height].map((length) => Math.max(1, Math.round(length * scale)));
+  }
+
+  function facts(icon) {
+    if (icon.size === undefined) return icon.note ?? "";
+    return `${size(icon.size)} · ${age(icon.received)}`;
+  }
+
+  function size(value) {
+    const units = ["B", "kB", "MB", "GB"];
+    let unit = 0;
+    while (value >= 1000 && unit < units.length - 1) { value /= 1000; unit += 1; }
+    return `${bytes.format(value)} ${units[unit]}`;
+  }
+
+  function age(seconds) {
+    const passed = seconds - Date.now() / 1000;
+    const units = [["year", 31557600], ["month", 2629800], ["day", 86400], ["hour", 3600], ["minute", 60]];
+    const [unit, length] = units.find(([, length]) => Math.abs(passed) >= length) ?? ["second", 1];
+    return relative.format(Math.round(passed / length), unit);
+  }
+
+  // Details of one icon.
+
+  function open(icon) {
+    find("detail-name").textContent = icon.name;
+    find("detail-picture").replaceChildren(picture(icon, "eager"));
+    const rows = [
+      ["State", icon.note ? `${icon.state}: ${icon.note}` : icon.state],
+      ["URL", icon.url], ["Host", icon.host],
+      ["Manifest", icon.manifest === undefined ? undefined : about.manifests[icon.manifest]],
+      ["Type", icon.type],
+      ["Dimensions", icon.width && icon.height ? `${icon.width} × ${icon.height}` : undefined],
+      ["Size", icon.size === undefined ? undefined : `${count.format(icon.size)} bytes`],
+      ["Received", time(icon.received)],
+      ["Fresh until", time(icon.fresh)],
+      ["SHA-256", icon.digest],
+    ].filter(([, value]) => value !== undefined);
+    find("detail-facts").replaceChildren(
+      ...rows.flatMap(([name, value]) => [element("dt", name), element("dd", value)]));
+    const link = find("detail-open");
+    link.hidden = icon.image === undefined;
+    if (icon.image !== undefined) link.href = about.objects + icon.image;
+    find("detail").showModal();
+  }
+
+  function time(seconds) {
+    return seconds === undefined ? undefined : instant.format(new Date(seconds * 1000));
+  }
+
+  // What is selected is in the address, so that it can be sent to somebody.
+
+  const members = ["search", ...filters, "sort"];
+
+  function remember() {
+    if (document.documentElement.dataset.loaded !== "yes") return;
+    const state = new URLSearchParams();
+    for (const id of members) if (find(id).value !== "") state.set(id, find(id).value);
+    if (find("direction").getAttribute("aria-pressed") === "true") state.set("reverse", "1");
+    if (page > 0) state.set("page", page + 1);
+    const text = state.toString();
+    if (location.hash.slice(1) !== text) {
+      history.replaceState(null, "", text === "" ? location.pathname + location.search : `#${text}`);
+    }
+  }
+
+  function restore() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    for (const id of members) {
+      const value = state.get(id) ?? "";
+      find(id).value = value;
+      // A select refuses what it has not.
+      if (find(id).value !== value) find(id).value = "";
+    }
+    find("direction").setAttribute("aria-pressed", String(state.get("reverse") === "1"));
+    turn(Number.parseInt(state.get("page") ?? "1", 10) - 1, false);
+  }
+
+  function turn(to, isDrawn = true) {
+    page = Math.max(0, Number.isInteger(to) ? to : 0);
+    if (!isDrawn) return;
+    page = Math.min(page, pageCount() - 1);
+    draw();
+  }
+
+  // The keyboard.
+
+  function cards() { return [...document.querySelectorAll(".card")]; }
+
+  function columns(all) {
+    const top = all[0].getBoundingClientRect().top;
+    const end = all.findIndex((card) => card.getBoundingClientRect().top > top + 1);
+    return end < 0 ? all.length : end;
+  }
+
+  function focus(card) {
+    for (const other of document.querySelectorAll('.card[tabindex="0"]')) other.tabIndex = -1;
+    card.tabIndex = 0;
+    card.focus();
+    card.scrollIntoView({ block: "nearest" });
+  }
+
+  function move(event) {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const all = cards();
+    const current = all.indexOf(event.target);
+    if (current < 0) return;
+    const steps = {
+      ArrowRight: 1, ArrowLeft: -1, ArrowDown: columns(all), ArrowUp: -columns(all),
+      Home: -current, End: all.length - 1 - current,
+    };
+    let to = current + (steps[event.key] ?? Number.NaN);
+    if (event.key === "PageDown" || event.key === "PageUp") {
+      const toPage = page + (event.key === "PageDown" ? 1 : -1);
+      if (toPage >= 0 && toPage < pageCount()) {
+        turn(toPage);
+        focus(cards()[0]);
+      }
+    } else if (Number.isNaN(to)) {
+      return;
+    } else if (to >= 0 && to < all.length) {
+      focus(all[to]);
+    }
+    event.preventDefault();
+  }
+
+  function listen() {
+    const changed = () => { page = 0; show(); };
+    find("search").addEventListener("input", changed);
+    for (const id of [...filters, "sort"]) find(id).addEventListener("change", changed);
+    find("direction").addEventListener("click", () => {
+      const isOn = find("direction").getAttribute("aria-pressed") === "true";
+      find("direction").setAttribute("aria-pressed", String(!isOn));
+      changed();
+    });
+    find("controls").addEventListener("submit", (event) => event.preventDefault());
+    find("controls").addEventListener("reset", () => {
+      find("direction").setAttribute("aria-pressed", "false");
+      // The controls are reset after this.
+      setTimeout(changed);
+    });
+    find("previous").addEventListener("click", () => turn(page - 1));
+    find("next").addEventListener("click", () => turn(page + 1));
+    find("page").addEventListener("change", () => turn(find("page").valueAsNumber - 1));
+    find("sheet").addEventListener("click", (event) => {
+      const button = event.target.closest(".card");
+      if (button) open(shown[Number(button.dataset.index)]);
+    });
+    find("sheet").addEventListener("keydown", move);
+    find("detail-close").addEventListener("click", () => find("detail").close());
+    window.addEventListener("hashchange", () => { restore(); show(); });
+    document.addEventListener("keydown", (event) => {
+      if (event.key !== "/" || event.ctrlKey || event.altKey || event.metaKey) return;
+      if (event.target.matches("input, select, dialog *")) return;
+      event.preventDefault();
+      find("search").focus();
+    });
+  }
+
+  listen();
+  // Once this is there to be called.
+  setTimeout(() => load("gallery/icons.js"));
+  return { begin, add };
+})();
