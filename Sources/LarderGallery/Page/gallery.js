@@ -54,7 +54,7 @@ globalThis.larder = (() => {
   function add(number, some) {
     for (const icon of some) {
       icon.place = icons.length;
-      icon.words = [icon.name, icon.url, icon.digest].filter(Boolean).join("\n").toLowerCase();
+      icon.words = [icon.name, icon.url].filter(Boolean).join("\n").toLowerCase();
       icons.push(icon);
     }
     next(number + 1);
@@ -112,10 +112,15 @@ globalThis.larder = (() => {
     shown = icons.filter((icon) =>
       wanted.every(([id, value]) =>
         value === (id === "manifest" ? String(icon.manifest ?? "none") : icon[id]))
-      && words.every((word) => icon.words.includes(word)));
+      && words.every((word) => icon.words.includes(word) || isDigest(word, icon)));
     const compare = comparisons[find("sort").value];
     if (compare) shown.sort((a, b) => compare(a, b) || a.place - b.place);
     if (find("direction").getAttribute("aria-pressed") === "true") shown.reverse();
+  }
+
+  /// The beginning of a digest, as it is abbreviated; less would match anything.
+  function isDigest(word, icon) {
+    return word.length >= 7 && icon.digest !== undefined && icon.digest.startsWith(word);
   }
 
   // Showing a page of what was selected.
