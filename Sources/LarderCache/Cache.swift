@@ -265,7 +265,7 @@ public final class Cache: Sendable {
 
     /// The file of an object, and what it is before its bytes are read: if they change meanwhile,
     /// it is another file the next time.
-    func open(
+    package func open(
         _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
         let file: FileDescriptor

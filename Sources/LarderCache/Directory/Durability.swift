@@ -2,12 +2,12 @@ import CLarderSystem
 import Foundation
 
 /// Makes what was written durable, a batch at a time.
-enum Durability {
+package enum Durability {
     /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable.
     ///
     /// - Parameter file: opened only if the system needs it, and one at a time: a batch has more
     ///   files than a process may have descriptors.
-    static func add(
+    package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
         #if canImport(Darwin)
@@ -26,7 +26,7 @@ enum Durability {
     /// the kernel reports a lost write once and then calls the page clean.
     ///
     /// - Parameter root: any descriptor on the file system.
-    static func flush(_ root: FileDescriptor) throws(CacheError) {
+    package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
             guard fcntl(root.raw, F_FULLFSYNC) == 0 else {
                 throw CacheError("fsync", subject: "cache", errno: errno)

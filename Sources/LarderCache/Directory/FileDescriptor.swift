@@ -4,10 +4,10 @@ import Foundation
 ///
 /// Every path component is opened relative to its parent and without following links, so nothing
 /// outside the cache root can be reached through one.
-final class FileDescriptor: Sendable {
-    let raw: Int32
+package final class FileDescriptor: Sendable {
+    package let raw: Int32
     /// What messages call it: its path beneath a directory of the user's own, or that one's path.
-    let subject: String
+    package let subject: String
     private let isUsersOwn: Bool
 
     private init(owning raw: Int32, subject: String, isUsersOwn: Bool) {
@@ -19,13 +19,13 @@ final class FileDescriptor: Sendable {
     deinit { close(raw) }
 
     /// Opens a path of the user's own.
-    static func open(_ path: String, flags: Int32) throws(CacheError) -> FileDescriptor {
+    package static func open(_ path: String, flags: Int32) throws(CacheError) -> FileDescriptor {
         let raw = try open(path, beneath: AT_FDCWD, flags: flags, subject: path)
         return FileDescriptor(owning: raw, subject: path, isUsersOwn: true)
     }
 
     /// Opens `name` in this directory.
-    func open(
+    package func open(
         _ name: String, flags: Int32, mode: mode_t = 0
     ) throws(CacheError) -> FileDescriptor {
         let subject = path(of: name)
@@ -45,26 +45,28 @@ final class FileDescriptor: Sendable {
     }
 
     /// Opens the file `name` to read it. It may be anything: a pipe is not waited for.
-    func file(_ name: String) throws(CacheError) -> FileDescriptor {
+    package func file(_ name: String) throws(CacheError) -> FileDescriptor {
         try open(name, flags: O_RDONLY | O_NONBLOCK)
     }
 
     /// Opens the directory `name`, made first if it is not there and `create` is set.
-    func directory(_ name: String, create: Bool = false) throws(CacheError) -> FileDescriptor {
+    package func directory(
+        _ name: String, create: Bool = false
+    ) throws(CacheError) -> FileDescriptor {
         if create { try ensureDirectory(name) }
         return try open(name, flags: O_RDONLY | O_DIRECTORY)
     }
 
     /// The path of something in this directory, for messages.
-    func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
+    package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
     /// Opens the directory `name`; nil if it is not there.
-    func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
+    package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
         try status(of: name) == nil ? nil : directory(name)
     }
 
     /// Makes the directory `name` if there is nothing of that name.
-    func ensureDirectory(_ name: String) throws(CacheError) {
+    package func ensureDirectory(_ name: String) throws(CacheError) {
         if let number = Self.makeDirectory(name, beneath: self), number != EEXIST {
             throw CacheError("mkdir", subject: path(of: name), errno: number)
         }
@@ -91,7 +93,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Writes all of `bytes`, continuing after short writes.
-    func write(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
+    package func write(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         var rest = bytes
         while !rest.isEmpty {
             let written = Foundation.write(raw, rest.baseAddress, rest.count)
@@ -104,7 +106,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Writes all of `bytes`.
-    func write(_ bytes: [UInt8]) throws(CacheError) {
+    package func write(_ bytes: [UInt8]) throws(CacheError) {
         // An array's own function would forget the type of what is thrown.
         let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
             Result { () throws(CacheError) in try write(bytes) }
@@ -113,7 +115,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Fills as much of `buffer` as there are bytes; returns the count, 0 at the end.
-    func read(into buffer: UnsafeMutableRawBufferPointer) throws(CacheError) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer) throws(CacheError) -> Int {
         while true {
             let count = Foundation.read(raw, buffer.baseAddress, buffer.count)
             if count >= 0 { return count }
@@ -122,7 +124,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// The next bytes of a small file, `limit` at most.
-    func read(atMost limit: Int) throws(CacheError) -> [UInt8] {
+    package func read(atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             result = Result { () throws(CacheError) in
@@ -134,7 +136,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// The status of this file.
-    func status() throws(CacheError) -> stat {
+    package func status() throws(CacheError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else {
             throw CacheError("stat", subject: subject, errno: errno)
@@ -143,7 +145,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// The status of `name` in this directory, a link not followed; nil if it is not there.
-    func status(of name: String) throws(CacheError) -> stat? {
+    package func status(of name: String) throws(CacheError) -> stat? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
         guard errno == ENOENT || errno == ENOTDIR else {
@@ -153,7 +155,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Gives `name` in this directory another one, in `directory`.
-    func rename(
+    package func rename(
         _ name: String, to directory: FileDescriptor, as newName: String
     ) throws(CacheError) {
         guard renameat(raw, name, directory.raw, newName) == 0 else {
@@ -162,7 +164,15 @@ final class FileDescriptor: Sendable {
     }
 
     /// The names in this directory, `.` and `..` left out, in no order.
-    func names() throws(CacheError) -> [String] {
+    package func names() throws(CacheError) -> [String] {
+        var names: [String] = []
+        try forEachName { names.append($0) }
+        return names
+    }
+
+    /// Hands over the names in this directory, `.` and `..` left out, in no order, and holds none
+    /// of them. A file that is removed meanwhile is named or not.
+    package func forEachName(_ body: (String) throws(CacheError) -> Void) throws(CacheError) {
         // A second descriptor of its own: reading moves the position that dup(2) would share.
         let copy = openat(raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0, let stream = fdopendir(copy) else {
@@ -171,17 +181,16 @@ final class FileDescriptor: Sendable {
             throw CacheError("list", subject: subject, errno: code)
         }
         defer { closedir(stream) }
-        var names: [String] = []
         while true {
             errno = 0
             guard let entry = readdir(stream) else {
                 guard errno == 0 else { throw CacheError("list", subject: subject, errno: errno) }
-                return names
+                return
             }
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            if name != ".", name != ".." { names.append(name) }
+            if name != ".", name != ".." { try body(name) }
         }
     }
 }

@@ -11,6 +11,13 @@ package struct FileIdentity: Sendable, Hashable {
     private let modified: Time
     private let changed: Time
 
+    /// Whether both are the same bytes of the same file, though it may have got another name, which
+    /// changes the time of its status.
+    package func isSameContent(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode && size == other.size
+            && modified == other.modified
+    }
+
     private struct Time: Sendable, Hashable {
         let seconds: Int
         let nanoseconds: Int
@@ -18,7 +25,7 @@ package struct FileIdentity: Sendable, Hashable {
         init(_ time: timespec) { (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec)) }
     }
 
-    init(_ status: stat) {
+    package init(_ status: stat) {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)

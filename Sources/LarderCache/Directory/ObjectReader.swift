@@ -3,10 +3,12 @@ import Foundation
 
 /// Reads objects' files from beginning to end, all through one buffer: making it anew for each of
 /// many small files would take longer than reading them.
-final class ObjectReader {
+package final class ObjectReader {
     // Large enough that the calls do not count, small enough for a processor's cache.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(
         byteCount: 256 * 1024, alignment: 16)
+
+    package init() {}
 
     deinit { buffer.deallocate() }
 
@@ -15,7 +17,7 @@ final class ObjectReader {
     /// - Parameters:
     ///   - isCancelled: asked between the chunks of a file that has more than one. Default: never.
     ///   - onBytes: is lent every part that was read. Default: nothing.
-    func digest(
+    package func digest(
         _ file: FileDescriptor, isCancelled: () -> Bool = { false },
         onBytes: (UnsafeRawBufferPointer) throws(CacheError) -> Void = { _ in }
     ) throws(CacheError) -> (digest: Digest, count: Int64)? {

@@ -1,9 +1,9 @@
 import Foundation
 
 extension stat {
-    var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
-    var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
-    var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
+    package var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
+    package var isDirectory: Bool { st_mode & S_IFMT == S_IFDIR }
+    package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 
     /// What the file takes on disk: st_blocks counts 512 bytes on every system (stat(2)).
     var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
@@ -12,10 +12,10 @@ extension stat {
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)
-        var modified: timespec { st_mtimespec }
+        package var modified: timespec { st_mtimespec }
         var changed: timespec { st_ctimespec }
     #else
-        var modified: timespec { st_mtim }
+        package var modified: timespec { st_mtim }
         var changed: timespec { st_ctim }
     #endif
 }

@@ -24,7 +24,7 @@ struct SnapshotPlace {
         } catch  where error.errno == ENOENT {
             throw CacheError(.missing, subject: folder, message: "there is no such directory")
         }
-        if try Self.lies(parent, in: source.root) {
+        if try parent.lies(in: source.root) {
             throw refusal("lies in the cache that is to be copied")
         }
         if let status = try parent.status(of: url.lastPathComponent) {
@@ -81,21 +81,4 @@ struct SnapshotPlace {
 
     /// Removes what there is of an unfinished copy.
     func discard() { try? FileManager.default.removeItem(atPath: staging) }
-
-    /// Whether going up from `directory` leads to `root`.
-    private static func lies(
-        _ directory: FileDescriptor, in root: FileDescriptor
-    ) throws(CacheError) -> Bool {
-        let root = try root.status()
-        var current = directory
-        var seen: stat?
-        while true {
-            let status = try current.status()
-            if status.st_ino == root.st_ino, status.st_dev == root.st_dev { return true }
-            // The directory above the topmost is itself.
-            if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
-            seen = status
-            current = try current.directory("..")
-        }
-    }
 }
