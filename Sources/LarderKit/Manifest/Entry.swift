@@ -22,6 +22,13 @@ public struct Entry: Equatable, Sendable {
     /// URL: others would find its bytes under theirs.
     public let spelling: String?
 
+    /// The same of an entry that has a key: an app asks for it, though nothing is looked up by it.
+    package let keyedSpelling: String?
+
+    /// The URL as an app has it that reads the manifest: exactly as that spells it if it is
+    /// absolute and has no credentials, else in canonical spelling.
+    package var writtenURL: String { spelling ?? keyedSpelling ?? icon.string }
+
     /// What its icon is looked up by in a cache: a `ResourceKey`.
     public var resourceKey: String { key.map(ResourceKey.named) ?? icon.string }
 
@@ -30,6 +37,15 @@ public struct Entry: Equatable, Sendable {
         name: String = "", icon: HTTPURL, priority: Int = 0, expectedDigest: Digest? = nil,
         expectedSize: Int64? = nil, key: String? = nil, spelling: String? = nil
     ) {
+        self.init(
+            name: name, icon: icon, priority: priority, expectedDigest: expectedDigest,
+            expectedSize: expectedSize, key: key, spelling: spelling, keyedSpelling: nil)
+    }
+
+    init(
+        name: String, icon: HTTPURL, priority: Int, expectedDigest: Digest?,
+        expectedSize: Int64?, key: String?, spelling: String?, keyedSpelling: String?
+    ) {
         self.name = name
         self.icon = icon
         self.priority = priority
@@ -37,5 +53,6 @@ public struct Entry: Equatable, Sendable {
         self.expectedSize = expectedSize
         self.key = key
         self.spelling = spelling
+        self.keyedSpelling = keyedSpelling
     }
 }

@@ -67,15 +67,16 @@ struct EntryDecoder {
             let expectedDigest = try digest(integrity: named, sha256: beside["sha256"] ?? .null)
             let expectedSize = try size(beside["size"] ?? .null)
             switch target {
-            case .remote(let url, let spelling):
+            case .remote(let url, let text):
+                let spelling = text?.isSame(as: url.string) == true ? nil : text
                 return .entry(
                     Entry(
                         name: entry.name, icon: url, priority: entry.priority,
                         expectedDigest: expectedDigest, expectedSize: expectedSize,
                         key: entry.key,
                         // With a key, it would say that anybody's bytes are that URL's.
-                        spelling: entry.key != nil || spelling?.isSame(as: url.string) == true
-                            ? nil : spelling))
+                        spelling: entry.key == nil ? spelling : nil,
+                        keyedSpelling: entry.key == nil ? nil : spelling))
             case .inline(let bytes):
                 return .inline(
                     InlineEntry(
