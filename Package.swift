@@ -103,6 +103,7 @@ let package = Package(
             dependencies: [
                 "CLarderSystem", "LarderCache", "LarderGallery", "LarderKit", "LarderTransfer",
                 "LarderURL", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         // A page for people: every icon, with search, filters and sorting.
         .target(
@@ -132,7 +133,9 @@ let package = Package(
         // What the command line prints of reports: text, JSON and Prometheus.
         .target(
             name: "LarderPresentation",
-            dependencies: ["CLarderSystem", "LarderCache", "LarderKit", "LarderRehearsal"]),
+            dependencies: [
+                "CLarderSystem", "LarderCache", "LarderExport", "LarderKit", "LarderRehearsal",
+            ]),
         .executableTarget(
             name: "larder",
             dependencies: [
@@ -214,7 +217,10 @@ let package = Package(
             ]),
         .testTarget(
             name: "LarderExportTests",
-            dependencies: ["LarderCache", "LarderExport", "LarderKit", "LarderTestSupport"]),
+            dependencies: [
+                "LarderCache", "LarderExport", "LarderKit", "LarderTestSupport",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ]),
         .testTarget(
             name: "LarderGalleryTests",
             dependencies: ["LarderCache", "LarderGallery", "LarderKit", "LarderTestSupport"]),
@@ -233,8 +239,8 @@ let package = Package(
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "larder", "repeated-runs", "LarderCache", "LarderKit", "LarderRehearsal",
-                "LarderS3", "LarderTransfer",
+                "larder", "repeated-runs", "LarderCache", "LarderExport", "LarderKit",
+                "LarderRehearsal", "LarderS3", "LarderTransfer",
                 "LarderTestSupport", "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],

@@ -15,14 +15,29 @@ struct LocalManifests {
     /// - Throws: `ValidationError` if one is a URL that cannot be read as one.
     init(_ names: [String], rules: ManifestRules, cache: Cache?) throws {
         self.rules = rules
-        let urls = try names.map(ManifestOptions.url)
-        ownKeys = urls.compactMap(\.?.string)
-        sources = zip(names, urls).map { name, url in
-            guard let url else { return name == "-" ? .standardInput : .file(name) }
-            var manifest = RemoteManifest(url)
-            manifest.maximumBytes = rules.limits.maximumUnpackedSize
-            return .remote(manifest).cached(in: cache)
+        ownKeys = try names.map(ManifestOptions.url).compactMap(\.?.string)
+        sources = try names.map { try Self.source($0, rules: rules, cache: cache) }
+    }
+
+    /// What a manifest's name on the command line stands for.
+    static func source(
+        _ name: String, rules: ManifestRules, cache: Cache?
+    ) throws -> ManifestSource {
+        guard let url = try ManifestOptions.url(name) else {
+            return name == "-" ? .standardInput : .file(name)
         }
+        var manifest = RemoteManifest(url)
+        manifest.maximumBytes = rules.limits.maximumUnpackedSize
+        return .remote(manifest).cached(in: cache)
+    }
+
+    /// - Throws: `ValidationError` if they cannot be read, whatever is there.
+    static func validate(_ names: [String]) throws {
+        if names.contains("") { throw ValidationError("A manifest's name is empty.") }
+        if names.filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
+        _ = try names.map(ManifestOptions.url)
     }
 
     /// Hands over the keys of their entries, and their own if they are at URLs.

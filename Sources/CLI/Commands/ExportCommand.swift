@@ -1,0 +1,110 @@
+import ArgumentParser
+import LarderCache
+import LarderExport
+import LarderKit
+import LarderPresentation
+
+struct ExportCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export",
+        abstract: "Write icons in the layout that another program reads.",
+        discussion: """
+            The layouts nuke, sdwebimage, kingfisher, coil and glide are those libraries' disk \
+            caches, so that an app starts with a warm one. Files are named by the URL exactly as \
+            the manifest spells it. files has names for people and an index.json; asset-catalog \
+            is Xcode's.
+
+            Each object is compared with its digest before its file gets its name. Run again, \
+            only what changed is written. The exit status is 2 if an icon is not in the cache, or \
+            its object is damaged; its file from an earlier export stays.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--layout", "--manifest", "--cache", "--prune", "--copy", "--kingfisher-version",
+            "--base-url", "--json", "--quiet",
+        ],
+        examples: [
+            .init(
+                "Let an app that uses Nuke start with a warm cache.",
+                "larder export Seed --layout nuke --manifest apps.json"),
+            .init(
+                "Write all icons of the cache as files, and remove those that are gone.",
+                "larder export public/icons --layout files --prune"),
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    @Argument(
+        help: ArgumentHelp(
+            "Where to write: the directory beneath which the library has its cache.",
+            valueName: "dir"))
+    var directory: String
+
+    @Option(help: "Which program's layout.")
+    var layout: ExportLayout
+
+    @Option(
+        name: .customLong("manifest"),
+        help: ArgumentHelp(
+            "Only the icons of this manifest. May be repeated. (default: all of the cache)",
+            valueName: "manifest"))
+    var manifests: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The major version of Kingfisher: 7 and earlier name files otherwise than 8.",
+            valueName: "n"))
+    var kingfisherVersion = 8
+
+    @Flag(help: "Remove the layout's files of icons that are no longer there.")
+    var prune = false
+
+    @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.")
+    var copy = false
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    func validate() throws {
+        if directory.isEmpty { throw ValidationError("The export needs a directory's name.") }
+        try LayoutUsage.validate(
+            layout, kingfisherVersion: kingfisherVersion, directory: directory)
+        // Its page is made elsewhere.
+        if layout == .gallery { throw ValidationError("The layout 'gallery' is not there yet.") }
+        try LocalManifests.validate(manifests)
+        if manifests.isEmpty, try reading.rules != ManifestRules() {
+            throw ValidationError("Options for reading manifests need --manifest.")
+        }
+    }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, hasOneCache: false) { run in
+            run.interrupts.ask("ending what is begun")
+            let cache = try cache.required(wait: run.wait)
+            var configuration = ExportConfiguration(layout: layout, directory: directory)
+            configuration.kingfisherVersion = kingfisherVersion
+            configuration.isPruning = prune
+            configuration.copiesAll = copy
+            configuration.manifestRules = try reading.rules
+            let sources = try manifests.map {
+                try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
+            }
+            let report = try Exporter(
+                cache, configuration, isCancelled: { run.interrupts.isAsked },
+                onProgress: { run.line.show($0.text("exported")) }
+            ).export(manifests.isEmpty ? nil : sources)
+            run.line.clear()
+            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
+            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if report.failed > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+import ArgumentParser
+import LarderExport
+
+/// What goes with which layout, for `export` and `import`.
+enum LayoutUsage {
+    static func validate(
+        _ layout: ExportLayout, kingfisherVersion: Int, directory: String
+    ) throws {
+        guard (1...99).contains(kingfisherVersion) else {
+            throw ValidationError("--kingfisher-version must be from 1 to 99.")
+        }
+        if kingfisherVersion != 8, layout != .kingfisher {
+            throw ValidationError("--kingfisher-version needs --layout kingfisher.")
+        }
+        let isCatalog = directory.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
+            .starts(with: ".xcassets".utf8.reversed())
+        if layout == .assetCatalog, !isCatalog {
+            throw ValidationError("An asset catalog's directory has a name with .xcassets.")
+        }
+    }
+}
+
+extension ExportLayout: ExpressibleByArgument {}

@@ -1,0 +1,71 @@
+import Foundation
+import LarderCache
+
+/// The directory that is exported to, locked against other exports. No link in it is followed, and
+/// nothing outside of it is written.
+final class ExportTree: Sendable {
+    /// What the user named.
+    let root: FileDescriptor
+    /// The layout's own directory in it: that itself, or beneath it.
+    let folder: FileDescriptor
+    /// The path of ``folder``, for messages.
+    let path: String
+
+    private static let temporaryStart = ".larder-"
+    private static let temporaryEnd = ".partial"
+
+    /// Makes what is not there yet, and removes what killed exports have left.
+    ///
+    /// - Parameters:
+    ///   - path: a path of the user's own; links in it are followed.
+    ///   - folders: the layout's directories in it, from the outermost.
+    ///   - cache: what is exported.
+    /// - Throws: ``CacheError``, `.unusable` if it lies in the cache, or the cache in it, `.locked`
+    ///   if another export writes it.
+    init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
+        let path = URL(fileURLWithPath: path).standardizedFileURL.path
+        root = try Cache.usersDirectory(path, create: true)
+        guard try !root.lies(in: cache.root) else {
+            throw CacheError(.unusable, subject: path, message: "lies in the cache")
+        }
+        var folder = root
+        for name in folders {
+            do throws(CacheError) {
+                folder = try folder.directory(name, create: true)
+            } catch  where [ENOTDIR, ELOOP].contains(error.errno) {
+                throw CacheError(
+                    .unusable, subject: "\(path)/\(name)",
+                    message: "is not a directory; links are not followed")
+            }
+        }
+        self.folder = folder
+        self.path = ([path] + folders).joined(separator: "/")
+        guard try !cache.root.lies(in: folder) else {
+            throw CacheError(.unusable, subject: self.path, message: "has the cache in it")
+        }
+        guard flock(folder.raw, LOCK_EX | LOCK_NB) == 0 else {
+            throw CacheError("lock", subject: self.path, errno: errno)
+        }
+        try sweep()
+    }
+
+    deinit { flock(folder.raw, LOCK_UN) }
+
+    /// Whoever held the lock before is gone, and has left what it has not renamed.
+    private func sweep() throws(CacheError) {
+        try folder.forEachName { (name) throws(CacheError) in
+            if Self.isTemporary(name) { unlinkat(folder.raw, name, 0) }
+        }
+    }
+
+    static func isTemporary(_ name: String) -> Bool {
+        guard name.utf8.starts(with: temporaryStart.utf8) else { return false }
+        let rest = name.utf8.dropFirst(temporaryStart.utf8.count)
+        let serial = rest.prefix { $0 != UInt8(ascii: ".") }
+        return !serial.isEmpty && serial.allSatisfy(\.isDigit)
+            && rest.dropFirst(serial.count).elementsEqual(temporaryEnd.utf8)
+    }
+
+    /// The name of a file that is not finished; a number of its own for each.
+    static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
+}

@@ -1,0 +1,144 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderKit
+
+/// Writes a cache, or what manifests name of it, in the layout that another program reads.
+///
+/// Each object is compared with its digest before its file gets its name, and each file is there
+/// whole or not at all. Run again, it changes only what changed. Files that are not of the layout's
+/// own shape are left alone.
+public struct Exporter {
+    private let cache: Cache
+    private let configuration: ExportConfiguration
+    private let isCancelled: () -> Bool
+    private let onProgress: (ObjectProgress) -> Void
+
+    /// - Parameters:
+    ///   - cache: what is exported. It is only read.
+    ///   - configuration: how.
+    ///   - isCancelled: asked often: true ends it within moments; what was finished is kept.
+    ///     Default: never.
+    ///   - onProgress: called for each icon. Default: nobody looks.
+    public init(
+        _ cache: Cache, _ configuration: ExportConfiguration,
+        isCancelled: @escaping () -> Bool = { false },
+        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
+    ) {
+        self.cache = cache
+        self.configuration = configuration
+        self.isCancelled = isCancelled
+        self.onProgress = onProgress
+    }
+
+    /// Exports.
+    ///
+    /// - Parameter manifests: whose icons; nil: all of the cache.
+    /// - Throws: ``CacheError``, `ManifestError`: then nothing more is written.
+    public func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
+        do {
+            return try run(manifests)
+        } catch let error as DatabaseError {
+            throw CacheError(index: "the list of what is exported", error)
+        }
+    }
+
+    private func run(_ manifests: [ManifestSource]?) throws -> ExportReport {
+        let start = ContinuousClock.now
+        let keyed = configuration.layout.keyed(
+            kingfisherVersion: configuration.kingfisherVersion)
+        let tree = try ExportTree(
+            configuration.directory, folders: keyed?.folders ?? [], outside: cache)
+        let list = try ExportList()
+        var collection = ExportCollection(
+            from: cache, for: configuration.layout, keyed: keyed, into: list,
+            report: ExportReport(layout: configuration.layout, directory: tree.path),
+            isCancelled: isCancelled)
+        var report = collection.report
+        do {
+            if let manifests {
+                try collection.add(
+                    manifests.map { $0.cached(in: cache) }, rules: configuration.manifestRules)
+            } else {
+                try collection.addAll()
+            }
+            if keyed == nil { try list.nameAll() }
+            try list.sort()
+            report = collection.report
+            let writer = ExportWriter(
+                tree, cache: cache,
+                mayLink: !configuration.copiesAll && keyed?.mayLink ?? true,
+                mayClone: !configuration.copiesAll, modified: keyed?.modified,
+                isCancelled: isCancelled)
+            let files = files(tree, writer, keyed)
+            try place(list, files, &report)
+            if !isCancelled() { try files.finish(list, prune: configuration.isPruning, &report) }
+            try writer.flush()
+        } catch is CancellationError {
+            report.icons = collection.report.icons
+        }
+        report.isInterrupted = isCancelled()
+        report.seconds = (ContinuousClock.now - start) / .seconds(1)
+        return report
+    }
+
+    private func files(
+        _ tree: ExportTree, _ writer: ExportWriter, _ keyed: (any KeyedLayout)?
+    ) -> any ExportedFiles {
+        if let keyed { return KeyedFiles(keyed, tree, writer) }
+        if configuration.layout == .assetCatalog { return ImageSets(tree, writer) }
+        return NamedFiles(tree, writer)
+    }
+
+    private func place(
+        _ list: ExportList, _ files: any ExportedFiles, _ report: inout ExportReport
+    ) throws {
+        let start = ContinuousClock.now
+        var progress = ObjectProgress()
+        progress.total = report.icons - report.skipped
+        var last: (stem: String, digest: Digest)?
+        try list.forEach { icon in
+            if isCancelled() { throw CancellationError() }
+            defer {
+                progress.objects += 1
+                progress.bytes += icon.object?.size ?? 0
+                progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+                onProgress(progress)
+            }
+            guard let stem = icon.stem, let object = icon.object else { return }
+            if let last, last.stem.isSame(as: stem) {
+                if last.digest == object.digest {
+                    report.duplicates += 1
+                } else {
+                    report.note(
+                        icon.problem(
+                            .ambiguous, "another icon has the same name, and other bytes"))
+                }
+                return
+            }
+            last = (stem, object.digest)
+            do {
+                report.note(try files.place(icon, object, stem), bytes: object.size)
+            } catch let error as CacheError {
+                report.note(icon.problem(try code(of: error, object), error.message))
+            }
+        }
+    }
+
+    /// Why one icon has failed; an error that would fail the others, too, is thrown again.
+    private func code(
+        of error: CacheError, _ object: StoredObject
+    ) throws -> ExportProblem.Code {
+        switch error.code {
+        case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
+        case .obstructed: .obstructed
+        // Of the cache's own file; one that cannot be written stops everything.
+        case _ where isOfObject(error): .unreadable
+        default: throw error
+        }
+    }
+
+    private func isOfObject(_ error: CacheError) -> Bool {
+        [EACCES, EIO].contains(error.errno) && error.subject.utf8.starts(with: "objects/".utf8)
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import LarderCache
+import LarderKit
+
+/// `index.json` of the layout `files`: a JSON array with a file a line, in the order of their
+/// names.
+struct FileIndex {
+    static let file = "index.json"
+    /// A longer line is not read: more than an entry's name and URL, all of it escaped.
+    private static let longestLine = 128 << 10
+    /// More lines than that are not read.
+    private static let mostLines = 4_000_000
+
+    /// What is known of a file.
+    struct Line {
+        let name: String
+        let url: String?
+        let file: String
+        let size: Int64
+        let digest: Digest
+        var mediaType: String?
+        var width: Int?
+        var height: Int?
+
+        init(_ icon: ExportedIcon, _ object: StoredObject, file: String) {
+            name = icon.name
+            url = icon.url
+            self.file = file
+            size = object.size
+            digest = object.digest
+            mediaType = object.mediaType
+            width = object.width
+            height = object.height
+        }
+
+        var json: String {
+            var line = JSONObject()
+            line.set("name", exactly: name)
+            if let url { line.set("url", exactly: url) } else { line.set("url", nil as String?) }
+            line.set("file", exactly: file)
+            line.set("bytes", size)
+            line.set("digest", "\(digest)")
+            line.set("media_type", mediaType)
+            line.set("width", width)
+            line.set("height", height)
+            return line.text
+        }
+
+        /// Reads what an export has written; nil of anything else.
+        init?(_ text: some Sequence<UInt8>) {
+            guard
+                let json = try? JSONSerialization.jsonObject(with: Data(text)) as? [String: Any],
+                let file = json["file"] as? String, Self.isPlain(file),
+                let size = (json["bytes"] as? NSNumber)?.int64Value, size >= 0,
+                let text = json["digest"] as? String, text.utf8.starts(with: "sha256:".utf8),
+                let digest = Digest(hex: String(decoding: text.utf8.dropFirst(7), as: UTF8.self))
+            else { return nil }
+            self.file = file
+            self.size = size
+            self.digest = digest
+            name = json["name"] as? String ?? ""
+            url = json["url"] as? String
+        }
+
+        /// Whether a name leads to something in the directory itself, and not to the list.
+        private static func isPlain(_ file: String) -> Bool {
+            !file.utf8.isEmpty && file.utf8.count <= 255 && file.utf8.first != UInt8(ascii: ".")
+                && !file.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
+                && !file.isSame(as: FileIndex.file)
+        }
+    }
+
+    private let directory: FileDescriptor
+
+    /// The list in a directory, if there is one.
+    init(in directory: FileDescriptor) { self.directory = directory }
+
+    /// Hands over the lines that can be read, with their text: what others have written into the
+    /// file is passed over.
+    ///
+    /// - Returns: whether there is a list.
+    @discardableResult
+    func forEach(_ body: (_ line: Line, _ text: String) throws -> Void) throws -> Bool {
+        guard try directory.status(of: Self.file)?.isRegularFile == true else { return false }
+        let file = try directory.file(Self.file)
+        guard try file.status().isRegularFile else { return false }
+        var rest: [UInt8] = []
+        var isTooLong = false
+        var lines = 0
+        while lines < Self.mostLines {
+            let bytes = try file.read(atMost: 64 << 10)
+            if bytes.isEmpty { break }
+            for piece in bytes.split(
+                separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
+            ).enumerated() {
+                if piece.offset > 0 {
+                    if !isTooLong { try take(rest, body) }
+                    lines += 1
+                    rest.removeAll(keepingCapacity: true)
+                    isTooLong = false
+                }
+                if rest.count + piece.element.count > Self.longestLine { isTooLong = true }
+                if !isTooLong { rest += piece.element }
+            }
+        }
+        if !isTooLong { try take(rest, body) }
+        return true
+    }
+
+    private func take(
+        _ bytes: [UInt8], _ body: (Line, String) throws -> Void
+    ) throws {
+        let text = bytes.last == UInt8(ascii: ",") ? bytes.dropLast() : bytes[...]
+        guard text.first == UInt8(ascii: "{"), let line = Line(text) else { return }
+        try body(line, String(decoding: text, as: UTF8.self))
+    }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import LarderCache
+import LarderKit
+
+/// An image set of an asset catalog: a directory with one image and `Contents.json`.
+///
+/// Source: "Asset Catalog Format Reference" of Apple, "Contents.json" and "Image Set Type".
+enum ImageSet {
+    static let suffix = ".imageset"
+    static let contentsFile = "Contents.json"
+
+    /// Who says so in a set's `Contents.json` made it, and may remove it.
+    private static let author = "larder"
+
+    /// More than ``contents(of:mediaType:)`` ever has.
+    static let longestContents = 4096
+
+    /// What describes a catalog.
+    static var catalogContents: String {
+        """
+        {
+          "info" : {
+            "author" : "\(author)",
+            "version" : 1
+          }
+        }
+
+        """
+    }
+
+    /// What describes a set of one image for every device and scale.
+    static func contents(of file: String, mediaType: String?) -> String {
+        var properties = ""
+        if mediaType.flatMap(MediaType.init) == .svg {
+            properties = """
+                ,
+                  "properties" : {
+                    "preserves-vector-representation" : true
+                  }
+                """
+        }
+        // A safe name has nothing that JSON escapes.
+        return """
+            {
+              "images" : [
+                {
+                  "filename" : "\(file)",
+                  "idiom" : "universal"
+                }
+              ],
+              "info" : {
+                "author" : "\(author)",
+                "version" : 1
+              }\(properties)
+            }
+
+            """
+    }
+
+    /// The image's name in a set that was made here; nil if it was not.
+    static func image(in contents: [UInt8]) -> String? {
+        guard
+            let json = try? JSONSerialization.jsonObject(with: Data(contents)) as? [String: Any],
+            let info = json["info"] as? [String: Any],
+            (info["author"] as? String)?.isSame(as: author) == true,
+            let images = json["images"] as? [[String: Any]], images.count == 1,
+            let file = images[0]["filename"] as? String,
+            !file.utf8.contains(UInt8(ascii: "/")), file.utf8.first != UInt8(ascii: ".")
+        else { return nil }
+        return file
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+
+/// Where a library has its disk cache, and under which name it looks for a URL.
+protocol KeyedLayout: Sendable {
+    /// The directories beneath the one that is exported to, from the outermost.
+    var folders: [String] { get }
+    /// The date of last modification that files must have; nil: any.
+    var modified: Date? { get }
+    /// Whether a file may be another name of the cache's own: not if the library, or whoever
+    /// installs the files, changes what both have in common.
+    var mayLink: Bool { get }
+    /// How the directory lists its files; nil if it does not.
+    var journal: JournalForm? { get }
+
+    /// What the name of a URL's files begins with, and what tells them from others'.
+    func stem(of url: String) -> String
+    /// The stem of a file's name; nil if the library would give no file that name.
+    func stem(ofFile name: String) -> String?
+}
+
+extension KeyedLayout {
+    var modified: Date? { nil }
+    var mayLink: Bool { true }
+    var journal: JournalForm? { nil }
+
+    /// The name of the file that has the bytes.
+    func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }
+}
+
+extension ExportLayout {
+    /// The rules of a library; nil of a layout that is none's.
+    ///
+    /// - Parameter kingfisherVersion: 7 or 8.
+    func keyed(kingfisherVersion: Int) -> (any KeyedLayout)? {
+        switch self {
+        case .nuke: NukeLayout()
+        case .sdwebimage: SDWebImageLayout()
+        case .kingfisher: KingfisherLayout(version: kingfisherVersion)
+        case .coil: CoilLayout()
+        case .glide: GlideLayout()
+        case .files, .assetCatalog, .gallery: nil
+        }
+    }
+}

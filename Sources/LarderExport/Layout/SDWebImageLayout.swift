@@ -1,0 +1,28 @@
+/// SDWebImage's default `SDImageCache`.
+///
+/// Source: SDWebImage 5.21.5, SDWebImage/Core/SDDiskCache.m (`SDDiskCacheFileNameForKey`) and
+/// SDImageCache.m (`defaultDiskCacheDirectory`).
+struct SDWebImageLayout: KeyedLayout {
+    /// `NAME_MAX` of Darwin, less the digest and the dot: in UTF-16, as `NSString` counts.
+    private static let longestExtension = 255 - 32 - 1
+
+    let folders = ["com.hackemist.SDImageCache", "default"]
+
+    func stem(of url: String) -> String {
+        var suffix = PathExtension.ofURL(url) ?? PathExtension.ofText(url)
+        suffix.unicodeScalars.removeAll { $0 == "\0" || $0 == ":" }
+        guard !suffix.utf8.isEmpty, suffix.utf16.count <= Self.longestExtension else {
+            return url.md5Hex
+        }
+        return "\(url.md5Hex).\(suffix)"
+    }
+
+    func stem(ofFile name: String) -> String? {
+        let digest = String(decoding: name.utf8.prefix(32), as: UTF8.self)
+        let rest = name.utf8.dropFirst(32)
+        guard digest.isHex(32),
+            rest.isEmpty || rest.first == UInt8(ascii: ".") && rest.count > 1
+        else { return nil }
+        return name
+    }
+}
