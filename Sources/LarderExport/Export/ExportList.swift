@@ -22,7 +22,7 @@ final class ExportList {
                         stored_at REAL, used_at REAL
                     );
                     CREATE TABLE main.found (
-                        stem TEXT NOT NULL, size INTEGER NOT NULL
+                        stem TEXT NOT NULL, sizes TEXT NOT NULL
                     );
                     """)
         }
@@ -144,18 +144,18 @@ final class ExportList {
     }
 
     /// Notes files that are in the directory.
-    func addFound(_ files: [(stem: String, size: Int64)]) throws {
+    func addFound(_ files: [(stem: String, sizes: String)]) throws {
         try database.inTransaction { db in
             let insert = try PreparedStatement(db, "INSERT INTO found VALUES (?, ?)")
-            for file in files { try insert.run(file.stem, file.size) }
+            for file in files { try insert.run(file.stem, file.sizes) }
             return .commit
         }
     }
 
     /// Hands over the files that were noted, by their names.
-    func forEachFound(_ body: (_ stem: String, _ size: Int64) throws -> Void) throws {
+    func forEachFound(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
         try database.writeWithoutTransaction {
-            try $0.execute(sql: "CREATE INDEX main.found_by_stem ON found (stem, size)")
+            try $0.execute(sql: "CREATE INDEX main.found_by_stem ON found (stem, sizes)")
         }
         var stem = ""
         while true {
@@ -163,14 +163,14 @@ final class ExportList {
                 try PreparedStatement(
                     db,
                     """
-                    SELECT stem, size FROM found WHERE stem > ? ORDER BY stem
+                    SELECT stem, sizes FROM found WHERE stem > ? ORDER BY stem
                     LIMIT \(Self.pageLimit)
                     """
-                ).rows(stem) { (try $0.requireText(0), $0.integer(1)) }
+                ).rows(stem) { (try $0.requireText(0), try $0.requireText(1)) }
             }
             guard let last = page.last else { return }
             stem = last.0
-            for (stem, size) in page { try body(stem, size) }
+            for (stem, sizes) in page { try body(stem, sizes) }
         }
     }
 }

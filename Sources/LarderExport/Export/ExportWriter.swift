@@ -186,7 +186,15 @@ final class ExportWriter {
     func write(
         _ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil
     ) throws -> Bool {
-        try write(as: name, in: directory) { try $0.write(bytes) }
+        let place = directory ?? tree.folder
+        // No file is made for what is there already.
+        if modified == nil, let old = try status(of: name, in: place), old.isRegularFile,
+            old.st_size == bytes.count, let file = try? place.file(name),
+            try file.status().isRegularFile, try file.read(atMost: bytes.count + 1) == bytes
+        {
+            return false
+        }
+        return try write(as: name, in: directory) { try $0.write(bytes) }
     }
 
     /// The same for what is made piece by piece.

@@ -66,11 +66,14 @@ struct ImageSets: ExportedFiles {
         else { return false }
         let set = try tree.folder.directory(name)
         guard let image = try image(in: set) else { return false }
+        // With something of somebody else's in it, it stays.
+        guard
+            try set.names().allSatisfy({
+                $0.isSame(as: ImageSet.contentsFile) || $0.isSame(as: image)
+            })
+        else { return false }
         // The description at last: what is left without it would be nobody's.
         _ = try writer.remove(image, in: set)
-        guard try set.names().allSatisfy({ $0.isSame(as: ImageSet.contentsFile) }) else {
-            return false
-        }
         _ = try writer.remove(ImageSet.contentsFile, in: set)
         return unlinkat(tree.folder.raw, name, AT_REMOVEDIR) == 0
     }

@@ -47,16 +47,19 @@ struct KeyedFiles: ExportedFiles {
     private func writeJournal(
         _ journal: JournalForm, of list: ExportList, leavingOutOthers: Bool
     ) throws {
-        var page: [(String, Int64)] = []
+        var page: [(stem: String, sizes: String)] = []
         try forEachFile { name, stem in
             guard name.isSame(as: journal.dataFile(stem)),
-                let status = try tree.folder.status(of: name), status.isRegularFile,
-                try journal.emptyFiles(stem).allSatisfy({
-                    try tree.folder.status(of: $0)?.isRegularFile == true
-                }),
                 try !leavingOutOthers || list.has(stem)
             else { return }
-            page.append((stem, Int64(status.st_size)))
+            var sizes = ""
+            for file in journal.files(stem) {
+                guard let status = try tree.folder.status(of: file), status.isRegularFile else {
+                    return
+                }
+                sizes += " \(status.st_size)"
+            }
+            page.append((stem, sizes))
             guard page.count >= 500 else { return }
             try list.addFound(page)
             page.removeAll(keepingCapacity: true)
@@ -64,7 +67,7 @@ struct KeyedFiles: ExportedFiles {
         try list.addFound(page)
         try writer.write(as: JournalForm.file) { file in
             try file.write(journal.header)
-            try list.forEachFound { try file.write(journal.line($0, size: $1)) }
+            try list.forEachFound { try file.write(journal.line($0, sizes: $1)) }
         }
     }
 

@@ -13,9 +13,11 @@ struct JournalForm: Sendable {
     var header: String { "libcore.io.DiskLruCache\n1\n\(appVersion)\n\(valueCount)\n\n" }
 
     /// The line of a key whose files are whole.
-    func line(_ stem: String, size: Int64) -> String {
-        "CLEAN \(stem)\(String(repeating: " 0", count: valueCount - 1)) \(size)\n"
-    }
+    ///
+    /// - Parameter sizes: of its files, in their order, with a space before each.
+    func line(_ stem: String, sizes: String) -> String { "CLEAN \(stem)\(sizes)\n" }
+
+    func files(_ stem: String) -> [String] { (0..<valueCount).map { "\(stem).\($0)" } }
 
     func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
 

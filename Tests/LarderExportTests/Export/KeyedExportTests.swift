@@ -1,0 +1,309 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@testable import LarderExport
+
+/// The layouts of libraries.
+@Suite struct KeyedExportTests {
+    private static let urls = (0..<5).map { "https://a.example/icons/\($0).svg?size=64" }
+    private static let layouts: [ExportLayout] = [.nuke, .sdwebimage, .kingfisher, .coil, .glide]
+
+    /// The files that a library would look for, by rules written down here once more.
+    private static func expected(
+        _ layout: ExportLayout, _ urls: [(String, [UInt8])]
+    ) -> [String: [UInt8]] {
+        var files: [String: [UInt8]] = [:]
+        for (url, bytes) in urls {
+            switch layout {
+            case .nuke: files["com.github.kean.Nuke.DataCache/\(reference(url, "sha1sum"))"] = bytes
+            case .sdwebimage:
+                let name = "com.hackemist.SDImageCache/default/\(reference(url, "md5sum")).svg"
+                files[name] = bytes
+            case .kingfisher:
+                let name = reference(url, "sha256sum")
+                files["com.onevcat.Kingfisher.ImageCache.default/\(name)"] = bytes
+            case .coil:
+                files["coil3_disk_cache/\(reference(url, "sha256sum")).0"] = []
+                files["coil3_disk_cache/\(reference(url, "sha256sum")).1"] = bytes
+            case .glide:
+                files["image_manager_disk_cache/\(reference(url, "sha256sum")).0"] = bytes
+            case .files, .assetCatalog, .gallery: break
+            }
+        }
+        return files
+    }
+
+    /// The digest that coreutils computes.
+    private static func reference(_ text: String, _ tool: String) -> String {
+        let command = "printf %s \"$TEXT\" | \(tool) | cut -d' ' -f1"
+        let finished = try? RunningProcess(
+            "/bin/sh", ["-c", command],
+            environment: ["TEXT": text, "PATH": "/usr/bin:/bin"]
+        ).wait()
+        return (finished?.standardOutput ?? "?").trimmingCharacters(in: .newlines)
+    }
+
+    private static var icons: [(String, [UInt8])] {
+        urls.enumerated().map { ($1, ExportScene.icon($0)) }
+    }
+
+    private func withoutJournal(_ files: [String: [UInt8]]) -> [String: [UInt8]] {
+        files.filter { !$0.key.hasSuffix("/journal") }
+    }
+
+    @Test(arguments: layouts) func filesAreWhereTheLibraryLooks(_ layout: ExportLayout) throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let report = try scene.export(layout)
+            #expect(report.icons == 5)
+            #expect(report.linked + report.cloned + report.copied == 5)
+            #expect(report.failed == 0 && report.unfinished == 0)
+            #expect(withoutJournal(scene.files()) == Self.expected(layout, Self.icons))
+        }
+    }
+
+    @Test(arguments: layouts) func theSecondRunChangesNothing(_ layout: ExportLayout) throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(layout)
+            let before = scene.prints()
+            let report = try scene.export(layout) { $0.isPruning = true }
+            #expect(report.unchanged == 5)
+            #expect(report.bytes == 0 && report.pruned == 0)
+            #expect(scene.prints() == before)
+        }
+    }
+
+    @Test(arguments: layouts) func onlyWhatChangedIsWritten(_ layout: ExportLayout) throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(layout)
+            let before = scene.prints()
+            try scene.store(ExportScene.icon(1000), at: Self.urls[2])
+            let report = try scene.export(layout)
+            #expect(report.unchanged == 4)
+            #expect(report.linked + report.cloned + report.copied == 1)
+            var icons = Self.icons
+            icons[2].1 = ExportScene.icon(1000)
+            #expect(withoutJournal(scene.files()) == Self.expected(layout, icons))
+            let after = scene.prints()
+            let changed = after.filter {
+                before[$0.key] != $0.value && !$0.key.hasSuffix("journal")
+            }
+            #expect(changed.count == 1, "\(changed)")
+        }
+    }
+
+    @Test(arguments: layouts) func pruningRemovesWhatIsGoneAndNothingElse(
+        _ layout: ExportLayout
+    ) throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let folder = try scene.export(layout).directory
+            let foreign = [
+                "notes.txt", ".larder-x.partial", "\(String(repeating: "a", count: 63))",
+            ]
+            for name in foreign {
+                try Data([1]).write(to: URL(fileURLWithPath: folder + "/" + name))
+            }
+            // What a killed export has left.
+            try Data([1]).write(to: URL(fileURLWithPath: folder + "/.larder-7.partial"))
+            let two = Array(Self.urls.prefix(2))
+            let manifest = try ExportScene.manifest(two.map { ("", $0) })
+            // Without pruning, nothing goes.
+            #expect(try scene.export(layout, manifest: manifest).pruned == 0)
+            let all = Self.expected(layout, Self.icons)
+            #expect(Set(all.keys).isSubset(of: scene.files().keys))
+            #expect(!FileManager.default.fileExists(atPath: folder + "/.larder-7.partial"))
+            let report = try scene.export(layout, manifest: manifest) { $0.isPruning = true }
+            #expect(report.pruned == 3)
+            let left = withoutJournal(scene.files())
+            let base = String(folder.dropFirst(scene.target.count + 1))
+            let expected = Self.expected(layout, Array(Self.icons.prefix(2)))
+                .merging(foreign.map { ("\(base)/\($0)", [1]) }) { $1 }
+            #expect(left == expected)
+        }
+    }
+
+    @Test(arguments: [(ExportLayout.coil, 3, 2), (.glide, 1, 1)])
+    func theJournalIsOneThatTheLibraryReads(
+        _ layout: ExportLayout, _ appVersion: Int, _ valueCount: Int
+    ) throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let folder = try scene.export(layout).directory
+            func read() throws -> [String: [Int]] {
+                try DiskLruJournal(at: folder, appVersion: appVersion, valueCount: valueCount)
+                    .entries
+            }
+            let sizes = Self.icons.map { ($0.0.sha256Hex, $0.1.count) }
+            #expect(try read().mapValues { $0.last } == Dictionary(uniqueKeysWithValues: sizes))
+            // An app has gone on with it.
+            let app = String(repeating: "b", count: 64)
+            for index in 0..<valueCount {
+                try Data([1, 2]).write(to: URL(fileURLWithPath: "\(folder)/\(app).\(index)"))
+            }
+            let journal = FileHandle(forWritingAtPath: folder + "/journal")
+            try journal?.seekToEnd()
+            try journal?.write(contentsOf: Data("DIRTY \(app)\nREAD \(sizes[0].0)\n".utf8))
+            try journal?.close()
+            // What is there is listed, whoever stored it.
+            try scene.export(layout)
+            #expect(try read()[app] == Array(repeating: 2, count: valueCount))
+            #expect(try read().count == 6)
+            // And with pruning not.
+            #expect(try scene.export(layout) { $0.isPruning = true }.pruned == 1)
+            #expect(try read()[app] == nil)
+            #expect(try read().count == 5)
+        }
+    }
+
+    @Test func theFirstLinesOfAJournalAreExact() throws {
+        try ExportScene.run { scene in
+            try scene.store([1, 2, 3], at: "https://example.com/image.png", mediaType: "image/png")
+            let key = "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"
+            try scene.export(.coil)
+            try scene.export(.glide)
+            func journal(_ folder: String) -> String {
+                String(decoding: scene.files()["\(folder)/journal"] ?? [], as: UTF8.self)
+            }
+            #expect(
+                journal("coil3_disk_cache")
+                    == "libcore.io.DiskLruCache\n1\n3\n2\n\nCLEAN \(key) 0 3\n")
+            #expect(
+                journal("image_manager_disk_cache")
+                    == "libcore.io.DiskLruCache\n1\n1\n1\n\nCLEAN \(key) 3\n")
+        }
+    }
+
+    /// The date is the expiry, and another name of the cache's file would change that one's.
+    @Test func kingfishersFilesExpireLaterAndAreOfTheirOwn() throws {
+        try ExportScene.run { scene in
+            let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
+            let object = scene.object(digest)
+            var before = stat()
+            #expect(lstat(object, &before) == 0)
+            let folder = try scene.export(.kingfisher).directory
+            let name = Self.urls[0].sha256Hex
+            let status = try scene.status(name, in: folder)
+            #expect(status.st_mtim.tv_sec == 2_145_830_400)
+            #expect(status.st_mode & 0o200 != 0)
+            var after = stat()
+            #expect(lstat(object, &after) == 0)
+            #expect(after.st_nlink == 1 && after.st_mtim.tv_sec == before.st_mtim.tv_sec)
+            // An app that has used it, or a copy that has lost the date.
+            utimes(folder + "/" + name, nil)
+            let report = try scene.export(.kingfisher)
+            #expect(report.unchanged == 1)
+            #expect(try scene.status(name, in: folder).st_mtim.tv_sec == 2_145_830_400)
+            #expect(try scene.status(name, in: folder).st_ino == status.st_ino)
+        }
+    }
+
+    @Test func copiesShareNothing() throws {
+        try ExportScene.run { scene in
+            let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
+            let folder = try scene.export(.nuke).directory
+            let name = Self.urls[0].sha1Hex
+            let report = try scene.export(.nuke) { $0.copiesAll = true }
+            #expect(report.copied + report.unchanged == 1)
+            #expect(try scene.status(name, in: folder).st_nlink == 1)
+            #expect(try scene.status(name, in: folder).st_mode & 0o200 != 0)
+            var object = stat()
+            #expect(lstat(scene.object(digest), &object) == 0)
+            #expect(object.st_nlink == 1)
+        }
+    }
+
+    // MARK: - Keys
+
+    /// Exactly as the manifest has it, never normalised.
+    @Test func theNameIsThatOfTheManifestsSpelling() throws {
+        try ExportScene.run { scene in
+            let canonical = "https://a.example/b.svg"
+            let spelled = "HTTPS://A.example:443/x/../b.svg#top"
+            try scene.store(ExportScene.icon(0), at: canonical)
+            let manifest = try ExportScene.manifest([("", spelled)])
+            try scene.export(.nuke, manifest: manifest)
+            let name = "com.github.kean.Nuke.DataCache/" + spelled.sha1Hex
+            #expect(Array(scene.files().keys) == [name])
+            // Without a manifest: under the URL, and each spelling that one had.
+            try scene.record(spelled, of: canonical)
+            let all = scene.directory.path("all")
+            let report = try scene.export(.nuke, to: all)
+            #expect(report.icons == 2)
+            #expect(
+                Set(scene.files(in: all).keys)
+                    == [name, "com.github.kean.Nuke.DataCache/" + canonical.sha1Hex])
+        }
+    }
+
+    @Test func manySpellingsAreAllThere() throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: "https://a.example/b.svg")
+            let cache = try Cache.create(at: scene.cachePath)
+            let texts = (0..<1203).map { "https://a.example/./b.svg#\($0)" }
+            for start in stride(from: 0, to: texts.count, by: 100) {
+                try cache.record(
+                    texts[start..<min(start + 100, texts.count)].map {
+                        Spelling($0, of: "https://a.example/b.svg")
+                    })
+            }
+            cache.close()
+            #expect(try scene.export(.nuke).icons == 1204)
+            #expect(scene.files().count == 1204)
+        }
+    }
+
+    @Test func entriesWithAKeyAreUnderTheirURL() throws {
+        try ExportScene.run { scene in
+            let url = "https://a.example/signed.svg?sig=1"
+            try scene.store(ExportScene.icon(0), at: "key:app", url: url)
+            let written = "https://A.example/signed.svg?sig=2"
+            try scene.export(
+                .sdwebimage, manifest: #"[{"icon": "\#(written)", "key": "app"}]"#)
+            #expect(
+                Array(scene.files().keys)
+                    == ["com.hackemist.SDImageCache/default/\(written.md5Hex).svg"])
+            let all = scene.directory.path("all")
+            try scene.export(.sdwebimage, to: all)
+            #expect(
+                Array(scene.files(in: all).keys)
+                    == ["com.hackemist.SDImageCache/default/\(url.md5Hex).svg"])
+        }
+    }
+
+    @Test func whatHasNoURLIsSkipped() throws {
+        try ExportScene.run { scene in
+            let inline = Array(#"<svg xmlns="http://www.w3.org/2000/svg"/>"#.utf8)
+            let data = "data:image/svg+xml;base64," + Data(inline).base64EncodedString()
+            let manifest = try ExportScene.manifest([("App", data), ("None", "")])
+            let digest = try #require(try Digest.of(inline))
+            try scene.store(inline, at: ResourceKey.name(of: digest))
+            for manifest in [manifest, nil] {
+                let report = try scene.export(.nuke, manifest: manifest)
+                #expect(report.problems[.noURL] == 1)
+                #expect(report.failed == 0)
+            }
+            #expect(scene.files().isEmpty)
+            #expect(try scene.export(.files, manifest: manifest).problems == [.noIcon: 1])
+            #expect(scene.files()["App.svg"] == inline)
+        }
+    }
+
+    @Test func whatIsNotAnImageIsLeftOutUnlessItIsNamed() throws {
+        try ExportScene.run { scene in
+            let url = "https://a.example/apps.json"
+            try scene.store(Array("[]".utf8), at: url, mediaType: nil)
+            let report = try scene.export(.nuke)
+            #expect(report.problems == [.notAnImage: 1])
+            let manifest = try ExportScene.manifest([("", url)])
+            let named = try scene.export(.nuke, manifest: manifest)
+            #expect(named.problems.isEmpty)
+            #expect(scene.files().values.map { $0 } == [Array("[]".utf8)])
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@testable import LarderExport
+
+/// Files with names for people, and asset catalogs.
+@Suite struct NamedExportTests {
+    private static let urls = (0..<4).map { "https://a.example/\($0).svg" }
+
+    private func index(_ scene: ExportScene) throws -> [[String: Any]] {
+        let bytes = try #require(scene.files()["index.json"])
+        return try #require(
+            try JSONSerialization.jsonObject(with: Data(bytes)) as? [[String: Any]])
+    }
+
+    // MARK: - Files
+
+    @Test func theListSaysWhatIsThere() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let manifest = try ExportScene.manifest([
+                ("Beta", Self.urls[1]), ("Alpha", Self.urls[0]), ("alpha", Self.urls[2]),
+                ("Alpha", Self.urls[0]), ("A/ü\u{1B}\"", Self.urls[3]),
+            ])
+            let report = try scene.export(.files, manifest: manifest)
+            #expect(report.duplicates == 1)
+            let list = try index(scene)
+            #expect(
+                list.compactMap { $0["name"] as? String } == [
+                    "A/ü\u{1B}\"", "Alpha", "Beta", "alpha",
+                ])
+            let files = scene.files()
+            #expect(files.count == 5)
+            for entry in list {
+                let file = try #require(entry["file"] as? String)
+                let bytes = try #require(files[file])
+                #expect(entry["bytes"] as? Int == bytes.count)
+                #expect(entry["digest"] as? String == (try Digest.of(bytes))?.description)
+                #expect(entry["media_type"] as? String == "image/svg+xml")
+                let url = try #require(entry["url"] as? String)
+                #expect(bytes == ExportScene.icon(Self.urls.firstIndex(of: url) ?? -1))
+            }
+            let names = list.compactMap { $0["file"] as? String }
+            #expect(Set(names.map { $0.lowercased() }).count == names.count)
+            #expect(names[1] == "Alpha.svg")
+            // Another order of the entries changes who has the plain name, and nothing else.
+            let before = scene.prints()
+            #expect(try scene.export(.files, manifest: manifest).unchanged == 4)
+            #expect(scene.prints() == before)
+        }
+    }
+
+    @Test func pruningRemovesWhatTheListHasAndNothingElse() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let all = Self.urls.enumerated().map { (name: "App\($0)", url: $1) }
+            try scene.export(.files, manifest: try ExportScene.manifest(all))
+            try scene.overwrite(scene.target + "/foreign.svg", with: [1])
+            // Somebody has put something else into a file's place.
+            try scene.overwrite(scene.target + "/App3.svg", with: ExportScene.icon(99))
+            let some = try ExportScene.manifest(Array(all.prefix(1)))
+            // Without pruning they stay, and stay in the list.
+            #expect(try scene.export(.files, manifest: some).pruned == 0)
+            #expect(
+                try index(scene).compactMap { $0["file"] as? String }.prefix(3)
+                    == ["App0.svg", "App1.svg", "App2.svg"])
+            let report = try scene.export(.files, manifest: some) { $0.isPruning = true }
+            #expect(report.pruned == 2)
+            #expect(
+                Set(scene.files().keys) == ["App0.svg", "App3.svg", "foreign.svg", "index.json"])
+            #expect(try index(scene).count == 1)
+        }
+    }
+
+    /// A list may be anybody's: what it names elsewhere is not touched.
+    @Test func aHostileListLeadsNowhere() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try FileManager.default.createDirectory(
+                atPath: scene.target + "/sub", withIntermediateDirectories: true)
+            let victim = scene.directory.path("victim.svg")
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: victim))
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: scene.target + "/sub/a.svg"))
+            symlink(victim, scene.target + "/link.svg")
+            let digest = try #require(try Digest.of([1, 2, 3]))
+            let lines = ["../victim.svg", "sub/a.svg", "link.svg", "..", "index.json", "/etc/x"]
+                .map { #"{"file":"\#($0)","bytes":3,"digest":"\#(digest)"}"# }
+            let long = "{\"file\":\"" + String(repeating: "x", count: 1 << 20) + "\"}"
+            let text = "[\n" + (lines + [long, "{", "nonsense"]).joined(separator: ",\n") + "\n]\n"
+            try scene.overwrite(scene.target + "/index.json", with: Array(text.utf8))
+            #expect(try scene.export(.files) { $0.isPruning = true }.pruned == 0)
+            #expect(FileManager.default.fileExists(atPath: victim))
+            #expect(FileManager.default.fileExists(atPath: scene.target + "/sub/a.svg"))
+            #expect(try index(scene).count == 4)
+        }
+    }
+
+    @Test func anotherFormatReplacesTheFile() throws {
+        try ExportScene.run { scene in
+            let manifest = try ExportScene.manifest([("App", Self.urls[0])])
+            try scene.store(ExportScene.icon(0), at: Self.urls[0])
+            try scene.export(.files, manifest: manifest)
+            let png = IconPainter.png(seed: 1, size: 16)
+            try scene.store(png, at: Self.urls[0], mediaType: "image/png")
+            let report = try scene.export(.files, manifest: manifest) { $0.isPruning = true }
+            #expect(report.pruned == 1)
+            #expect(Set(scene.files().keys) == ["App.png", "index.json"])
+        }
+    }
+
+    @Test func thousandsOfLikeNamesAreTold() throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: Self.urls[0])
+            let cache = try Cache.create(at: scene.cachePath)
+            let store = try cache.store()
+            let body = try store.newBody { append in
+                try ExportScene.icon(0).withUnsafeBytes(append)
+            }
+            let digest = try body.finish()
+            let staged = try store.stage(body, digest: digest, attributes: .init())
+            let urls = (0..<1500).map { "https://a.example/many/\($0)" }
+            for url in urls {
+                store.add(
+                    Deposit(
+                        token: 1, key: url, url: url, receivedAt: Date(),
+                        content: .staged(staged)),
+                    for: nil
+                ) {}
+            }
+            store.flush()
+            store.close()
+            cache.close()
+            let manifest = try ExportScene.manifest(urls.map { ("App", $0) })
+            let report = try scene.export(.files, manifest: manifest)
+            #expect(report.icons == 1500 && report.failed == 0 && report.duplicates == 0)
+            #expect(scene.files().count == 1501)
+        }
+    }
+
+    // MARK: - Asset catalogs
+
+    @Test func imageSetsAreAsXcodeHasThem() throws {
+        try ExportScene.run { scene in
+            let catalog = scene.directory.path("Icons.xcassets")
+            let png = IconPainter.png(seed: 1, size: 16)
+            try scene.store(png, at: Self.urls[0], mediaType: "image/png")
+            try scene.store(ExportScene.icon(1), at: Self.urls[1])
+            try scene.store([1, 2], at: Self.urls[2], mediaType: "image/webp")
+            let manifest = try ExportScene.manifest([
+                ("Alpha", Self.urls[0]), ("Beta", Self.urls[1]), ("Gamma", Self.urls[2]),
+            ])
+            let report = try scene.export(.assetCatalog, manifest: manifest, to: catalog)
+            #expect(report.problems == [.unsupportedType: 1])
+            let files = scene.files(in: catalog)
+            #expect(
+                Set(files.keys) == [
+                    "Contents.json", "Alpha.imageset/Contents.json", "Alpha.imageset/Alpha.png",
+                    "Beta.imageset/Contents.json", "Beta.imageset/Beta.svg",
+                ])
+            #expect(files["Alpha.imageset/Alpha.png"] == png)
+            for (set, isVector) in [("Alpha", false), ("Beta", true)] {
+                let contents = try #require(files["\(set).imageset/Contents.json"])
+                let json = try #require(
+                    try JSONSerialization.jsonObject(with: Data(contents)) as? [String: Any])
+                let images = try #require(json["images"] as? [[String: String]])
+                #expect(images.count == 1 && images[0]["idiom"] == "universal")
+                #expect(files["\(set).imageset/\(images[0]["filename"] ?? "")"] != nil)
+                let properties = json["properties"] as? [String: Bool]
+                #expect(properties?["preserves-vector-representation"] == (isVector ? true : nil))
+            }
+            let before = scene.prints(in: catalog)
+            try scene.export(.assetCatalog, manifest: manifest, to: catalog) {
+                $0.isPruning = true
+            }
+            #expect(scene.prints(in: catalog) == before)
+        }
+    }
+
+    /// A designer's own sets are in the same catalog.
+    @Test func setsThatOthersHaveMadeStay() throws {
+        try ExportScene.run { scene in
+            let catalog = scene.directory.path("Icons.xcassets")
+            try scene.store(ExportScene.icon(0), at: Self.urls[0])
+            let all = [("Alpha", Self.urls[0]), ("Beta", Self.urls[0])]
+            try scene.export(
+                .assetCatalog, manifest: try ExportScene.manifest(all), to: catalog)
+            for set in ["Own", "Gamma"] {
+                try FileManager.default.createDirectory(
+                    atPath: "\(catalog)/\(set).imageset", withIntermediateDirectories: true)
+                let own = #"{"info":{"author":"xcode","version":1},"images":[{"filename":"a"}]}"#
+                try scene.overwrite(
+                    "\(catalog)/\(set).imageset/Contents.json", with: Array(own.utf8))
+            }
+            // Something of a person's is in a set that an export has made.
+            try scene.overwrite("\(catalog)/Beta.imageset/notes.txt", with: [1])
+            let some = [("Gamma", Self.urls[0])]
+            let report = try scene.export(
+                .assetCatalog, manifest: try ExportScene.manifest(some), to: catalog
+            ) { $0.isPruning = true }
+            #expect(report.problems == [.obstructed: 1])
+            #expect(report.pruned == 1)
+            #expect(
+                Set(scene.files(in: catalog).keys) == [
+                    "Contents.json", "Own.imageset/Contents.json", "Gamma.imageset/Contents.json",
+                    "Beta.imageset/Contents.json", "Beta.imageset/Beta.svg",
+                    "Beta.imageset/notes.txt",
+                ])
+        }
+    }
+
+    @Test func anotherFormatReplacesASetsImage() throws {
+        try ExportScene.run { scene in
+            let catalog = scene.directory.path("Icons.xcassets")
+            let manifest = try ExportScene.manifest([("App", Self.urls[0])])
+            try scene.store(ExportScene.icon(0), at: Self.urls[0])
+            try scene.export(.assetCatalog, manifest: manifest, to: catalog)
+            let png = IconPainter.png(seed: 1, size: 16)
+            try scene.store(png, at: Self.urls[0], mediaType: "image/png")
+            try scene.export(.assetCatalog, manifest: manifest, to: catalog)
+            #expect(
+                Set(scene.files(in: catalog).keys)
+                    == ["Contents.json", "App.imageset/Contents.json", "App.imageset/App.png"])
+        }
+    }
+}

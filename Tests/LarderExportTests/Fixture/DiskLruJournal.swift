@@ -1,0 +1,56 @@
+import Foundation
+import Testing
+
+/// Reads a directory of DiskLruCache by the rules of its `readJournal` and `processJournal`: a
+/// second, independent implementation.
+struct DiskLruJournal {
+    struct Wrong: Error, CustomStringConvertible { let description: String }
+
+    /// The lengths of each key's files, of keys that are clean.
+    private(set) var entries: [String: [Int]] = [:]
+
+    init(at directory: String, appVersion: Int, valueCount: Int) throws {
+        let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/journal"))
+        // A line that is not ended is no line.
+        guard bytes.last == 0x0A else { throw Wrong(description: "ends without a line's end") }
+        let lines = String(decoding: bytes.dropLast(), as: UTF8.self)
+            .components(separatedBy: "\n")
+        let head = ["libcore.io.DiskLruCache", "1", "\(appVersion)", "\(valueCount)", ""]
+        guard Array(lines.prefix(5)) == head else {
+            throw Wrong(description: "unexpected header \(lines.prefix(5))")
+        }
+        var dirty: Set<String> = []
+        for line in lines.dropFirst(5) {
+            let words = line.components(separatedBy: " ")
+            guard words.count >= 2, words[1].wholeMatch(of: /[a-z0-9_-]{1,64}/) != nil else {
+                throw Wrong(description: "unexpected line \(line)")
+            }
+            switch (words[0], words.count) {
+            case ("CLEAN", 2 + valueCount):
+                let lengths = try words.dropFirst(2).map { word in
+                    guard let length = Int(word) else {
+                        throw Wrong(description: "unexpected line \(line)")
+                    }
+                    return length
+                }
+                entries[words[1]] = lengths
+                dirty.remove(words[1])
+            case ("DIRTY", 2): dirty.insert(words[1])
+            case ("READ", 2): break
+            case ("REMOVE", 2): entries[words[1]] = nil
+            default: throw Wrong(description: "unexpected line \(line)")
+            }
+        }
+        for key in dirty { entries[key] = nil }
+        // What a reader is given has all of its files.
+        for (key, lengths) in entries {
+            for (index, length) in lengths.enumerated() {
+                let path = "\(directory)/\(key).\(index)"
+                let size = try FileManager.default.attributesOfItem(atPath: path)[.size] as? Int
+                guard size == length else {
+                    throw Wrong(description: "\(path) has \(size ?? -1) bytes, not \(length)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderExport
+
+/// A cache with icons of its own making, and a directory to export to.
+struct ExportScene {
+    let directory: TemporaryDirectory
+    var cachePath: String { directory.path("cache") }
+    /// Where to export to.
+    var target: String { directory.path("out") }
+
+    /// A small image, another for each seed.
+    static func icon(_ seed: Int) -> [UInt8] { IconPainter.svg(seed: seed, size: 16) }
+
+    static func run(_ body: (ExportScene) throws -> Void) throws {
+        try withTemporaryDirectory { try body(ExportScene(directory: $0)) }
+    }
+
+    /// Stores bytes under keys, as a prefetch does.
+    ///
+    /// - Parameter url: of a key that is none. Default: the key is the URL.
+    @discardableResult
+    func store(
+        _ bytes: [UInt8], at key: String, url: String? = nil, mediaType: String? = "image/svg+xml"
+    ) throws -> Digest {
+        let cache = try Cache.create(at: cachePath)
+        let store = try cache.store()
+        let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
+        let digest = try body.finish()
+        let staged = try store.stage(
+            body, digest: digest, attributes: ObjectAttributes(mediaType: mediaType))
+        store.add(
+            Deposit(
+                token: 1, key: key, url: url ?? key, receivedAt: Date(), content: .staged(staged)),
+            for: nil
+        ) {}
+        store.flush()
+        store.close()
+        cache.close()
+        return digest
+    }
+
+    /// Stores an icon for each URL, with its place for a seed.
+    func store(urls: [String]) throws {
+        for (seed, url) in urls.enumerated() { try store(Self.icon(seed), at: url) }
+    }
+
+    /// Records that a manifest spells a URL otherwise than its key.
+    func record(_ text: String, of key: String) throws {
+        let cache = try Cache.create(at: cachePath)
+        try cache.record([Spelling(text, of: key)])
+        cache.close()
+    }
+
+    /// Exports; nil manifest: all of the cache.
+    @discardableResult
+    func export(
+        _ layout: ExportLayout, manifest: String? = nil, to path: String? = nil,
+        configure: (inout ExportConfiguration) -> Void = { _ in }
+    ) throws -> ExportReport {
+        var configuration = ExportConfiguration(layout: layout, directory: path ?? target)
+        configure(&configuration)
+        return try Exporter(try Cache.open(at: cachePath), configuration)
+            .export(manifest.map { [.bytes(Array($0.utf8), name: "test")] })
+    }
+
+    /// A manifest of entries with names and URLs.
+    static func manifest(_ entries: [(name: String, url: String)]) throws -> String {
+        let json = try JSONSerialization.data(
+            withJSONObject: entries.map { ["name": $0.name, "icon": $0.url] })
+        return String(decoding: json, as: UTF8.self)
+    }
+
+    // MARK: - What is there
+
+    /// The files beneath a directory, by their paths in it, directories left out.
+    func files(in path: String? = nil) -> [String: [UInt8]] {
+        let root = path ?? target
+        var files: [String: [UInt8]] = [:]
+        for case let name as String in FileManager.default.enumerator(atPath: root) ?? .init() {
+            var status = stat()
+            guard lstat("\(root)/\(name)", &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
+                continue
+            }
+            files[name] = (try? Data(contentsOf: URL(fileURLWithPath: "\(root)/\(name)")))
+                .map(Array.init)
+        }
+        return files
+    }
+
+    /// What tells whether a file was written again: inode, and times in nanoseconds.
+    func prints(in path: String? = nil) -> [String: [Int]] {
+        let root = path ?? target
+        var prints: [String: [Int]] = [:]
+        for name in files(in: root).keys {
+            var status = stat()
+            guard lstat("\(root)/\(name)", &status) == 0 else { continue }
+            prints[name] = [
+                Int(status.st_ino), Int(status.st_size), Int(status.st_mtim.tv_sec),
+                Int(status.st_mtim.tv_nsec), Int(status.st_nlink),
+            ]
+        }
+        return prints
+    }
+
+    func status(_ name: String, in path: String? = nil) throws -> stat {
+        var status = stat()
+        try #require(lstat("\(path ?? target)/\(name)", &status) == 0, "\(name)")
+        return status
+    }
+
+    func object(_ digest: Digest) -> String {
+        "\(cachePath)/objects/sha256/\(digest.hex.prefix(2))/\(digest.hex)"
+    }
+
+    /// Puts other bytes into a file, read-only or not.
+    func overwrite(_ path: String, with bytes: [UInt8]) throws {
+        unlink(path)
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
+}

@@ -1,0 +1,116 @@
+import Testing
+
+@testable import LarderExport
+
+/// The names of files, by vectors that the libraries themselves made or document.
+@Suite struct LibraryNameTests {
+    @Test(arguments: [
+        ("https://example.com/image.png", "01a7df95a5de36522e05107d2baaaafcfec0f578"),
+        ("http://test.com", "50334ee0b51600df6397ce93ceed4728c37fee4e"),
+    ])
+    func nuke(_ url: String, _ name: String) {
+        let layout = NukeLayout()
+        #expect(layout.file(layout.stem(of: url)) == name)
+        #expect(layout.stem(ofFile: name) == name)
+    }
+
+    @Test(arguments: [
+        (8, "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"),
+        (7, "d67540393d81c9e621cb2deed9d80816"),
+    ])
+    func kingfisher(_ version: Int, _ name: String) {
+        let layout = KingfisherLayout(version: version)
+        #expect(layout.stem(of: "https://example.com/image.png") == name)
+        #expect(layout.stem(ofFile: name) == name)
+        #expect(KingfisherLayout(version: 15 - version).stem(ofFile: name) == nil)
+    }
+
+    @Test(arguments: [
+        ("https://placehold.co/50x50.jpg", "e9936aba8d7f7fcca7813d72290de957.jpg"),
+        (
+            "https://example.com/icons/app-1024.png?v=2&size=120",
+            "eba071ac37e74155ac010f863792299a.png"
+        ),
+    ])
+    func sdwebimage(_ url: String, _ name: String) {
+        #expect(SDWebImageLayout().stem(of: url) == name)
+        #expect(SDWebImageLayout().stem(ofFile: name) == name)
+    }
+
+    /// What follows the digest.
+    @Test(arguments: [
+        ("https://a.example/x", ""),
+        ("https://a.example", ""),
+        ("https://a.example/", ""),
+        ("https://a.example/x?file=a.png", ""),
+        ("https://a.example/x#a.png", ""),
+        ("https://a.example/v1.2/x", ""),
+        ("https://a.example/.png", ""),
+        ("https://a.example/x.", ""),
+        ("https://a.example/x.png", ".png"),
+        ("https://a.example/x.PNG/", ".PNG"),
+        ("https://a.example/x.tar.gz", ".gz"),
+        ("https://a.example/x%2Epng", ".png"),
+        ("https://a.example/x.p%6Eg", ".png"),
+        // The decoded path has one component more.
+        ("https://a.example/x.y%2Fz.png", ".png"),
+        ("https://a.example/x.y%2Fz", ""),
+        ("https://a.example/x.p%00n%3Ag", ".png"),
+        ("https://a.example/x.%C3%A9", ".é"),
+        // A path that is no text has no extension: that of the whole key is taken.
+        ("https://a.example/%FF.png?a=b", ".png?a=b"),
+    ])
+    func sdwebimageExtensions(_ url: String, _ suffix: String) {
+        #expect(SDWebImageLayout().stem(of: url) == url.md5Hex + suffix)
+    }
+
+    /// 222 UTF-16 units, and no more.
+    @Test func sdwebimageDropsALongExtension() {
+        let layout = SDWebImageLayout()
+        func url(_ count: Int, _ letter: String = "x") -> String {
+            "https://a.example/a." + String(repeating: letter, count: count)
+        }
+        #expect(layout.stem(of: url(222)).utf8.count == 32 + 1 + 222)
+        #expect(layout.stem(of: url(223)) == url(223).md5Hex)
+        // One character, two units.
+        #expect(layout.stem(of: url(111, "😀")).unicodeScalars.count == 32 + 1 + 111)
+        #expect(layout.stem(of: url(112, "😀")) == url(112, "😀").md5Hex)
+    }
+
+    /// Known answers of SHA-256: of `openssl dgst`.
+    @Test func coilAndGlide() {
+        let url = "https://example.com/image.png"
+        let digest = "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"
+        #expect(CoilLayout().file(CoilLayout().stem(of: url)) == digest + ".1")
+        #expect(CoilLayout().journal?.emptyFiles(digest) == [digest + ".0"])
+        #expect(GlideLayout().file(GlideLayout().stem(of: url)) == digest + ".0")
+        #expect(GlideLayout().journal?.emptyFiles(digest) == [])
+        #expect(CoilLayout().stem(ofFile: digest + ".0") == digest)
+        #expect(GlideLayout().stem(ofFile: digest + ".1") == nil)
+    }
+
+    /// What is not of a layout's shape is never removed.
+    @Test func othersNamesAreNotTheirs() {
+        let hex = String(repeating: "a", count: 64)
+        for name in [
+            "", "journal", "notes.txt", hex.uppercased(), hex + "0", hex + ".2", hex + ".0.tmp",
+            hex + ".01", "g" + hex.dropFirst(), String(hex.prefix(63)) + "é",
+            String(hex.prefix(31)) + ".png", String(hex.prefix(32)) + ".",
+            String(hex.prefix(32)) + "x.png",
+        ] {
+            for layout in [
+                NukeLayout(), SDWebImageLayout(), KingfisherLayout(version: 8),
+                KingfisherLayout(version: 7), CoilLayout(), GlideLayout(),
+            ] as [any KeyedLayout] {
+                #expect(layout.stem(ofFile: name) == nil, "\(layout) \(name)")
+            }
+        }
+    }
+
+    @Test func emptyTextsHaveKnownDigests() {
+        #expect("".md5Hex == "d41d8cd98f00b204e9800998ecf8427e")
+        #expect("".sha1Hex == "da39a3ee5e6b4b0d3255bfef95601890afd80709")
+        #expect(
+            "".sha256Hex == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")
+    }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import LarderExport
+
+@Suite struct SafeNameTests {
+    @Test(arguments: [
+        ("Alpha", "Alpha"), ("  A  b ", "A-b"), ("../../etc/passwd", "etc-passwd"),
+        (".hidden", "hidden"), ("a.", "a"), ("-rf", "rf"),
+        ("a/b\\c:d*e?f\"g<h>i|j", "a-b-c-d-e-f-g-h-i-j"),
+        ("CON", "CON_"), ("nul.txt", "nul.txt_"), ("Lpt9", "Lpt9_"), ("COM10", "COM10"),
+        ("\u{202E}gnp", "gnp"), ("a\0b\n", "a-b"), ("日本語 アプリ", "日本語-アプリ"),
+        ("e\u{301}", "\u{E9}"), ("😀", "icon"), ("...", "icon"),
+    ])
+    func itIsSafe(_ name: String, _ safe: String) {
+        let made = SafeName.of(name, url: nil)
+        #expect(Array(made.utf8) == Array(safe.utf8), "\(made)")
+    }
+
+    @Test(arguments: [
+        ("https://a.example/icons/Big%20one.png?x=1", "Big-one"),
+        ("https://a.example/", "a.example"),
+        ("https://a.example", "a.example"), ("https://a.example/a.b.c/", "a.b"),
+        ("https://a.example/%2E%2E", "a.example"),
+    ])
+    func withoutANameItIsTheURLs(_ url: String, _ safe: String) {
+        #expect(SafeName.of("", url: url) == safe)
+    }
+
+    @Test func longNamesAreCut() {
+        let long = SafeName.of(String(repeating: "é", count: 5000), url: nil)
+        #expect(long.utf8.count == 100)
+        let marks = SafeName.of("a" + String(repeating: "\u{301}", count: 100_000), url: nil)
+        #expect(marks.utf8.count <= 100)
+    }
+
+    /// By file systems that mind neither case nor normalisation.
+    @Test(arguments: [
+        ("Alpha", "aLPHA"), ("Caf\u{E9}", "CAFE\u{301}"), ("STRASSE", "straße"), ("ΣΑΣ", "σας"),
+    ])
+    func equalNamesFoldAlike(_ left: String, _ right: String) {
+        #expect(Array(SafeName.folded(left).utf8) == Array(SafeName.folded(right).utf8))
+    }
+}
