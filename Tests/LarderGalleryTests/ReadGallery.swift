@@ -6,7 +6,7 @@ import Testing
 struct ReadGallery {
     struct About: Decodable {
         let version: Int
-        let generated: Double
+        let received: Double?
         let objects: String
         let files: [String]
         let shown: Int

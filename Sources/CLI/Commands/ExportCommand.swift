@@ -12,7 +12,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             The layouts nuke, sdwebimage, kingfisher, coil and glide are those libraries' disk \
             caches, so that an app starts with a warm one. Files are named by the URL exactly as \
             the manifest spells it. files has names for people and an index.json; asset-catalog \
-            is Xcode's.
+            is Xcode's; gallery is a page with all icons.
 
             Each object is compared with its digest before its file gets its name. Run again, \
             only what changed is written. The exit status is 2 if an icon is not in the cache, or \
@@ -31,6 +31,9 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             .init(
                 "Write all icons of the cache as files, and remove those that are gone.",
                 "larder export public/icons --layout files --prune"),
+            .init(
+                "Look at all icons in a browser.",
+                "larder export gallery --layout gallery --manifest apps.json"),
         ])
 
     @OptionGroup var cache: CacheOptions
@@ -76,8 +79,6 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         if directory.isEmpty { throw ValidationError("The export needs a directory's name.") }
         try LayoutUsage.validate(
             layout, kingfisherVersion: kingfisherVersion, directory: directory)
-        // Its page is made elsewhere.
-        if layout == .gallery { throw ValidationError("The layout 'gallery' is not there yet.") }
         try LocalManifests.validate(manifests)
         if manifests.isEmpty, try reading.rules != ManifestRules() {
             throw ValidationError("Options for reading manifests need --manifest.")

@@ -29,15 +29,7 @@ final class ExportTree: Sendable {
             throw CacheError(.unusable, subject: path, message: "lies in the cache")
         }
         var folder = root
-        for name in folders {
-            do throws(CacheError) {
-                folder = try folder.directory(name, create: true)
-            } catch  where [ENOTDIR, ELOOP].contains(error.errno) {
-                throw CacheError(
-                    .unusable, subject: "\(path)/\(name)",
-                    message: "is not a directory; links are not followed")
-            }
-        }
+        for name in folders { folder = try folder.folder(name) }
         self.folder = folder
         self.path = ([path] + folders).joined(separator: "/")
         guard try !cache.root.lies(in: folder) else {
@@ -50,6 +42,27 @@ final class ExportTree: Sendable {
     }
 
     deinit { flock(folder.raw, LOCK_UN) }
+
+    /// A directory in ``folder``, made if it is not there.
+    ///
+    /// - Throws: ``CacheError``, `.unusable` if something else is there.
+    func directory(_ name: String) throws(CacheError) -> FileDescriptor {
+        try folder.folder(name)
+    }
+
+    /// Hands over the names in a directory.
+    ///
+    /// - Parameter directory: default: ``folder``.
+    func forEachName(
+        in directory: FileDescriptor? = nil, _ body: (String) throws -> Void
+    ) throws {
+        var failure: (any Error)?
+        try (directory ?? folder).forEachName { name in
+            guard failure == nil else { return }
+            do { try body(name) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
 
     /// Whoever held the lock before is gone, and has left what it has not renamed.
     private func sweep() throws(CacheError) {
@@ -68,4 +81,16 @@ final class ExportTree: Sendable {
 
     /// The name of a file that is not finished; a number of its own for each.
     static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
+}
+
+extension FileDescriptor {
+    fileprivate func folder(_ name: String) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            return try directory(name, create: true)
+        } catch  where [ENOTDIR, ELOOP].contains(error.errno) {
+            throw CacheError(
+                .unusable, subject: path(of: name),
+                message: "is not a directory; links are not followed")
+        }
+    }
 }

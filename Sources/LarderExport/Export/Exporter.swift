@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LarderCache
+import LarderGallery
 import LarderKit
 
 /// Writes a cache, or what manifests name of it, in the layout that another program reads.
@@ -49,6 +50,7 @@ public struct Exporter {
             kingfisherVersion: configuration.kingfisherVersion)
         let tree = try ExportTree(
             configuration.directory, folders: keyed?.folders ?? [], outside: cache)
+        if configuration.layout == .gallery { return try exportGallery(manifests, tree) }
         let list = try ExportList()
         var collection = ExportCollection(
             from: cache, for: configuration.layout, keyed: keyed, into: list,
@@ -80,6 +82,28 @@ public struct Exporter {
         report.isInterrupted = isCancelled()
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report
+    }
+
+    private func exportGallery(
+        _ manifests: [ManifestSource]?, _ tree: ExportTree
+    ) throws -> ExportReport {
+        let writer = ExportWriter(
+            tree, cache: cache, mayLink: !configuration.copiesAll,
+            mayClone: !configuration.copiesAll, modified: nil, isCancelled: isCancelled)
+        let files = try GalleryFiles(
+            tree, writer, report: ExportReport(layout: .gallery, directory: tree.path)
+        ) { error, object in _ = try code(of: error, object) }
+        let start = ContinuousClock.now
+        do {
+            let gallery = Gallery(
+                of: cache, manifests: manifests ?? [], rules: configuration.manifestRules,
+                hasOthers: manifests == nil)
+            try files.write(gallery, prune: configuration.isPruning, onProgress: onProgress)
+            try writer.flush()
+        } catch is CancellationError {}
+        files.report.isInterrupted = isCancelled()
+        files.report.seconds = (ContinuousClock.now - start) / .seconds(1)
+        return files.report
     }
 
     private func files(

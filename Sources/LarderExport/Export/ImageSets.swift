@@ -47,14 +47,7 @@ struct ImageSets: ExportedFiles {
                 Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
         }
         guard prune else { return }
-        var failure: (any Error)?
-        var removed = 0
-        try tree.folder.forEachName { name in
-            guard failure == nil else { return }
-            do { if try remove(name, unlessIn: list) { removed += 1 } } catch { failure = error }
-        }
-        report.pruned = removed
-        if let failure { throw failure }
+        try tree.forEachName { if try remove($0, unlessIn: list) { report.pruned += 1 } }
     }
 
     /// Removes an image set of no icon in the list, if an export has made it.

@@ -72,11 +72,8 @@ struct KeyedFiles: ExportedFiles {
     }
 
     private func forEachFile(_ body: (_ name: String, _ stem: String) throws -> Void) throws {
-        var failure: (any Error)?
-        try tree.folder.forEachName { name in
-            guard failure == nil, let stem = layout.stem(ofFile: name) else { return }
-            do { try body(name, stem) } catch { failure = error }
+        try tree.forEachName { name in
+            if let stem = layout.stem(ofFile: name) { try body(name, stem) }
         }
-        if let failure { throw failure }
     }
 }

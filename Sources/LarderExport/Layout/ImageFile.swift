@@ -18,6 +18,11 @@ enum ImageFile {
         }
     }
 
+    /// Whether it is one of those.
+    static func isSuffix(_ text: String) -> Bool {
+        text == "bin" || MediaType.allCases.contains { suffix(of: $0.rawValue) == text }
+    }
+
     /// Whether Xcode's `actool` compiles it as an image of an image set.
     static func isForAssetCatalog(_ mediaType: String?) -> Bool {
         switch mediaType.flatMap(MediaType.init) {

@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import LarderKit
 
-/// Every icon that manifests name, in their order, and then every other that a cache has.
+/// Every icon that manifests name, in their order, and then the others that a cache has.
 struct GalleryCatalogue {
     /// How many entries are looked up at once.
     private static let batch = 500
@@ -10,6 +10,8 @@ struct GalleryCatalogue {
     let cache: Cache
     let manifests: [ManifestSource]
     let rules: ManifestRules
+    /// Whether icons that no manifest names are shown, too.
+    let hasOthers: Bool
 
     /// Hands over each icon, ``GalleryLimits/icons`` at most.
     ///
@@ -43,6 +45,7 @@ struct GalleryCatalogue {
             }
             try flush()
         }
+        guard hasOthers else { return count }
         try cache.forEachResource { resource in
             if named.contains(resource.key) { return }
             try show(icon(of: resource, isWhole: isWhole))

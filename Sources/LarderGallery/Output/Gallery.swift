@@ -17,21 +17,30 @@ public struct Gallery {
     ///   - manifests: what gives icons their names, and what says which are missing. Those at URLs
     ///     are read as the cache has them. Default: none.
     ///   - rules: how manifests are read. Default: as their content tells.
+    ///   - hasOthers: whether icons that no manifest names are shown, too. Default: true.
     public init(
-        of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init()
+        of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
+        hasOthers: Bool = true
     ) {
-        catalogue = GalleryCatalogue(cache: cache, manifests: manifests, rules: rules)
+        catalogue = GalleryCatalogue(
+            cache: cache, manifests: manifests, rules: rules, hasOthers: hasOthers)
     }
 
     /// Writes the icons, a thousand at a time, and then what describes them: who reads the
     /// description finds what it names.
     ///
-    /// - Parameter version: part of the files' names, for a place that keeps those of several
-    ///   writings. Default: none.
+    /// Written again, the files are the same unless an icon is not.
+    ///
+    /// - Parameters:
+    ///   - version: part of the files' names, for a place that keeps those of several writings.
+    ///     Default: none.
+    ///   - onIcon: is told of each icon that is shown. Default: nobody looks.
     /// - Returns: how many icons there are of each state, as far as they are shown.
     /// - Throws: `ManifestError`, `CacheError`, or what the place throws.
     @discardableResult
-    public func write(to place: some GalleryPlace, version: String = "") throws -> GalleryReport {
+    public func write(
+        to place: some GalleryPlace, version: String = "", onIcon: (GalleryIcon) -> Void = { _ in }
+    ) throws -> GalleryReport {
         var report = GalleryReport()
         var icons: [JSONObject] = []
         var files = 0
@@ -44,11 +53,14 @@ public struct Gallery {
             icons.removeAll(keepingCapacity: true)
         }
         var address: String?
+        var newest: Date?
         report.total = try catalogue.forEachIcon { object in
             address = try place.address(of: object)
             return address != nil
         } _: { icon in
             report.counts[icon.state, default: 0] += 1
+            if let date = icon.resource?.receivedAt { newest = max(newest ?? date, date) }
+            onIcon(icon)
             icons.append(icon.json(address))
             address = nil
             if icons.count == Self.iconsPerFile { try flush() }
@@ -56,7 +68,7 @@ public struct Gallery {
         try flush()
         var description = JSONObject()
         description.set("version", Self.format)
-        description.set("generated", Int64(Date().timeIntervalSince1970))
+        description.set("received", newest?.timeIntervalSince1970)
         description.set("objects", place.objects)
         description.set("files", (0..<files).map { Self.path(of: $0, version) })
         description.set("shown", report.shown)

@@ -23,4 +23,15 @@ public struct GalleryFile: Sendable {
 
     /// The description of all icons.
     public static let catalogue = "gallery/icons.js"
+
+    /// Whether a file beside it could be a part of it, without a version.
+    public static func isPart(_ name: String) -> Bool {
+        let (start, end) = ("icons-".utf8, ".js".utf8)
+        let text = name.utf8
+        guard text.starts(with: start), text.suffix(end.count).elementsEqual(end) else {
+            return false
+        }
+        let number = text.dropFirst(start.count).dropLast(end.count)
+        return !number.isEmpty && number.allSatisfy { 0x30...0x39 ~= $0 }
+    }
 }

@@ -38,11 +38,11 @@ globalThis.larder = (() => {
     if (description.problem) return fail(description.problem);
     if (description.version !== 1) return fail("This page is too old. Reload it.");
     about = description;
-    const made = instant.format(new Date(about.generated * 1000));
-    const more = about.total > about.shown
+    const all = about.total > about.shown
       ? `the first ${count.format(about.shown)} of ${count.format(about.total)}`
       : count.format(about.total);
-    find("generated").textContent = `${more}, as of ${made}`;
+    const last = about.received === null ? "" : `, the last received ${time(about.received)}`;
+    find("about").textContent = all + last;
     fill("manifest", about.manifests.map((name, number) => [String(number), name]));
     find("manifest-control").hidden = about.manifests.length === 0;
     if (about.manifests.length > 0) {

@@ -1,0 +1,117 @@
+import LarderCache
+import LarderGallery
+import LarderKit
+
+/// A gallery as static files: the page, what describes the icons, and the icons themselves in
+/// `objects/`, named by their digests.
+final class GalleryFiles: GalleryPlace {
+    let objects = "objects/"
+    var report: ExportReport
+    private let writer: ExportWriter
+    private let tree: ExportTree
+    private let pictures: FileDescriptor
+    private let parts: FileDescriptor
+    private let rethrow: (CacheError, StoredObject) throws -> Void
+    /// Bounded by what a gallery shows.
+    private var placed: Set<Digest> = []
+    private var written: Set<String> = []
+
+    /// - Parameter rethrow: throws an error that is not one object's alone.
+    init(
+        _ tree: ExportTree, _ writer: ExportWriter, report: ExportReport,
+        unlessOneObjects rethrow: @escaping (CacheError, StoredObject) throws -> Void
+    ) throws {
+        self.tree = tree
+        self.writer = writer
+        self.report = report
+        self.rethrow = rethrow
+        pictures = try tree.directory("objects")
+        parts = try tree.directory(Self.partsFolder)
+    }
+
+    private static let partsFolder = "gallery"
+
+    /// Writes the icons first, then what describes them, then the page.
+    func write(
+        _ gallery: Gallery, prune: Bool, onProgress: @escaping (ObjectProgress) -> Void
+    ) throws {
+        let start = ContinuousClock.now
+        var progress = ObjectProgress()
+        try gallery.write(to: self) { icon in
+            note(icon)
+            progress.objects += 1
+            progress.bytes += icon.resource?.object.size ?? 0
+            progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+            onProgress(progress)
+        }
+        for file in GalleryFile.page { try write(file) }
+        if prune { try removeOthers() }
+    }
+
+    private func note(_ icon: GalleryIcon) {
+        report.icons += 1
+        let code: ExportProblem.Code
+        switch icon.state {
+        case .fresh, .stale: return
+        case .missing: code = .missing
+        case .failed: code = icon.url == nil ? .badEntry : .missing
+        case .corrupt: code = .corrupt
+        }
+        report.note(
+            ExportProblem(code: code, name: icon.name, url: icon.url, message: icon.note ?? ""))
+    }
+
+    func address(of object: StoredObject) throws -> String? {
+        let name = "\(object.digest).\(ImageFile.suffix(of: object.mediaType))"
+        if placed.contains(object.digest) {
+            report.duplicates += 1
+            return name
+        }
+        do {
+            report.note(try writer.place(object, as: name, in: pictures), bytes: object.size)
+        } catch let error as CacheError {
+            try rethrow(error, object)
+            return nil
+        }
+        placed.insert(object.digest)
+        return name
+    }
+
+    func write(_ file: GalleryFile) throws {
+        let names = file.path.split(separator: "/").map(String.init)  // text: ASCII
+        if names.count == 1 {
+            try writer.write(file.bytes, as: names[0])
+        } else {
+            precondition(names.count == 2 && names[0] == Self.partsFolder, "a folder of no gallery")
+            try writer.write(file.bytes, as: names[1], in: parts)
+            written.insert(names[1])
+        }
+    }
+
+    /// Removes icons and descriptions of icons that are no longer there, and nothing of another
+    /// shape.
+    private func removeOthers() throws {
+        try tree.forEachName(in: pictures) { name in
+            guard let digest = Self.digest(ofFile: name), !placed.contains(digest) else { return }
+            if try remove(name, in: pictures) { report.pruned += 1 }
+        }
+        try tree.forEachName(in: parts) { name in
+            guard GalleryFile.isPart(name), !written.contains(name) else { return }
+            _ = try remove(name, in: parts)
+        }
+    }
+
+    private static func digest(ofFile name: String) -> Digest? {
+        let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+            .map { String(decoding: $0, as: UTF8.self) }
+        guard parts.count == 2, ImageFile.isSuffix(parts[1]), let digest = Digest(hex: parts[0]),
+            parts[0].isSame(as: "\(digest)")
+        else { return nil }
+        return digest
+    }
+
+    private func remove(_ name: String, in directory: FileDescriptor) throws -> Bool {
+        guard try directory.status(of: name)?.isRegularFile == true else { return false }
+        return try writer.remove(name, in: directory)
+    }
+}
