@@ -4,6 +4,17 @@ import Foundation
 struct MissingInput: Error, CustomStringConvertible {
     let description: String
 
+    /// - Throws: ``MissingInput`` if there is no directory at a path.
+    static func checkDirectory(_ path: String) throws(MissingInput) {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw MissingInput(description: "\(path): there is no such directory")
+        }
+        guard isDirectory.boolValue else {
+            throw MissingInput(description: "\(path): is not a directory")
+        }
+    }
+
     /// - Throws: ``MissingInput``, before anything has begun.
     static func check(_ file: String?, for option: String) throws(MissingInput) {
         guard let file else { return }

@@ -14,6 +14,8 @@ protocol KeyedLayout: Sendable {
 
     /// What the name of a URL's files begins with, and what tells them from others'.
     func stem(of url: String) -> String
+    /// The names under which the library looks for a URL's bytes, in its order.
+    func names(of url: String) -> [String]
     /// The stem of a file's name; nil if the library would give no file that name.
     func stem(ofFile name: String) -> String?
 }
@@ -22,6 +24,9 @@ extension KeyedLayout {
     var modified: Date? { nil }
     var mayLink: Bool { true }
     var journal: JournalForm? { nil }
+
+    /// The names under which the library looks for a URL's bytes, in its order.
+    func names(of url: String) -> [String] { [file(stem(of: url))] }
 
     /// The name of the file that has the bytes.
     func file(_ stem: String) -> String { journal?.dataFile(stem) ?? stem }

@@ -1,3 +1,5 @@
+import LarderCache
+
 /// SDWebImage's default `SDImageCache`.
 ///
 /// Source: SDWebImage 5.21.5, SDWebImage/Core/SDDiskCache.m (`SDDiskCacheFileNameForKey`) and
@@ -15,6 +17,12 @@ struct SDWebImageLayout: KeyedLayout {
             return url.md5Hex
         }
         return "\(url.md5Hex).\(suffix)"
+    }
+
+    /// It also looks for a name without an extension, as its version 3 had it (`dataForKey:`).
+    func names(of url: String) -> [String] {
+        let (name, old) = (stem(of: url), url.md5Hex)
+        return name.isSame(as: old) ? [name] : [name, old]
     }
 
     func stem(ofFile name: String) -> String? {

@@ -1,0 +1,118 @@
+import ArgumentParser
+import LarderCache
+import LarderExport
+import LarderKit
+import LarderPresentation
+
+struct ImportCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Adopt the icons of manifests from another program's cache, without the network.",
+        discussion: """
+            The icons are looked up by the names that the library gives their files: in a \
+            simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
+            it is a whole image, and what its entry demands. What the cache has already is left \
+            as it is. What is adopted is stale: the next prefetch asks its origin.
+
+            The exit status is 2 if a file cannot be used, 0 if one is only missing: larder \
+            prefetch fetches the rest.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--layout", "--manifest", "--cache", "--kingfisher-version", "--max-object-size",
+            "--any-content", "--base-url", "--json", "--quiet",
+        ],
+        examples: [
+            .init(
+                "Take over what an app in a simulator has loaded.",
+                "larder import Library/Caches --layout kingfisher --manifest apps.json")
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    @Argument(
+        help: ArgumentHelp(
+            "The directory beneath which the library has its cache.", valueName: "dir"))
+    var directory: String
+
+    @Option(help: "Which program's layout.")
+    var layout: ExportLayout
+
+    @Option(
+        name: .customLong("manifest"),
+        help: ArgumentHelp("A manifest of the icons. May be repeated.", valueName: "manifest"))
+    var manifests: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The major version of Kingfisher: 7 and earlier name files otherwise than 8.",
+            valueName: "n"))
+    var kingfisherVersion = 8
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse files larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size"),
+        transform: ByteCount.parse)
+    var maxObjectSize = ByteCount(16 << 20)
+
+    @Flag(help: "Accept files that are not images.")
+    var anyContent = false
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    func validate() throws {
+        if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
+        if [.assetCatalog, .gallery].contains(layout) {
+            throw ValidationError(
+                "The layout '\(layout.rawValue)' says nowhere which URL a file is of.")
+        }
+        try LayoutUsage.validate(
+            layout, kingfisherVersion: kingfisherVersion, directory: directory)
+        guard maxObjectSize.bytes > 0 else {
+            throw ValidationError("--max-object-size must be at least 1.")
+        }
+        try LocalManifests.validate(manifests)
+        if manifests.isEmpty { throw ValidationError("Name at least one --manifest.") }
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, hasOneCache: false, makesCache: true
+        ) { run in
+            var configuration = ImportConfiguration(layout: layout, directory: directory)
+            configuration.kingfisherVersion = kingfisherVersion
+            configuration.maximumBytes = maxObjectSize.bytes
+            configuration.acceptsAnyContent = anyContent
+            configuration.manifestRules = try reading.rules
+            // Not to make a cache for what is not there.
+            try MissingInput.checkDirectory(directory)
+            run.interrupts.ask("ending what is begun")
+            let cache = try Cache.create(at: cache.path, wait: run.wait)
+            let sources = try manifests.map {
+                try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
+            }
+            let importer = Importer(
+                cache, configuration, isCancelled: { run.interrupts.isAsked },
+                onProgress: { run.line.show($0.text("looked up")) })
+            let report: ImportReport
+            do {
+                report = try importer.run(sources)
+            } catch let error as CacheError where error.code == .missing {
+                throw MissingInput(description: error.description)
+            }
+            run.line.clear()
+            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
+            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if report.failed > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+}
