@@ -114,7 +114,7 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
             PrefetchCommand.self, PlanCommand.self, VerifyCommand.self, StatusCommand.self,
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
-            ExportCommand.self, ImportCommand.self,
+            ExportCommand.self, ImportCommand.self, ServeCommand.self,
             PushCommand.self, PullCommand.self, RehearseCommand.self,
         ])
 

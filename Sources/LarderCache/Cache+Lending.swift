@@ -19,4 +19,34 @@ extension Cache {
         }
         return descriptor
     }
+
+    /// The same, and what the file is. Its bytes are not compared with the digest again if it is
+    /// `known` to be that.
+    package func lend(
+        _ object: StoredObject, unlessKnown known: FileIdentity?
+    ) throws(CacheError) -> (file: LentFile, identity: FileIdentity) {
+        let (file, identity) = try open(object)
+        if identity != known {
+            guard let found = try ObjectReader().digest(file), found == (object.digest, object.size)
+            else {
+                throw CacheError(
+                    .corrupt, subject: "\(object.digest)",
+                    message: "the bytes have another digest")
+            }
+        }
+        return (LentFile(file, size: object.size), identity)
+    }
+
+    /// An object's file, if it is still the one that was compared with the digest and can be opened
+    /// without waiting for a disk; nil if that is not so, or not known.
+    package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
+        guard let file = directory.openAtOnce(digest), let status = try? file.status(),
+            FileIdentity(status) == known
+        else { return nil }
+        return LentFile(file, size: size)
+    }
+
+    /// A number that is another one once anybody has changed the index, this process included; nil
+    /// if there is no index.
+    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
 }

@@ -16,6 +16,13 @@ package final class FileDescriptor: Sendable {
         self.isUsersOwn = isUsersOwn
     }
 
+    /// Takes what was opened beneath a cache root, without following links.
+    init(taking raw: Int32, subject: String) {
+        self.raw = raw
+        self.subject = subject
+        isUsersOwn = false
+    }
+
     deinit { close(raw) }
 
     /// Opens a path of the user's own.

@@ -243,6 +243,17 @@ extension CacheIndex {
         }
     }
 
+    /// A number that changes with each commit of any other connection, of any process.
+    func version() throws(CacheError) -> Int64 {
+        do {
+            return try connections.watching { queue in
+                try queue.unsafeRead {
+                    Int64(try PreparedStatement($0, "PRAGMA data_version").firstInteger() ?? 0)
+                }
+            }
+        } catch { throw file.failure(error) }
+    }
+
     func isPinned(_ key: String) throws(CacheError) -> Bool {
         try lookUp { db in
             try PreparedStatement(db, "SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil

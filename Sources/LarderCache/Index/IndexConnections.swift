@@ -5,7 +5,8 @@ import GRDB
 /// looks for the log by the index's path, which a URI is none of, and would write at each opening
 /// to have one.
 final class IndexConnections: @unchecked Sendable {
-    // Unchecked because `idle` and `isClosed` are variables; every access holds `lock`.
+    // Unchecked because `idle`, `watcher` and `isClosed` are variables; every access holds
+    // `lock`.
     private static let readerLimit = 4
 
     let writer: DatabaseQueue
@@ -14,6 +15,8 @@ final class IndexConnections: @unchecked Sendable {
     private let places = DispatchSemaphore(value: IndexConnections.readerLimit)
     private let lock = NSLock()
     private var idle: [DatabaseQueue] = []
+    /// What ``watching(_:)`` lends.
+    private var watcher: DatabaseQueue?
     private var isClosed = false
 
     init(writer: DatabaseQueue, openReader: @escaping @Sendable () throws -> DatabaseQueue) {
@@ -43,15 +46,31 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
+    /// Lends a connection that is the same each time: what it says of others' changes, it says
+    /// since it was last asked.
+    func watching<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
+        guard let openReader else { return try body(writer) }
+        places.wait()
+        defer { places.signal() }
+        let connection = try lock.withLock {
+            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
+            if let watcher { return watcher }
+            let opened = try openReader()
+            watcher = opened
+            return opened
+        }
+        return try body(connection)
+    }
+
     /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its
     /// log into it, and only a writer can.
     func close() {
         for _ in 0..<Self.readerLimit { places.wait() }
         defer { for _ in 0..<Self.readerLimit { places.signal() } }
         let readers = lock.withLock {
-            defer { idle = [] }
+            defer { (idle, watcher) = ([], nil) }
             isClosed = true
-            return idle
+            return idle + [watcher].compactMap(\.self)
         }
         for reader in readers { try? reader.close() }
         try? writer.close()

@@ -2,13 +2,13 @@ import Foundation
 
 /// The text of a key, compared as bytes: it comes from manifests, and `String` takes quadratic time
 /// over combining marks.
-struct CacheKey: Hashable, Sendable {
+package struct CacheKey: Hashable, Sendable {
     private let text: String
 
-    init(_ text: String) { self.text = text }
+    package init(_ text: String) { self.text = text }
 
     /// For one that is kept: text that is Foundation's own is converted once, not at each look-up.
-    init(kept text: String) {
+    package init(kept text: String) {
         var text = text
         text.makeContiguousUTF8()
         self.text = text
@@ -16,7 +16,7 @@ struct CacheKey: Hashable, Sendable {
 
     // Not withUTF8, which retains the text each time: a quarter of a look-up.
 
-    static func == (left: CacheKey, right: CacheKey) -> Bool {
+    package static func == (left: CacheKey, right: CacheKey) -> Bool {
         left.text.utf8.withContiguousStorageIfAvailable { left in
             right.text.utf8.withContiguousStorageIfAvailable { right in
                 left.count == right.count
@@ -26,7 +26,7 @@ struct CacheKey: Hashable, Sendable {
         }.flatMap(\.self) ?? left.text.utf8.elementsEqual(right.text.utf8)
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         let isHashed: Void? = text.utf8.withContiguousStorageIfAvailable {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))
         }

@@ -92,8 +92,14 @@ package enum Socket {
     }
 
     /// A connection to a loopback port.
-    package static func connect(toPort port: UInt16) throws(OriginError) -> Int32 {
+    ///
+    /// - Parameter receiveBuffer: how much the kernel may hold of what is not read, in bytes.
+    ///   Default: what the system gives.
+    package static func connect(
+        toPort port: UInt16, receiveBuffer: Int32? = nil
+    ) throws(OriginError) -> Int32 {
         let socket = try stream(AF_INET)
+        if let receiveBuffer { set(socket, SOL_SOCKET, SO_RCVBUF, receiveBuffer) }
         guard withLoopback4(port, { systemConnect(socket, $0, $1) }) == 0 else {
             let error = OriginError("connect 127.0.0.1:\(port)")
             close(socket)
@@ -136,6 +142,20 @@ package enum Socket {
             }
         }
         return true
+    }
+
+    /// Sends as much as is taken without waiting; returns how many bytes, or less than 1.
+    static func sendAtOnce(_ socket: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Darwin)
+            Darwin.send(socket, bytes.baseAddress, bytes.count, MSG_DONTWAIT)
+        #elseif canImport(Musl)
+            Musl.send(
+                socket, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+        #else
+            Glibc.send(
+                socket, bytes.baseAddress, bytes.count,
+                Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        #endif
     }
 
     /// Makes the coming `close` abort the connection (RST) instead of ending it (FIN).

@@ -1,0 +1,122 @@
+import Foundation
+import LarderCache
+import LarderTransfer
+import LarderURL
+import Synchronization
+
+/// The cache as a server reads it: opened again if it was made, replaced or rebuilt meanwhile.
+///
+/// Its methods read the disk, and may wait for it: they are for threads of the server's pool.
+final class CacheReader: Sendable {
+    /// What is known of so many files: they are compared with their digests once.
+    private static let mostKnown = 1 << 18
+
+    private struct State {
+        var cache: Cache?
+        var known: [Digest: FileIdentity] = [:]
+        var version: Int64?
+    }
+
+    let path: String
+    private let state = Mutex(State())
+
+    /// - Throws: `CacheError` if the cache cannot be opened; `.missing` if there is none.
+    init(path: String) throws(CacheError) {
+        self.path = path
+        let cache = try Cache.open(at: path)
+        state.withLock { $0.cache = cache.indexURI == nil ? nil : cache }
+    }
+
+    /// The resource of a URL as a manifest spells it, in any other spelling, or as `URL(string:)`
+    /// spells it; of another key; nil if it is not cached.
+    func resource(_ url: String) throws -> Resource? {
+        try using { cache in
+            if let resource = try cache.resource(spelledAs: url) { return resource }
+            if let plain = PlainHTTPURL(canonicalizing: url) {
+                if !plain.string.isSame(as: url), let resource = try cache.resource(plain.string) {
+                    return resource
+                }
+                return try plain.raw.flatMap { try cache.resource($0) }
+            }
+            // With credentials, it may be another's.
+            guard let parsed = try? HTTPURL(url), parsed.credentials == nil,
+                !parsed.string.isSame(as: url)
+            else { return nil }
+            return try cache.resource(parsed.string)
+        }
+    }
+
+    /// An object of the index; nil if it is not there.
+    func object(_ digest: Digest) throws -> StoredObject? { try using { try $0.object(digest) } }
+
+    /// The bytes of a small object, compared with its digest if its file is not known.
+    func data(of object: StoredObject) throws -> (data: Data, file: FileIdentity) {
+        try using { cache in
+            let last = known(object.digest)
+            let (data, file) = try cache.data(of: object, unlessKnown: last)
+            if file != last { remember(file, as: object.digest) }
+            return (data, file)
+        }
+    }
+
+    /// The file of an object, compared with its digest if it is not known.
+    func file(of object: StoredObject) throws -> (file: LentFile, identity: FileIdentity) {
+        try using { cache in
+            let last = known(object.digest)
+            let (file, identity) = try cache.lend(object, unlessKnown: last)
+            if identity != last { remember(identity, as: object.digest) }
+            return (file, identity)
+        }
+    }
+
+    /// The file of an object that was compared before, if that takes no disk.
+    func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
+        state.withLock { $0.cache }?.lendAtOnce(digest, size: size, known: known)
+    }
+
+    /// Records that objects were used, unless another process writes just now.
+    func noteUse(of objects: [Digest]) {
+        state.withLock { $0.cache }?.noteUse(of: objects)
+    }
+
+    /// What the cache holds.
+    func status() throws -> CacheStatus { try using { try $0.status() } }
+
+    /// Whether anybody has changed the index since this was last asked; true, too, if nobody knows.
+    func hasChanged() -> Bool {
+        let version = try? using { try $0.indexVersion() }
+        return state.withLock { state in
+            defer { state.version = version ?? nil }
+            return version == nil || state.version != version ?? nil
+        }
+    }
+
+    private func known(_ digest: Digest) -> FileIdentity? { state.withLock { $0.known[digest] } }
+
+    private func remember(_ file: FileIdentity, as digest: Digest) {
+        state.withLock { state in
+            // To compare them once more costs less than to know which are still read.
+            if state.known.count >= Self.mostKnown { state.known.removeAll() }
+            state.known[digest] = file
+        }
+    }
+
+    /// Reads the open cache. Once more if its index is another one by now: a run has rebuilt it.
+    private func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
+        let cache = try open()
+        do {
+            return try body(cache)
+        } catch let error as CacheError where error.code == .index || error.code == .damaged {
+            state.withLock { if $0.cache === cache { $0.cache = nil } }
+            return try body(open())
+        }
+    }
+
+    private func open() throws -> Cache {
+        if let cache = state.withLock({ $0.cache }) { return cache }
+        let opened = try Cache.open(at: path)
+        // What has no index has nothing to read; it is looked at again.
+        if opened.indexURI != nil { state.withLock { $0.cache = opened } }
+        return opened
+    }
+}

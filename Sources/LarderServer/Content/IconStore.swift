@@ -1,0 +1,153 @@
+import Foundation
+import LarderCache
+import LarderIcons
+import NIOCore
+import Synchronization
+
+/// Icons by what asks for them: from memory, or from the cache.
+final class IconStore: Sendable {
+    /// Larger objects are not kept in memory, but sent from their files: slow readers of them cost
+    /// none. No usual icon is larger, in bytes.
+    static let largestInMemory: Int64 = 64 << 10
+    /// What is found again at least so often, so that its use is noted.
+    private static let mostAge = TimeAmount.minutes(10)
+    /// What is known of icons may take this much even if none is kept in memory.
+    private static let leastLimit = 8 << 20
+
+    let reader: CacheReader
+    private let hot: Mutex<HotIcons>
+    private let keepsBytes: Bool
+    private let uses: UseNotes
+    private let metrics: ServerMetrics
+    private let generation = Atomic<Int>(0)
+    /// Messages of damaged objects: each is told once.
+    private let told = Mutex<Set<Digest>>([])
+    private let onProblem: @Sendable (String) -> Void
+
+    init(
+        _ reader: CacheReader, memoryLimit: Int, uses: UseNotes, metrics: ServerMetrics,
+        onProblem: @escaping @Sendable (String) -> Void
+    ) {
+        self.reader = reader
+        self.uses = uses
+        self.metrics = metrics
+        self.onProblem = onProblem
+        keepsBytes = memoryLimit > 0
+        hot = Mutex(HotIcons(limit: max(memoryLimit, Self.leastLimit)))
+    }
+
+    /// What icons in memory take, in bytes, and how many they are.
+    var memory: (bytes: Int, count: Int) { hot.withLock { ($0.cost, $0.count) } }
+
+    /// Looks whether the cache was changed. Called every second, on a thread of the pool: what was
+    /// found before is then looked up anew.
+    func refresh() {
+        if reader.hasChanged() { generation.add(1, ordering: .relaxed) }
+    }
+
+    // MARK: - On an event loop: nothing here waits
+
+    /// The icon that a target led to, if that is still so and its bytes can be had at once.
+    func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
+        guard let icon = hot.withLock({ $0[key] }),
+            icon.generation == generation.load(ordering: .relaxed),
+            NIODeadline.now() - icon.foundAt < Self.mostAge
+        else { return nil }
+        if let body = icon.body {
+            metrics.memoryHits.add(1, ordering: .relaxed)
+            return FoundIcon(icon: icon, bytes: .memory(body))
+        }
+        guard
+            let file = reader.fileAtOnce(icon.digest, size: icon.size, known: icon.file),
+            let bytes = Self.bytes(of: file, atOnce: true)
+        else { return nil }
+        metrics.diskHits.add(1, ordering: .relaxed)
+        return FoundIcon(icon: icon, bytes: bytes)
+    }
+
+    // MARK: - On a thread of the pool
+
+    /// The icon of a URL or of another key; nil if it is not cached.
+    ///
+    /// - Parameters:
+    ///   - key: by which it is to be found next time.
+    ///   - fields: lines of the head of its answers.
+    /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged.
+    func icon(_ url: String, key: CacheKey, fields: [UInt8]) throws -> FoundIcon? {
+        try find(key, fields) { try reader.resource(url)?.object }
+    }
+
+    /// The same of an object.
+    func icon(_ digest: Digest, key: CacheKey, fields: [UInt8]) throws -> FoundIcon? {
+        try find(key, fields) { try reader.object(digest) }
+    }
+
+    private func find(
+        _ key: CacheKey, _ fields: [UInt8], _ lookUp: () throws -> StoredObject?
+    ) throws -> FoundIcon? {
+        // Before it is looked up: what changes meanwhile is looked up anew.
+        let generation = generation.load(ordering: .relaxed)
+        guard let object = try lookUp() else {
+            hot.withLock { $0.remove(key) }
+            return nil
+        }
+        uses.note(object)
+        if let last = hot.withLock({ $0[key] }), last.digest == object.digest,
+            let body = last.body
+        {
+            let icon = KnownIcon(
+                object, body: body, file: last.file, generation: generation, fields: fields)
+            hot.withLock { $0.insert(icon, for: key) }
+            metrics.memoryHits.add(1, ordering: .relaxed)
+            return FoundIcon(icon: icon, bytes: .memory(body))
+        }
+        do {
+            let found = try read(object, generation, fields)
+            hot.withLock { $0.insert(found.icon, for: key) }
+            metrics.diskHits.add(1, ordering: .relaxed)
+            return found
+        } catch let error as CacheError where error.code == .corrupt {
+            hot.withLock { $0.remove(key) }
+            // Evicted between the look-up and the reading.
+            guard let now = try lookUp(), now.digest == object.digest else { return nil }
+            tell(error, of: object.digest)
+            throw error
+        }
+    }
+
+    private func read(
+        _ object: StoredObject, _ generation: Int, _ fields: [UInt8]
+    ) throws -> FoundIcon {
+        if object.size <= Self.largestInMemory {
+            let (data, file) = try reader.data(of: object)
+            let body = ByteBuffer(bytes: data)
+            let icon = KnownIcon(
+                object, body: keepsBytes ? body : nil, file: file, generation: generation,
+                fields: fields)
+            return FoundIcon(icon: icon, bytes: .memory(body))
+        }
+        let (file, identity) = try reader.file(of: object)
+        let icon = KnownIcon(
+            object, body: nil, file: identity, generation: generation, fields: fields)
+        return FoundIcon(icon: icon, bytes: .file(file))
+    }
+
+    /// The bytes of a small file are read, and a large one is left to be sent as it is.
+    private static func bytes(of file: LentFile, atOnce: Bool) -> FoundIcon.Bytes? {
+        guard file.size <= largestInMemory else { return .file(file) }
+        var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
+        var isWhole = false
+        buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Int(file.size)) { room in
+            let room = UnsafeMutableRawBufferPointer(rebasing: room[..<Int(file.size)])
+            isWhole = file.read(at: 0, into: room, atOnce: atOnce)
+            return isWhole ? room.count : 0
+        }
+        return isWhole ? .memory(buffer) : nil
+    }
+
+    private func tell(_ error: CacheError, of digest: Digest) {
+        metrics.corrupt.add(1, ordering: .relaxed)
+        let isNew = told.withLock { $0.count < 1_000 && $0.insert(digest).inserted }
+        if isNew { onProblem("\(error); larder verify --repair fetches it again") }
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import LarderCache
+
+/// What a server may be called in `Host` and in a request's target.
+///
+/// A server on a loopback address is not to answer to other names: a page whose name leads to that
+/// address (DNS rebinding) would read it as its own.
+struct OwnNames: Sendable {
+    /// The host and port that it listens on, and others that it was given, in lower case.
+    private let authorities: [[UInt8]]
+    /// The hosts of those, without a port.
+    private let hosts: [[UInt8]]
+    /// The address and port that it listens on.
+    let authority: String
+    private let isLoopback: Bool
+    /// Whether a name that is not known to be its own is another server's.
+    private let isMirror: Bool
+
+    /// - Parameters:
+    ///   - host: what it was told to listen on.
+    ///   - address: the number that it listens on.
+    ///   - publicURL: what clients call it; nil if nobody said.
+    ///   - isLoopback: whether only this machine reaches it.
+    ///   - isMirror: whether it answers for other servers' URLs.
+    init(
+        host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
+        isMirror: Bool = false
+    ) {
+        var names = ["localhost", host, address].map(Self.bracketed)
+        var authorities: [String] = []
+        if let authority = publicURL.map(Self.authority(of:)) {
+            authorities.append(authority)
+            names.append(String(decoding: Self.host(of: authority.utf8), as: UTF8.self))
+        }
+        hosts = names.map(\.utf8.lowercasedASCII)
+        self.authorities = (names.map { "\($0):\(port)" } + authorities).map(\.utf8.lowercasedASCII)
+        authority = "\(Self.bracketed(address)):\(port)"
+        self.isLoopback = isLoopback
+        self.isMirror = isMirror
+    }
+
+    /// Before it is known.
+    static let none = OwnNames(host: "", address: "", port: 0, isLoopback: true)
+
+    private static func bracketed(_ host: String) -> String {
+        host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
+    }
+
+    /// The host of a URL, with its port if it has one.
+    private static func authority(of url: String) -> String {
+        let parts = url.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
+        return parts.count > 1 ? String(Substring(parts[1])) : ""
+    }
+
+    /// Whether an authority, as `Host` has it, is the server's own.
+    func isOwn(_ authority: some Collection<UInt8>) -> Bool {
+        if authorities.contains(where: { $0.elementsEqual(authority) }) { return true }
+        let authority = authority.lowercasedASCII
+        let host = Self.host(of: authority)
+        if hosts.contains(where: { $0.elementsEqual(host) }) { return true }
+        if Self.isNumeric(host) { return true }
+        return !isLoopback && !isMirror
+    }
+
+    /// The same of the authority in a request's target, which names a port: another one is another
+    /// server.
+    func isOwnExactly(_ authority: some Collection<UInt8>) -> Bool {
+        authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
+    }
+
+    /// Whether it can be one: a name or a number, and perhaps a port.
+    static func isAuthority(_ text: some BidirectionalCollection<UInt8>) -> Bool {
+        !text.isEmpty && text.count <= 300
+            && text.allSatisfy {
+                $0.isDigit || 0x61...0x7A ~= $0 | 0x20 || "-._:[]".utf8.contains($0)
+            }
+    }
+
+    /// An authority without its port.
+    private static func host(of authority: some Collection<UInt8>) -> [UInt8] {
+        let bytes = Array(authority)
+        guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")),
+            bytes[(colon + 1)...].allSatisfy(\.isDigit)
+        else { return bytes }
+        return Array(bytes[..<colon])
+    }
+
+    private static func isNumeric(_ host: [UInt8]) -> Bool {
+        var text = host[...]
+        if text.first == UInt8(ascii: "["), text.last == UInt8(ascii: "]") {
+            text = text.dropFirst().dropLast()
+        }
+        let name = String(decoding: text, as: UTF8.self)
+        var (four, six) = (in_addr(), in6_addr())
+        return inet_pton(AF_INET, name, &four) == 1 || inet_pton(AF_INET6, name, &six) == 1
+    }
+}

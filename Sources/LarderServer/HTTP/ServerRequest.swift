@@ -1,0 +1,59 @@
+import LarderCache
+import NIOHTTP1
+
+/// What matters of a request's head.
+struct ServerRequest: Sendable {
+    /// The method, as it was sent.
+    let method: HTTPMethod
+    /// The request's target, as it was sent: text from outside.
+    let target: String
+    private(set) var host: String?
+    private(set) var hostCount = 0
+    private(set) var range: String?
+    private(set) var ifRange: String?
+    private(set) var ifNoneMatch: String?
+    /// Whether a body was announced.
+    private(set) var hasBody = false
+    /// Whether the client wants the connection to stay open.
+    let isKeepAlive: Bool
+    /// Whether it is HTTP/1.0, which knows no chunks.
+    let isOld: Bool
+    /// What is wrong with it already: the status to be refused with; nil if nothing is.
+    let refusal: Int?
+
+    /// Whether the body is left out of the response.
+    var isHead: Bool { method == .HEAD }
+
+    init(_ head: HTTPRequestHead) {
+        method = head.method
+        target = head.uri
+        isKeepAlive = head.isKeepAlive
+        isOld = head.version.minor == 0
+        refusal = nil
+        for (name, value) in head.headers {
+            // By its length first: most fields are none of these.
+            switch name.utf8.count {
+            case 4 where name.utf8.isWord("host"):
+                host = value
+                hostCount += 1
+            case 5 where name.utf8.isWord("range"): range = value
+            case 8 where name.utf8.isWord("if-range"): ifRange = value
+            case 13 where name.utf8.isWord("if-none-match"):
+                ifNoneMatch = ifNoneMatch.map { "\($0),\(value)" } ?? value
+            case 14 where name.utf8.isWord("content-length"):
+                hasBody = hasBody || !value.utf8.trimmingBlanks.elementsEqual("0".utf8)
+            case 17 where name.utf8.isWord("transfer-encoding"): hasBody = true
+            default: break
+            }
+        }
+    }
+
+    /// What could not be read as a request: it is refused, and the connection ends.
+    init(refusedWith status: Int) {
+        method = .GET
+        target = ""
+        isKeepAlive = false
+        isOld = false
+        refusal = status
+    }
+}

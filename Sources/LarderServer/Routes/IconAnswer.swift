@@ -1,0 +1,108 @@
+import LarderCache
+import LarderIcons
+import NIOCore
+
+/// Answers with icons and objects, and for want of them.
+struct IconAnswer: Sendable {
+    /// The types by which no browser takes an icon for anything else, and by which a drawing that
+    /// is opened as a page runs and loads nothing.
+    private static let harmless = [
+        ("X-Content-Type-Options", "nosniff"),
+        ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
+        ("Cross-Origin-Resource-Policy", "cross-origin"), ("Accept-Ranges", "bytes"),
+    ]
+    private static let placeholder = ByteBuffer(
+        string: """
+            <svg xmlns="http://www.w3.org/2000/svg" width="64" height="64" viewBox="0 0 64 64">\
+            <rect x="2" y="2" width="60" height="60" rx="14" fill="#d8d8d8" stroke="#b0b0b0" \
+            stroke-width="2"/></svg>
+
+            """)
+
+    /// Lines of the head for what a URL leads to today.
+    let changing: [UInt8]
+    /// The same for what a digest names.
+    let unchanging: [UInt8]
+    let missing: MissingList?
+    private let allowed: [(String, String)]
+    private let fallback: MissingIcon
+    private let metrics: ServerMetrics
+
+    init(_ configuration: ServerConfiguration, missing: MissingList?, metrics: ServerMetrics) {
+        let allowed = configuration.allowedOrigin.map { [("Access-Control-Allow-Origin", $0)] }
+        self.allowed = allowed ?? []
+        self.missing = missing
+        self.metrics = metrics
+        fallback = configuration.fallback
+        func lines(_ cacheControl: String) -> [UInt8] {
+            Response.lines(
+                [("Cache-Control", cacheControl)] + Self.harmless + (allowed ?? []))
+        }
+        changing = lines("no-cache")
+        unchanging = lines("public, max-age=31536000, immutable")
+    }
+
+    /// What is sent of an icon: all of it, a part, or nothing if the client has it.
+    func found(_ found: FoundIcon, _ request: ServerRequest) -> Response {
+        let icon = found.icon
+        if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(icon.entityTag) {
+            var response = Response(304, fields: icon.fields, body: .bytes(ByteBuffer()))
+            response.hasLength = false
+            return response
+        }
+        var range = RequestedRange.whole
+        if request.range != nil, !request.isHead,
+            request.ifRange.map({ EntityTagList($0).isStrongly(icon.entityTag) }) ?? true
+        {
+            range = RequestedRange(request.range, size: icon.size)
+        }
+        switch range {
+        case .whole:
+            return Response(
+                200, fields: icon.typeField + icon.fields, body: body(found, 0..<icon.size))
+        case .part(let part):
+            let place = [
+                ("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(icon.size)")
+            ]
+            return Response(
+                206, fields: icon.typeField + icon.fields + Response.lines(place),
+                body: body(found, part))
+        case .none:
+            return Response(
+                416, text: "The range begins behind the end: there are \(icon.size) bytes.",
+                [("Content-Range", "bytes */\(icon.size)")] + allowed)
+        }
+    }
+
+    private func body(_ found: FoundIcon, _ range: Range<Int64>) -> Response.Body {
+        switch found.bytes {
+        case .file(let file): return .file(file, range)
+        case .memory(let bytes):
+            if range.count == bytes.readableBytes { return .bytes(bytes) }
+            let start = bytes.readerIndex + Int(range.lowerBound)
+            // Within the bytes: a range has its bounds from their size.
+            return .bytes(bytes.getSlice(at: start, length: range.count) ?? ByteBuffer())
+        }
+    }
+
+    /// What is sent for want of an icon, which is noted.
+    ///
+    /// - Parameter url: what was looked up; nil if it is not to be noted.
+    func missing(_ url: String?) -> Response {
+        metrics.misses.add(1, ordering: .relaxed)
+        if let url { missing?.note(url) }
+        switch fallback {
+        case .notFound: return absent
+        case .placeholder:
+            return Response(
+                200,
+                [
+                    ("Content-Type", "image/svg+xml"), ("Cache-Control", "no-store"),
+                    ("X-Larder-Placeholder", "missing"),
+                ] + Self.harmless.dropLast() + allowed, body: .bytes(Self.placeholder))
+        }
+    }
+
+    /// Status 404.
+    var absent: Response { Response(404, text: "Not cached.", allowed) }
+}

@@ -1,0 +1,29 @@
+import LarderCache
+import LarderKit
+
+/// `/icon?url=…`: the icon of a URL, as a manifest spells it, in its canonical spelling or as
+/// `URL(string:)` spells it; or of another key, such as `key:app-1`.
+struct IconRoute: Route {
+    let store: IconStore
+    let answer: IconAnswer
+
+    func takes(_ path: Substring.UTF8View) -> Bool { path.elementsEqual("/icon".utf8) }
+
+    func answerAtOnce(_ request: RoutedRequest) -> Response? {
+        store.iconAtOnce(request.key).map { answer.found($0, request.request) }
+    }
+
+    func answer(_ request: RoutedRequest) throws -> Response {
+        guard let query = request.query?.utf8,
+            let value = query.split(separator: UInt8(ascii: "&"))
+                .first(where: { $0.starts(with: "url=".utf8) })
+        else { return Response(400, text: "Ask for /icon?url= and a percent-encoded URL.") }
+        guard let url = PercentDecoding.text(value.dropFirst(4)), !url.utf8.isEmpty,
+            url.utf8.count <= ManifestLimits.maximumURLSize
+        else { return Response(400, text: "What is behind url= is no percent-encoded URL.") }
+        guard let found = try store.icon(url, key: request.key, fields: answer.changing) else {
+            return answer.missing(url)
+        }
+        return answer.found(found, request.request)
+    }
+}

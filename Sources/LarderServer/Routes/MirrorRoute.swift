@@ -1,0 +1,24 @@
+import LarderCache
+import LarderKit
+
+/// What a forward proxy is asked for: the exact URL, looked up and never fetched.
+struct MirrorRoute: Route {
+    let store: IconStore
+    let answer: IconAnswer
+
+    /// Its URLs are told apart from paths before any path is looked at.
+    func takes(_ path: Substring.UTF8View) -> Bool { false }
+
+    func answerAtOnce(_ request: RoutedRequest) -> Response? {
+        store.iconAtOnce(request.key).map { answer.found($0, request.request) }
+    }
+
+    func answer(_ request: RoutedRequest) throws -> Response {
+        let url = String(request.path)
+        guard url.utf8.count <= ManifestLimits.maximumURLSize else { return answer.missing(nil) }
+        guard let found = try store.icon(url, key: request.key, fields: answer.changing) else {
+            return answer.missing(url)
+        }
+        return answer.found(found, request.request)
+    }
+}

@@ -1,0 +1,156 @@
+import Foundation
+import LarderCache
+import LarderIcons
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A cache over HTTP, offline: it never opens a connection to anywhere.
+///
+///     let server = CacheServer(ServerConfiguration(cache: path))
+///     let url = try await server.start()
+///     …
+///     let isWhole = await server.stop()
+public final class CacheServer: Sendable {
+    private static let diskThreads = 4
+    /// What each connection's socket may hold of what is sent, in bytes: the kernel's own limit
+    /// would be megabytes for each slow reader.
+    private static let sendBuffer = 128 << 10
+    /// What is read at a time, in bytes: so many requests can be read before the first is answered.
+    private static let receiveBuffer = 4 << 10
+
+    private let configuration: ServerConfiguration
+    private let running = Mutex<RunningServer?>(nil)
+
+    /// Opens nothing yet.
+    public init(_ configuration: ServerConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Opens the cache, reads the manifests, and listens.
+    ///
+    /// - Returns: the server's URL, such as `http://127.0.0.1:8080/`.
+    /// - Throws: `CacheError`, `.missing` if there is no cache; `ManifestError`; ``ServerError``.
+    public func start() async throws -> String {
+        let configuration = configuration
+        let metrics = ServerMetrics()
+        let gate = ProblemGate(configuration.onProblem)
+        let reader = try CacheReader(path: configuration.cache)
+        let uses = UseNotes()
+        let store = IconStore(
+            reader, memoryLimit: configuration.memoryLimit, uses: uses, metrics: metrics,
+            onProblem: gate.report)
+        let missing = try configuration.missing.map { try MissingList($0) }
+        let shelves = try ManifestShelves(
+            configuration.manifests, rules: configuration.manifestRules)
+        let upkeep = ServerUpkeep(store, uses, missing, onProblem: gate.report)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let pool = NIOThreadPool(numberOfThreads: Self.diskThreads)
+        pool.start()
+        let limits = ConnectionLimits(configuration)
+        let loops = group.makeIterator().map { loop in
+            (loop, NIOLoopBoundBox.makeBoxSendingValue(LoopConnections(limits), eventLoop: loop))
+        }
+        do {
+            let table = Mutex<RouteTable?>(nil)
+            let listener = try await bind(group, metrics) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let answerer = RequestAnswerer(
+                        routes: table.withLock { $0 } ?? RouteTable([], mirror: nil, names: .none),
+                        pool: pool, metrics: metrics, onProblem: gate.report,
+                        accessLog: configuration.accessLog)
+                    guard let connections = loops.first(where: { $0.0 === channel.eventLoop })
+                    else { return }
+                    try channel.pipeline.syncOperations.addHandlers([
+                        ByteToMessageHandler(Self.decoder),
+                        ConnectionHandler(answerer, connections.1.value, limits),
+                    ])
+                }
+            }
+            let address = listener.localAddress
+            let names = OwnNames(configuration, listeningOn: address)
+            let answer = IconAnswer(configuration, missing: missing, metrics: metrics)
+            let routes: [any Route] = [
+                IconRoute(store: store, answer: answer), ObjectRoute(store: store, answer: answer),
+                ManifestRoute(
+                    shelves: shelves, publicURL: configuration.publicURL,
+                    allowedOrigin: configuration.allowedOrigin),
+                HealthRoute(),
+                MetricsRoute(metrics: metrics, store: store, status: CachedStatus(reader)),
+            ]
+            let mirror =
+                configuration.isMirror ? MirrorRoute(store: store, answer: answer) : nil
+            table.withLock { $0 = RouteTable(routes, mirror: mirror, names: names) }
+            let server = RunningServer(
+                group: group, pool: pool, listener: listener, loops: loops, upkeep: upkeep,
+                metrics: metrics, limit: configuration.maximumConnections)
+            server.begin()
+            try await listener.setOption(.autoRead, value: true).get()
+            running.withLock { $0 = server }
+            return "http://\(names.authority)/"
+        } catch {
+            try? await pool.shutdownGracefully()
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Stops listening, lets responses that are under way end, and closes everything.
+    ///
+    /// - Returns: false if one was cut off because it took longer than
+    ///   ``ServerConfiguration/grace``.
+    @discardableResult
+    public func stop() async -> Bool {
+        let server = running.withLock { running in
+            defer { running = nil }
+            return running
+        }
+        return await server?.stop(grace: configuration.grace) ?? true
+    }
+
+    private static var decoder: HTTPRequestDecoder {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        // The target and each field; and all of them.
+        limits.maxHeaderFieldSize = RouteTable.longestTarget + 1_024
+        limits.maxHeaderListSize = 2 * RouteTable.longestTarget
+        limits.maxHeaderFieldCount = 100
+        return HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+    }
+
+    private func bind(
+        _ group: MultiThreadedEventLoopGroup, _ metrics: ServerMetrics,
+        _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+    ) async throws -> any Channel {
+        let limit = configuration.maximumConnections
+        do {
+            return try await ServerBootstrap(group: group)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelOption(.backlog, value: 1_024)
+                // Nobody is accepted before the routes are there, which need the port.
+                .serverChannelOption(.autoRead, value: false)
+                .serverChannelOption(.maxMessagesPerRead, value: 16)
+                .serverChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(
+                            AcceptGate(limit: limit, metrics: metrics))
+                    }
+                }
+                .childChannelInitializer(initializer)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelOption(.socketOption(.so_sndbuf), value: Self.sendBuffer)
+                .childChannelOption(.allowRemoteHalfClosure, value: true)
+                .childChannelOption(.maxMessagesPerRead, value: 1)
+                .childChannelOption(
+                    .recvAllocator,
+                    value: FixedSizeRecvByteBufferAllocator(
+                        capacity: Self.receiveBuffer)
+                )
+                .bind(host: configuration.host, port: configuration.port).get()
+        } catch {
+            throw ServerError(
+                code: .address, subject: "\(configuration.host):\(configuration.port)",
+                message: "cannot be listened on: \(error)")
+        }
+    }
+}

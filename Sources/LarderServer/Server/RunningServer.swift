@@ -1,0 +1,95 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A server that listens: its threads, its tasks, its end.
+final class RunningServer: Sendable {
+    typealias Loop = (any EventLoop, NIOLoopBoundBox<LoopConnections>)
+
+    /// Seconds between what is done every few of them.
+    private static let period = 5
+
+    private let group: MultiThreadedEventLoopGroup
+    private let pool: NIOThreadPool
+    private let listener: any Channel
+    private let loops: [Loop]
+    private let upkeep: ServerUpkeep
+    private let metrics: ServerMetrics
+    private let limit: Int
+    /// Whether the pool still has the last upkeep to do, and how often it was done.
+    private let turns = Mutex((isBusy: false, count: 0))
+
+    init(
+        group: MultiThreadedEventLoopGroup, pool: NIOThreadPool, listener: any Channel,
+        loops: [Loop], upkeep: ServerUpkeep, metrics: ServerMetrics, limit: Int
+    ) {
+        self.group = group
+        self.pool = pool
+        self.listener = listener
+        self.loops = loops
+        self.upkeep = upkeep
+        self.metrics = metrics
+        self.limit = limit
+    }
+
+    /// Starts the tasks of every second.
+    func begin() {
+        for (loop, connections) in loops {
+            loop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [self] _ in
+                let open = metrics.openConnections.load(ordering: .relaxed)
+                connections.value.sweep(isFull: open >= limit)
+            }
+        }
+        loops[0].0.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) {
+            [self] _ in keepUp()
+        }
+    }
+
+    private func keepUp() {
+        let turn: Int? = turns.withLock { turns in
+            guard !turns.isBusy else { return nil }
+            turns.isBusy = true
+            turns.count += 1
+            return turns.count
+        }
+        guard let turn else { return }
+        pool.submit { [self] _ in
+            upkeep.everySecond()
+            if turn % Self.period == 0 { upkeep.everyFewSeconds() }
+            turns.withLock { $0.isBusy = false }
+        }
+    }
+
+    /// Stops listening, waits for responses, and closes everything.
+    ///
+    /// - Returns: false if one was cut off.
+    func stop(grace: Duration) async -> Bool {
+        try? await listener.close()
+        for (loop, connections) in loops {
+            try? await loop.submit { connections.value.drain() }.get()
+        }
+        let end = ContinuousClock.now + grace
+        var isWhole = false
+        repeat {
+            isWhole = await openConnections == 0
+            if !isWhole { try? await Task.sleep(for: .milliseconds(20)) }
+        } while !isWhole && ContinuousClock.now < end
+        for (loop, connections) in loops {
+            try? await loop.submit { connections.value.closeAll() }.get()
+        }
+        try? await pool.runIfActive { [upkeep] in upkeep.everyFewSeconds() }
+        try? await group.shutdownGracefully()
+        try? await pool.shutdownGracefully()
+        return isWhole
+    }
+
+    private var openConnections: Int {
+        get async {
+            var count = 0
+            for (loop, connections) in loops {
+                count += (try? await loop.submit { connections.value.count }.get()) ?? 0
+            }
+            return count
+        }
+    }
+}

@@ -1,0 +1,10 @@
+import Synchronization
+
+/// Messages that a server has told.
+final class Problems: Sendable {
+    private let messages = Mutex<[String]>([])
+
+    var all: [String] { messages.withLock { $0 } }
+
+    @Sendable func add(_ message: String) { messages.withLock { $0.append(message) } }
+}

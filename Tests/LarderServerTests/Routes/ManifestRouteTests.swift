@@ -1,0 +1,108 @@
+import Foundation
+import LarderKit
+import LarderServer
+import LarderTestSupport
+import Testing
+
+/// `/manifest`: a manifest whose icons are at the server.
+@Suite struct ManifestRouteTests {
+    private static let icon = noise(50)
+
+    private func withManifest(
+        _ entries: [[String: any Sendable]], publicURL: String? = nil,
+        _ body: @escaping @Sendable (ServerFixture) throws -> Void
+    ) async throws {
+        try await withServer(["https://a.example/x?a=1&b=2": Self.icon]) {
+            configuration, directory in
+            let path = directory.path("apps.json")
+            try JSONSerialization.data(withJSONObject: entries)
+                .write(to: URL(fileURLWithPath: path))
+            configuration.manifests = [ServedManifest(name: "my apps.json", source: .file(path))]
+            configuration.publicURL = publicURL
+        } _: {
+            try body($0)
+        }
+    }
+
+    private static func entries(_ fixture: ServerFixture) throws -> [[String: Any]] {
+        let response = try fixture.client().get("/manifest/my%20apps.json")
+        #expect(response.status == 200)
+        #expect(response.fields["content-type"] == "application/json")
+        let object = try JSONSerialization.jsonObject(with: Data(response.body))
+        return try #require(object as? [[String: Any]])
+    }
+
+    @Test func entriesLeadHere() async throws {
+        let digest = ReferenceSHA256.hex(Self.icon)
+        try await withManifest([
+            [
+                "name": "Näme \"x\"", "icon": "https://a.example/x?a=1&b=2", "priority": 4,
+                "sha256": digest, "size": 50,
+            ], ["icon": "https://a.example/y", "key": "app 2"], ["icon": 3],
+        ]) { fixture in
+            let entries = try Self.entries(fixture)
+            #expect(entries.count == 2)
+            let icon = try #require(entries[0]["icon"] as? String)
+            let base = "http://localhost"
+            #expect(icon.hasPrefix("\(base)/icon?url="))
+            #expect(try fixture.client().get(String(icon.dropFirst(base.count))).body == Self.icon)
+            #expect(entries[0]["name"] as? String == "Näme \"x\"")
+            #expect(entries[0]["priority"] as? Int == 4)
+            #expect(entries[0]["size"] as? Int == 50)
+            #expect((entries[0]["integrity"] as? String)?.hasPrefix("sha256-") == true)
+            #expect(entries[1]["icon"] as? String == "\(base)/icon?url=key:app%202")
+        }
+    }
+
+    @Test func aPublicURL() async throws {
+        try await withManifest(
+            [["icon": "https://a.example/y"]], publicURL: "https://icons.example/larder"
+        ) { fixture in
+            let icon = try Self.entries(fixture).first?["icon"] as? String
+            #expect(icon == "https://icons.example/larder/icon?url=https://a.example/y")
+        }
+    }
+
+    @Test func conditionsAndChanges() async throws {
+        try await withManifest([["icon": "https://a.example/y"]]) { fixture in
+            let client = try fixture.client()
+            let target = "/manifest/my%20apps.json"
+            let tag = try #require(client.get(target).fields["etag"])
+            #expect(try client.get(target, ["If-None-Match: \(tag)"]).status == 304)
+            let path = fixture.directory.path("apps.json")
+            try Data(#"[{"icon":"https://a.example/y"},{"icon":"https://a.example/z"}]"#.utf8)
+                .write(to: URL(fileURLWithPath: path))
+            #expect(try client.get(target, ["If-None-Match: \(tag)"]).status == 200)
+            #expect(try Self.entries(fixture).count == 2)
+            // What is no manifest any longer is served as it was.
+            try Data("no manifest".utf8).write(to: URL(fileURLWithPath: path))
+            #expect(try Self.entries(fixture).count == 2)
+        }
+    }
+
+    @Test func noSuchManifest() async throws {
+        try await withManifest([["icon": "https://a.example/y"]]) { fixture in
+            let client = try fixture.client()
+            for name in ["", "apps.json", "..", "%2e%2e/apps.json", "my%20apps.json%00", "%ff"] {
+                #expect(try client.get("/manifest/\(name)").status == 404, "\(name)")
+            }
+        }
+    }
+
+    /// Longer than any buffer, through a client that stops for a while: all of it comes.
+    @Test func aLongOne() async throws {
+        let entries = (0..<20_000).map { ["icon": "https://a.example/\($0)", "name": "App \($0)"] }
+        try await withManifest(entries) { fixture in
+            let client = try fixture.client(receiveBuffer: 8_192)
+            client.send("GET /manifest/my%20apps.json HTTP/1.1\r\nHost: localhost:1\r\n\r\n")
+            #expect(try fixture.client().get("/healthz").status == 200)
+            let response = try client.readResponse()
+            let object = try JSONSerialization.jsonObject(with: Data(response.body))
+            let read = try #require(object as? [[String: Any]])
+            #expect(read.count == 20_000)
+            #expect(
+                read.last?["icon"] as? String
+                    == "http://localhost:1/icon?url=https://a.example/19999")
+        }
+    }
+}

@@ -1,0 +1,95 @@
+import LarderServer
+import LarderTestSupport
+import Testing
+
+/// `--mirror`: what a forward proxy is asked for.
+@Suite struct MirrorRouteTests {
+    private static let icon = noise(2_000)
+    private static let contents = [
+        "http://icons.example/a.png?v=1": icon, "http://icons.example:81/b.png": noise(3),
+    ]
+
+    private func withMirror(_ body: @escaping @Sendable (ServerFixture) throws -> Void) async throws
+    {
+        try await withServer(Self.contents) { configuration, _ in
+            configuration.isMirror = true
+        } _: {
+            try body($0)
+        }
+    }
+
+    @Test func absoluteTargets() async throws {
+        try await withMirror { fixture in
+            let client = try fixture.client()
+            #expect(try client.get("http://icons.example/a.png?v=1").body == Self.icon)
+            #expect(try client.get("http://icons.example/a.png?v=1", method: "HEAD").status == 200)
+            #expect(try client.get("HTTP://Icons.example:80/a.png?v=1").body == Self.icon)
+            #expect(try client.get("http://icons.example:81/b.png").body == noise(3))
+            for target in [
+                "http://icons.example/a.png", "http://icons.example/a.png?v=2",
+                "http://icons.example/A.png?v=1", "http://icons.example:82/b.png",
+                "http://user:secret@icons.example/a.png?v=1", "http://other.example/a.png?v=1",
+            ] {
+                #expect(try client.get(target).status == 404, "\(target)")
+            }
+        }
+    }
+
+    /// The server's own pages are at its own address, whatever the target's form.
+    @Test func itself() async throws {
+        try await withMirror { fixture in
+            let client = try fixture.client()
+            #expect(try client.get("http://127.0.0.1:\(fixture.port)/healthz").status == 200)
+            #expect(try client.get("http://localhost:\(fixture.port)/healthz").status == 200)
+            #expect(try client.get("http://127.0.0.1:1/healthz").status == 404)
+        }
+    }
+
+    /// Where names lead to the server by `/etc/hosts` alone, it is known by `Host`.
+    @Test func hostsOfOthers() async throws {
+        try await withMirror { fixture in
+            let client = try fixture.client()
+            client.send("GET /a.png?v=1 HTTP/1.1\r\nHost: icons.example\r\n\r\n")
+            #expect(try client.readResponse().body == Self.icon)
+            client.send("GET /healthz HTTP/1.1\r\nHost: icons.example\r\n\r\n")
+            #expect(try client.readResponse().status == 404)
+        }
+    }
+
+    @Test(arguments: [
+        "http:///a.png", "http://", "ftp://icons.example/a.png", "*", "icons.example",
+        "http://a b/", "http://[/", "javascript:alert(1)",
+    ])
+    func oddTargets(_ target: String) async throws {
+        try await withMirror { fixture in
+            let client = try fixture.client()
+            client.send("GET \(target) HTTP/1.1\r\nHost: x.example\r\n\r\n")
+            let status = try client.readResponse().status
+            #expect([400, 404].contains(status), "\(target): \(status)")
+            #expect(try fixture.client().get("/healthz").status == 200)
+        }
+    }
+
+    @Test func tunnels() async throws {
+        try await withMirror { fixture in
+            let client = try fixture.client()
+            client.send(
+                "CONNECT icons.example:443 HTTP/1.1\r\nHost: icons.example:443\r\n\r\n")
+            let response = try client.readResponse()
+            #expect(response.status == 405)
+            #expect(response.fields["allow"] == "GET, HEAD")
+            #expect(String(decoding: response.body, as: UTF8.self).contains("Nothing is connected"))
+            #expect(try client.isEnded())
+        }
+    }
+
+    @Test func notWithoutTheOption() async throws {
+        try await withServer(Self.contents) { fixture in
+            let client = try fixture.client()
+            #expect(try client.get("http://icons.example/a.png?v=1").status == 421)
+            client.send("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+            #expect(try client.readResponse().status == 421)
+            #expect(try client.get("http://127.0.0.1:\(fixture.port)/healthz").status == 200)
+        }
+    }
+}

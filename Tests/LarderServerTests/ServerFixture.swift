@@ -1,0 +1,103 @@
+import Foundation
+import LarderCache
+import LarderServer
+import LarderTestSupport
+
+/// A server of a cache of its own, and what is in it.
+struct ServerFixture {
+    let server: CacheServer
+    let directory: TemporaryDirectory
+    let port: UInt16
+    /// The paths of the objects' files, by URL.
+    let files: [String: String]
+
+    /// The cache's directory.
+    var cache: String { directory.path("cache") }
+
+    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
+        try RawClient(port: port, receiveBuffer: receiveBuffer)
+    }
+
+    /// A number of `/metrics`.
+    func metric(_ name: String) throws -> Int? {
+        let text = String(decoding: try client().get("/metrics").body, as: UTF8.self)
+        return text.split(separator: "\n").first { $0.hasPrefix("larder_server_\(name) ") }
+            .flatMap { Int($0.split(separator: " ")[1]) }
+    }
+
+    /// Stores contents in the cache at `path`, which is made if it is not there.
+    ///
+    /// - Returns: the paths of the objects' files, by URL.
+    @discardableResult
+    static func fill(
+        _ path: String, with contents: [String: [UInt8]], type: String? = "image/png"
+    ) throws -> [String: String] {
+        let cache = try Cache.create(at: path)
+        let store = try cache.store()
+        for (url, bytes) in contents {
+            let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
+            let staged = try store.stage(
+                body, digest: body.finish(), attributes: ObjectAttributes(mediaType: type))
+            store.add(
+                Deposit(
+                    token: 0, key: url, url: url, validators: Validators(), receivedAt: Date(),
+                    content: .staged(staged)),
+                for: nil
+            ) {}
+        }
+        store.flush()
+        store.close()
+        var files: [String: String] = [:]
+        for url in contents.keys {
+            if let resource = try cache.resource(url) {
+                files[url] = cache.absolutePath(of: resource.object.digest)
+            }
+        }
+        cache.close()
+        return files
+    }
+}
+
+/// Runs `body` beside a server of a cache with such contents, on a thread of its own, and removes
+/// everything afterwards.
+func withServer(
+    _ contents: [String: [UInt8]],
+    configure: (inout ServerConfiguration, TemporaryDirectory) throws -> Void = { _, _ in },
+    _ body: @escaping @Sendable (ServerFixture) throws -> Void
+) async throws {
+    try await withTemporaryDirectory { directory in
+        let cache = directory.path("cache")
+        let files = try ServerFixture.fill(cache, with: contents)
+        var configuration = ServerConfiguration(cache: cache)
+        configuration.port = 0
+        try configure(&configuration, directory)
+        let server = CacheServer(configuration)
+        let url = try await server.start()
+        let port = UInt16(url.dropLast().split(separator: ":").last ?? "") ?? 0
+        let fixture = ServerFixture(
+            server: server, directory: directory, port: port, files: files)
+        let result = await Result.of { try await onThreadOfItsOwn { try body(fixture) } }
+        await server.stop()
+        try result.get()
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate static func of(_ body: () async throws -> Success) async -> Self {
+        do { return .success(try await body()) } catch { return .failure(error) }
+    }
+}
+
+/// Bytes that follow from a seed and are no image.
+func noise(_ count: Int, seed: UInt64 = 1) -> [UInt8] {
+    var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+    return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
+        for index in 0..<count {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            buffer[index] = UInt8(truncatingIfNeeded: state)
+        }
+        filled = count
+    }
+}
