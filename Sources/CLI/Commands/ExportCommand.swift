@@ -22,7 +22,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
     static let guide = CommandGuide(
         usual: [
             "--layout", "--manifest", "--cache", "--prune", "--copy", "--kingfisher-version",
-            "--base-url", "--json", "--quiet",
+            "--installer", "--base-url", "--json", "--quiet",
         ],
         examples: [
             .init(
@@ -69,6 +69,15 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
     @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.")
     var copy = false
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Also write a Swift source file for the app, which puts the exported directory into \
+            Library/Caches at launch: for nuke, sdwebimage and kingfisher.
+            """,
+            valueName: "file"))
+    var installer: String?
+
     @Flag(help: "Print the report as one JSON object.")
     var json = false
 
@@ -79,6 +88,15 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         if directory.isEmpty { throw ValidationError("The export needs a directory's name.") }
         try LayoutUsage.validate(
             layout, kingfisherVersion: kingfisherVersion, directory: directory)
+        if let installer {
+            if installer.isEmpty || installer == "-" {
+                throw ValidationError("--installer needs the name of a file.")
+            }
+            guard SeedInstaller.isPossible(layout) else {
+                throw ValidationError(
+                    "--installer is for the layouts nuke, sdwebimage and kingfisher.")
+            }
+        }
         try LocalManifests.validate(manifests)
         if manifests.isEmpty, try reading.rules != ManifestRules() {
             throw ValidationError("Options for reading manifests need --manifest.")
@@ -88,6 +106,10 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
     func run() async throws {
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, hasOneCache: false) { run in
             run.interrupts.ask("ending what is begun")
+            if let installer {
+                try OutputFile.confirm(
+                    installer, isNoneOf: manifests, orIn: self.cache.path, for: "--installer")
+            }
             let cache = try cache.required(wait: run.wait)
             var configuration = ExportConfiguration(layout: layout, directory: directory)
             configuration.kingfisherVersion = kingfisherVersion
@@ -102,6 +124,11 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
                 onProgress: { run.line.show($0.text("exported")) }
             ).export(manifests.isEmpty ? nil : sources)
             run.line.clear()
+            if let installer, !report.isInterrupted,
+                let source = SeedInstaller(report, directory: directory)?.source
+            {
+                try OutputFile.write(source, to: installer)
+            }
             if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
             if quiet, let complaint = report.complaint { Console.complain(complaint) }
             if report.isInterrupted { try run.interrupts.status.exit() }

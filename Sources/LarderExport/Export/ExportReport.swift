@@ -1,3 +1,5 @@
+import LarderCache
+
 /// What became of an export.
 public struct ExportReport: Sendable {
     /// How many problems are kept in words; all are counted.
@@ -31,10 +33,13 @@ public struct ExportReport: Sendable {
     public internal(set) var isInterrupted = false
     /// How long it took.
     public internal(set) var seconds: Double = 0
+    /// The digest of all names and digests of files: other icons, another one.
+    public internal(set) var fingerprint: Digest
 
     init(layout: ExportLayout, directory: String) {
         self.layout = layout
         self.directory = directory
+        fingerprint = Fingerprint().digest
     }
 
     /// Icons that were skipped.

@@ -72,7 +72,9 @@ import Testing
     }
 
     /// `--help` has those that people use, and says how many it leaves out.
-    @Test(arguments: ["prefetch", "plan", "verify", "evict", "rehearse", "pin", "unpin"])
+    @Test(arguments: [
+        "prefetch", "plan", "verify", "evict", "rehearse", "pin", "unpin", "export", "import",
+    ])
     func theShortHelpLeavesOptionsOut(_ name: String) throws {
         let short = try help(name, "--help")
         let shown = options(in: short)

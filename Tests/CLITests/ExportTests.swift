@@ -1,0 +1,195 @@
+import Foundation
+import GRDB
+import LarderTestSupport
+import Testing
+
+/// `export` and `import`: the binary, its output and its exit statuses.
+@Suite struct ExportTests {
+    private func report(_ finished: Finished) throws -> [String: JSONValue] {
+        try #require(try JSONValue.lines(finished.standardOutputBytes).first, "\(finished)")
+    }
+
+    private func files(_ path: String) -> Set<String> {
+        var files: Set<String> = []
+        for case let name as String in FileManager.default.enumerator(atPath: path) ?? .init() {
+            var status = stat()
+            guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+                continue
+            }
+            files.insert(name)
+        }
+        return files
+    }
+
+    @Test(arguments: ["nuke", "sdwebimage", "kingfisher", "coil", "glide", "files"])
+    func whatIsExportedCanBeImported(_ layout: String) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let seed = larder.directory.path("seed")
+            let arguments = [seed, "--layout", layout, "--manifest", manifest, "--json"]
+            let first = try larder.run(arguments: ["export"] + arguments)
+            #expect(first.status == 0, "\(first)")
+            let exported = try report(first)
+            #expect(exported["icons"] == .integer(4))
+            #expect(exported["failed"] == .integer(0))
+            #expect(exported["directory"]?.string?.hasPrefix(seed) == true)
+            let second = try report(larder.run(arguments: ["export"] + arguments))
+            #expect(second["unchanged"] == .integer(4))
+
+            let copy = larder.directory.path("copy")
+            let imported = try larder.binary.run(["import"] + arguments + ["--cache", copy])
+            #expect(imported.status == 0, "\(imported)")
+            #expect(try report(imported)["imported"] == .integer(4))
+            let bytes = try larder.binary.run(["cat", urls[2], "--cache", copy])
+            #expect(bytes.standardOutputBytes == Data(Icons.icon(2)))
+            #expect(try larder.binary.run(["verify", "--cache", copy]).status == 0)
+            #expect(try larder.verify() == 0)
+            // Stale, because nobody knows what its origin would say.
+            let status = try larder.binary.run(["status", "--json", "--cache", copy])
+            #expect(try report(status)["stale"] == .integer(4))
+        }
+    }
+
+    @Test func peopleAreToldWhatFailed() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            #expect(try larder.prefetch(try larder.manifest(urls[0])).status == 0)
+            let manifest = try larder.manifest(urls: urls, name: "both.json")
+            let seed = larder.directory.path("seed")
+            let arguments = ["export", seed, "--layout", "nuke", "--manifest", manifest]
+            let finished = try larder.run(arguments: arguments)
+            #expect(finished.status == 2)
+            #expect(
+                finished.standardOutput.contains(
+                    "\(urls[1]): is not in the cache; larder prefetch fetches it\n"))
+            #expect(finished.standardOutput.contains("1 failed (1 missing)"))
+            let quiet = try larder.run(arguments: arguments + ["--quiet"])
+            #expect(quiet.status == 2 && quiet.standardOutput.isEmpty)
+            #expect(quiet.standardError.split(separator: "\n").count == 1, "\(quiet)")
+            #expect(files(seed).count == 1)
+        }
+    }
+
+    @Test func manifestsAreReadAsElsewhere() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let json = try Data(contentsOf: URL(fileURLWithPath: manifest))
+            larder.origin.on("/apps.json", .ok(Array(json), type: "application/json"))
+            let url = larder.origin.url("/apps.json")
+            #expect(try larder.prefetch(url).status == 0)
+            larder.origin.on("/apps.json", .status(500))
+            let seed = larder.directory.path("seed")
+            func export(_ manifest: String, standardInput: Data? = nil) throws -> Finished {
+                try larder.run(
+                    "export", seed, "--layout", "files", "--manifest", manifest, "--json",
+                    standardInput: standardInput)
+            }
+            #expect(try report(export(url))["icons"] == .integer(2))
+            #expect(try report(export("-", standardInput: json))["unchanged"] == .integer(2))
+            #expect(try export(larder.directory.path("none.json")).status == 66)
+            #expect(try export(larder.origin.url("/never.json")).status == 66)
+            #expect(try export("-", standardInput: Data("<".utf8)).status == 65)
+            #expect(
+                files(seed)
+                    == ["App-1.svg", "App-2.svg", "index.json"])
+        }
+    }
+
+    @Test func theInstallerIsWritten() async throws {
+        try await withFixture { larder in
+            #expect(
+                try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0])).status == 0
+            )
+            let file = larder.directory.path("LarderSeed.swift")
+            let finished = try larder.run(
+                "export", larder.directory.path("Seed"), "--layout", "kingfisher", "--installer",
+                file)
+            #expect(finished.status == 0, "\(finished)")
+            let source = try String(contentsOfFile: file, encoding: .utf8)
+            #expect(source.contains("enum LarderSeed {"))
+            #expect(source.contains("com.onevcat.Kingfisher.ImageCache.default"))
+            // Not over a manifest, nor into the cache.
+            let manifest = try larder.manifest(larder.origin.url("/0"))
+            for place in [manifest, larder.cache + "/a.swift"] {
+                let refused = try larder.run(
+                    "export", larder.directory.path("Seed"), "--layout", "nuke", "--manifest",
+                    manifest, "--installer", place)
+                #expect(refused.status == 64, "\(refused)")
+            }
+        }
+    }
+
+    @Test func statusesSayWhatIsWrong() async throws {
+        try await withFixture { larder in
+            let seed = larder.directory.path("seed")
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            // No cache is a missing input, and none is made.
+            #expect(try larder.run("export", seed, "--layout", "nuke").status == 66)
+            #expect(!larder.hasCache)
+            let nowhere = try larder.run(
+                "import", seed, "--layout", "nuke", "--manifest", manifest)
+            #expect(nowhere.status == 66, "\(nowhere)")
+            #expect(!larder.hasCache)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let inside = try larder.run("export", larder.cache + "/seed", "--layout", "nuke")
+            #expect(inside.status == 1)
+            #expect(inside.standardError.contains("lies in the cache"), "\(inside)")
+            // Of another layout.
+            #expect(try larder.run("export", seed, "--layout", "nuke").status == 0)
+            let other = try larder.run("import", seed, "--layout", "coil", "--manifest", manifest)
+            #expect(other.status == 66, "\(other)")
+            // Somebody else exports there.
+            let folder = seed + "/com.github.kean.Nuke.DataCache"
+            let descriptor = open(folder, O_RDONLY | O_CLOEXEC)
+            #expect(flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+            #expect(try larder.run("export", seed, "--layout", "nuke").status == 75)
+            close(descriptor)
+        }
+    }
+
+    #if os(Linux)
+        /// One of its objects takes minutes to be read: it cannot come to its end before.
+        @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])
+        func anInterruptedExportKeepsWhatWasFinished(
+            _ signal: Int32, _ status: Int32
+        ) async throws {
+            try await withFixture { larder in
+                let urls = larder.origin.serveIcons(3)
+                #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+                let path = try larder.objectPath(urls[1])
+                chmod(path, 0o644)
+                try #require(truncate(path, 1 << 38) == 0)
+                try Self.setSize(1 << 38, of: path, in: larder.cache)
+                let seed = larder.directory.path("seed")
+                let access = try FileAccess(of: path)
+                let process = try larder.binary.start([
+                    "export", seed, "--layout", "nuke", "--json", "--cache", larder.cache,
+                ])
+                access.wait()
+                process.kill(signal)
+                let finished = try process.wait()
+                #expect(finished.status == status, "\(finished)")
+                let report = try report(finished)
+                #expect(report["interrupted"] == .boolean(true))
+                #expect(report["failed"] == .integer(0))
+                let done = 3 - (report["unfinished"]?.integer ?? 0)
+                #expect(done < 3)
+                #expect(files(seed).count == done, "\(files(seed))")
+            }
+        }
+
+        /// The index says so, too: else the size alone would tell.
+        private static func setSize(_ size: Int64, of object: String, in cache: String) throws {
+            let digest = URL(fileURLWithPath: object).lastPathComponent
+            try DatabaseQueue(path: "\(cache)/index.sqlite").write {
+                try $0.execute(
+                    sql: "UPDATE objects SET size = ? WHERE hex(digest) = upper(?)",
+                    arguments: [size, digest])
+            }
+        }
+    #endif
+}
