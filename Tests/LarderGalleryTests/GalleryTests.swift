@@ -42,7 +42,9 @@ import Testing
                 ])
             #expect(gallery.icons.map(\.manifest) == Array(repeating: 0, count: 7) + [nil])
             #expect(gallery.icons.map { $0.image != nil }.filter { $0 }.count == 3)
-            #expect(gallery.icons[0].host?.hasPrefix("127.0.0.1:") == true && gallery.icons[0].url != nil)
+            #expect(
+                gallery.icons[0].host?.hasPrefix("127.0.0.1:") == true
+                    && gallery.icons[0].url != nil)
             #expect(gallery.icons[0].type == "image/svg+xml" && gallery.icons[0].size ?? 0 > 0)
             #expect(gallery.icons[4].note?.hasPrefix("the server answered with status 404") == true)
             #expect(gallery.icons[6].url == nil && gallery.icons[6].note?.contains("ftp") == true)
@@ -113,9 +115,14 @@ import Testing
             let place = MemoryPlace(cache)
             let report = try Gallery(
                 of: cache,
-                manifests: [.bytes(try JSONSerialization.data(withJSONObject: entries.map {
-                    ["icon": $0]
-                }).map { $0 }, name: "m")]
+                manifests: [
+                    .bytes(
+                        try JSONSerialization.data(
+                            withJSONObject: entries.map {
+                                ["icon": $0]
+                            }
+                        ).map { $0 }, name: "m")
+                ]
             ).write(to: place)
             #expect(report.total == GalleryLimits.icons + over)
             #expect(report.shown == GalleryLimits.icons)

@@ -11,7 +11,7 @@ final class MemoryPlace: GalleryPlace {
     init(_ cache: Cache) { self.cache = cache }
 
     func address(of object: StoredObject) throws -> String? {
-        (try? cache.bytes(of: object)) == nil ? nil : "\(object.digest)"
+        (try? cache.bytes(of: object)) == nil ? nil : object.digest.hex
     }
 
     func write(_ file: GalleryFile) { files[file.path] = file.bytes }

@@ -9,10 +9,10 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
         commandName: "serve",
         abstract: "Serve the cache over HTTP, without a network.",
         discussion: """
-            Prints its URL when it listens. /icon?url=URL is an icon, /objects/sha256/DIGEST an \
-            object, /manifest/NAME a manifest whose icons are at this server, /metrics is for \
-            Prometheus, and /healthz says whether it answers. Each object is compared with its \
-            digest before it is sent. Nothing is ever downloaded.
+            Prints its URL when it listens. There, a page shows all icons. /icon?url=URL is an \
+            icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest whose icons are at \
+            this server, /metrics is for Prometheus, and /healthz says whether it answers. Each \
+            object is compared with its digest before it is sent. Nothing is ever downloaded.
 
             With --mirror it is also a proxy for http URLs: an unchanged app that uses it reads \
             from the cache.
@@ -86,6 +86,9 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
             "Add a line of JSON for each request to this file. - is standard output.",
             valueName: "file"))
     var accessLog: String?
+
+    @Flag(help: "Serve no page with all icons and their URLs.")
+    var noGallery = false
 
     @Flag(name: .shortAndLong, help: "Print the URL, and else only what is wrong.")
     var quiet = false
@@ -167,6 +170,7 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
         }
         configuration.publicURL = try publicURL.map(Self.base)
         configuration.isMirror = mirror
+        configuration.hasGallery = !noGallery
         configuration.fallback = fallbackStatus ?? .notFound
         configuration.allowedOrigin = allowOrigin
         configuration.missing = try missingList.map {

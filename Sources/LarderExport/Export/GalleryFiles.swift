@@ -62,7 +62,7 @@ final class GalleryFiles: GalleryPlace {
     }
 
     func address(of object: StoredObject) throws -> String? {
-        let name = "\(object.digest).\(ImageFile.suffix(of: object.mediaType))"
+        let name = "\(object.digest.hex).\(ImageFile.suffix(of: object.mediaType))"
         if placed.contains(object.digest) {
             report.duplicates += 1
             return name
@@ -105,7 +105,7 @@ final class GalleryFiles: GalleryPlace {
         let parts = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
             .map { String(decoding: $0, as: UTF8.self) }
         guard parts.count == 2, ImageFile.isSuffix(parts[1]), let digest = Digest(hex: parts[0]),
-            parts[0].isSame(as: "\(digest)")
+            parts[0].isSame(as: digest.hex)
         else { return nil }
         return digest
     }

@@ -101,7 +101,7 @@ extension GalleryIcon {
         if let note { json.set("note", note) }
         guard let resource else { return json }
         if let address { json.set("image", address) }
-        json.set("digest", "\(resource.object.digest)")
+        json.set("digest", resource.object.digest.hex)
         json.set("size", resource.object.size)
         if let type = resource.object.mediaType { json.set("type", type) }
         if let width = resource.object.width { json.set("width", width) }

@@ -1,3 +1,5 @@
+import LarderKit
+
 /// A file of a gallery.
 public struct GalleryFile: Sendable {
     /// Its path relative to the page's.
@@ -19,10 +21,24 @@ public struct GalleryFile: Sendable {
             path: "gallery/gallery.js", mediaType: script, bytes: PackageResources.gallery_js),
     ]
 
-    static let script = "text/javascript; charset=utf-8"
+    /// The media type of scripts.
+    public static let script = "text/javascript; charset=utf-8"
 
     /// The description of all icons.
     public static let catalogue = "gallery/icons.js"
+
+    /// What is sent in its place while it is made: the page asks again.
+    public static let notYet = GalleryFile(
+        path: catalogue, mediaType: script, bytes: Array("larder.later()\n".utf8))
+
+    /// What is sent in its place if it cannot be made; the page shows the message.
+    public static func description(ofProblem message: String) -> GalleryFile {
+        var description = JSONObject()
+        description.set("problem", message)
+        return GalleryFile(
+            path: catalogue, mediaType: script,
+            bytes: Array("larder.begin(\(description.text))\n".utf8))
+    }
 
     /// Whether a file beside it could be a part of it, without a version.
     public static func isPart(_ name: String) -> Bool {

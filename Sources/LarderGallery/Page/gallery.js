@@ -1,5 +1,5 @@
-// A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, and each file
-// of icons larder.add. All text comes from manifests and servers: it is only ever set as text.
+// A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, or larder.later
+// while it is made, and each file of icons larder.add. All text comes from manifests and servers: it is only ever set as text.
 "use strict";
 
 globalThis.larder = (() => {
@@ -49,6 +49,12 @@ globalThis.larder = (() => {
       find("manifest").append(new Option("In no manifest", "none"));
     }
     next(0);
+  }
+
+  /// A server is still reading the cache.
+  function later() {
+    find("status").textContent = "Reading the cache …";
+    setTimeout(() => load("gallery/icons.js"), 500);
   }
 
   function add(number, some) {
@@ -361,5 +367,5 @@ globalThis.larder = (() => {
   listen();
   // Once this is there to be called.
   setTimeout(() => load("gallery/icons.js"));
-  return { begin, add };
+  return { begin, add, later };
 })();

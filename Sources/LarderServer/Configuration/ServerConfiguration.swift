@@ -17,6 +17,8 @@ public struct ServerConfiguration: Sendable {
     public var publicURL: String?
     /// Whether it answers as a proxy does, for any `http` URL. Default: false.
     public var isMirror = false
+    /// Whether there is a page with all icons at `/`, for people. Default: true.
+    public var hasGallery = true
     /// What is answered for an icon that is not cached. Default: 404.
     public var fallback = MissingIcon.notFound
     /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,

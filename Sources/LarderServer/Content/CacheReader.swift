@@ -74,6 +74,9 @@ final class CacheReader: Sendable {
         state.withLock { $0.cache }?.lendAtOnce(digest, size: size, known: known)
     }
 
+    /// Hands over the cache for something longer.
+    func reading<Value>(_ body: (Cache) throws -> Value) throws -> Value { try using(body) }
+
     /// Records that objects were used, unless another process writes just now.
     func noteUse(of objects: [Digest]) {
         state.withLock { $0.cache }?.noteUse(of: objects)

@@ -71,14 +71,18 @@ public final class CacheServer: Sendable {
             let address = listener.localAddress
             let names = OwnNames(configuration, listeningOn: address)
             let answer = IconAnswer(configuration, missing: missing, metrics: metrics)
-            let routes: [any Route] = [
-                IconRoute(store: store, answer: answer), ObjectRoute(store: store, answer: answer),
-                ManifestRoute(
-                    shelves: shelves, publicURL: configuration.publicURL,
-                    allowedOrigin: configuration.allowedOrigin),
-                HealthRoute(),
-                MetricsRoute(metrics: metrics, store: store, status: CachedStatus(reader)),
-            ]
+            let gallery = GalleryRoute(
+                shelf: GalleryShelf(reader, configuration, onProblem: gate.report))
+            let routes: [any Route] =
+                [
+                    IconRoute(store: store, answer: answer),
+                    ObjectRoute(store: store, answer: answer),
+                    ManifestRoute(
+                        shelves: shelves, publicURL: configuration.publicURL,
+                        allowedOrigin: configuration.allowedOrigin),
+                    HealthRoute(),
+                    MetricsRoute(metrics: metrics, store: store, status: CachedStatus(reader)),
+                ] + (configuration.hasGallery ? [gallery] : [])
             let mirror =
                 configuration.isMirror ? MirrorRoute(store: store, answer: answer) : nil
             table.withLock { $0 = RouteTable(routes, mirror: mirror, names: names) }

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-    import FoundationNetworking
-#endif
-
 /// A headless Chromium, driven through WebDriver (W3C Recommendation, June 2018).
 public final class Browser: Sendable {
     private let process: ServerProcess
@@ -172,16 +168,18 @@ public final class Browser: Sendable {
     private static func ask(
         _ port: UInt16, _ method: String, _ path: String, _ body: [String: Any]?
     ) async throws -> Any? {
-        var request = URLRequest(
-            url: URL(string: "http://127.0.0.1:\(port)\(path)")!, timeoutInterval: 600)
-        request.httpMethod = method
-        if let body {
-            request.httpBody = try JSONSerialization.data(withJSONObject: body)
-            request.setValue("application/json", forHTTPHeaderField: "Content-Type")
+        let sent = try body.map { try JSONSerialization.data(withJSONObject: $0) } ?? Data()
+        let response = try await onThreadOfItsOwn {
+            let client = try RawClient(port: port)
+            let head = [
+                "\(method) \(path) HTTP/1.1", "Host: localhost", "Content-Type: application/json",
+                "Content-Length: \(sent.count)", "\r\n",
+            ]
+            client.send(Array(head.joined(separator: "\r\n").utf8) + sent)
+            return try client.readResponse()
         }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        let answer = try JSONSerialization.jsonObject(with: data) as? [String: Any]
-        guard (response as? HTTPURLResponse)?.statusCode == 200 else {
+        let answer = try JSONSerialization.jsonObject(with: Data(response.body)) as? [String: Any]
+        guard response.status == 200 else {
             let said = answer?["value"] as? [String: Any]
             throw ServerFailure(
                 name: "chromium", message: "\(path): \(said?["message"] ?? "no message")")

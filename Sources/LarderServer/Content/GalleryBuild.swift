@@ -1,0 +1,73 @@
+import LarderCache
+import LarderGallery
+import NIOCore
+
+/// What describes all icons for the gallery, as of one moment.
+final class GalleryBuild: Sendable {
+    private struct Part {
+        let start: Int64
+        let length: Int
+    }
+
+    /// When it was finished.
+    let madeAt = NIODeadline.now()
+    private let file: ScratchFile
+    private let parts: [String: Part]
+
+    /// Makes it; takes seconds for many icons.
+    ///
+    /// - Parameter number: part of its files' names.
+    init(
+        _ reader: CacheReader, _ manifests: [ServedManifest], _ configuration: ServerConfiguration,
+        number: Int
+    ) throws {
+        let place = try reader.reading { cache in
+            let place = try Place(reader)
+            let gallery = Gallery(
+                of: cache, manifests: manifests.map(\.source), rules: configuration.manifestRules)
+            try gallery.write(to: place, version: "-\(number)")
+            return place
+        }
+        (file, parts) = (place.file, place.parts)
+    }
+
+    /// A file of it; nil if it has none of that path.
+    func bytes(of path: String) throws -> ByteBuffer? {
+        guard let part = parts[path] else { return nil }
+        var buffer = ByteBufferAllocator().buffer(capacity: part.length)
+        while buffer.readableBytes < part.length {
+            let rest = part.length - buffer.readableBytes
+            buffer.writeBytes(
+                try file.read(at: part.start + Int64(buffer.readableBytes), atMost: rest))
+        }
+        return buffer
+    }
+
+    private final class Place: GalleryPlace {
+        let objects = "objects/sha256/"
+        let file: ScratchFile
+        private(set) var parts: [String: Part] = [:]
+        private let reader: CacheReader
+        private var end: Int64 = 0
+
+        init(_ reader: CacheReader) throws {
+            self.reader = reader
+            file = try ScratchFile()
+        }
+
+        func address(of object: StoredObject) throws -> String? {
+            do {
+                _ = try reader.file(of: object)
+                return object.digest.hex
+            } catch let error as CacheError where error.code == .corrupt {
+                return nil
+            }
+        }
+
+        func write(_ made: GalleryFile) throws {
+            try file.write(made.bytes)
+            parts[made.path] = Part(start: end, length: made.bytes.count)
+            end += Int64(made.bytes.count)
+        }
+    }
+}

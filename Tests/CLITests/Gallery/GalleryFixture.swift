@@ -1,0 +1,74 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// A cache with an icon of each kind and state, and thousands of others.
+struct GalleryFixture {
+    static let count = 13_000
+    private static let hosts = 40
+    /// Icons at these places of the first manifest have failed, are missing, or are damaged.
+    static let failed = [3, 8]
+    static let damaged = 5
+
+    let larder: CLIFixture
+    /// What was prefetched.
+    let first: String
+    /// What nobody has prefetched yet.
+    let second: String
+
+    init(_ larder: CLIFixture) throws {
+        self.larder = larder
+        larder.origin.onAny { request in
+            guard let number = Self.number(request.path) else { return .status(404) }
+            return Self.reply(number)
+        }
+        first = try larder.manifest(
+            (0..<Self.count).map { ["name": Self.name($0), "icon": Self.url($0)] },
+            name: "first.json")
+        second = try larder.manifest(
+            (0..<10).map { ["name": "Later \($0)", "icon": "http://later.example/\($0).png"] },
+            name: "second.json")
+        let connections = (0..<Self.hosts).flatMap {
+            ["--connect-to", "h\($0).example:80:127.0.0.1:\(larder.origin.port)"]
+        }
+        let run = try larder.prefetch(
+            first, options: connections)
+        try #require(run.summary.fetched == Self.count - Self.failed.count, "\(run.finished)")
+        try damage()
+    }
+
+    static func name(_ number: Int) -> String {
+        // One that would be read from right to left, and one that would be more than text.
+        switch number {
+        case 1: "\u{202E}<b>App & 1</b>"
+        default: "App \(number)"
+        }
+    }
+
+    static func url(_ number: Int) -> String {
+        "http://h\(number % hosts).example/\(number).\(number % 4 == 0 ? "png" : "svg")"
+    }
+
+    private static func number(_ path: String) -> Int? {
+        path.split(separator: ".").first.flatMap { Int($0.dropFirst()) }
+    }
+
+    private static func reply(_ number: Int) -> Reply {
+        if failed.contains(number) { return .status(404) }
+        let age = number % 10 == 7 ? "no-cache" : "max-age=86400"
+        let reply: Reply =
+            number % 4 == 0
+            ? .ok(IconPainter.png(seed: number, size: 48), type: "image/png")
+            : .ok(IconPainter.svg(seed: number, size: 48), type: "image/svg+xml")
+        return reply.header("Cache-Control", age)
+    }
+
+    private func damage() throws {
+        let path = try larder.run("path", Self.url(Self.damaged)).standardOutput
+            .trimmingCharacters(in: .newlines)
+        var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+        bytes[bytes.count / 2] ^= 1
+        try FileManager.default.removeItem(atPath: path)
+        try bytes.write(to: URL(fileURLWithPath: path))
+    }
+}
