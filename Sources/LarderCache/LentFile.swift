@@ -13,6 +13,11 @@ package final class LentFile: Sendable {
         self.size = size
     }
 
+    /// Whether it is what it was when it was compared with the digest.
+    package func isStill(_ known: FileIdentity) -> Bool {
+        (try? file.status()).map { FileIdentity($0) == known } ?? false
+    }
+
     /// A descriptor of the caller's own, with a position of its own.
     ///
     /// - Throws: ``CacheError`` if the process has too many.

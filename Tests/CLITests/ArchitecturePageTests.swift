@@ -12,7 +12,7 @@ import Testing
 
     @Test(arguments: [
         "LarderTransfer", "LarderCache", "LarderIcons", "LarderKit", "LarderRehearsal",
-        "LarderPresentation", "CLI",
+        "LarderServer", "LarderPresentation", "CLI",
     ])
     func everyRoomIsOnThePage(_ module: String) throws {
         let page = try text("docs/architecture.md")

@@ -33,6 +33,17 @@ struct AccessEntry {
 }
 
 extension String {
-    /// A target without the secrets that its query names.
-    fileprivate var maskedTarget: String { shownAsURL }
+    /// A target without the secrets that its query names, nor those of the URL in it.
+    fileprivate var maskedTarget: String {
+        guard utf8.starts(with: "/icon?".utf8), utf8.contains(UInt8(ascii: "=")) else {
+            return shownAsURL
+        }
+        // Of a URL with a query of its own, percent-encoded or not.
+        guard let decoded = PercentDecoding.text(utf8.dropFirst(6)[...]),
+            let mark = decoded.utf8.firstIndex(of: UInt8(ascii: "?"))
+        else { return shownAsURL }
+        let query = String(decoded[mark...])
+        let masked = query.shownAsURL
+        return query.isSame(as: masked) ? shownAsURL : "/icon?\(decoded[..<mark])\(masked)"
+    }
 }

@@ -11,10 +11,16 @@ final class CacheReader: Sendable {
     /// What is known of so many files: they are compared with their digests once.
     private static let mostKnown = 1 << 18
 
+    /// So many files are held open: opening one takes as long as all else that is done for an icon.
+    private static let mostOpen = 1_024
+
     private struct State {
         var cache: Cache?
         var known: [Digest: FileIdentity] = [:]
         var version: Int64?
+        /// Files that were sent lately. None is held for longer than a second after the cache was
+        /// changed: what is evicted is to be free.
+        var open: [Digest: LentFile] = [:]
     }
 
     let path: String
@@ -71,7 +77,14 @@ final class CacheReader: Sendable {
 
     /// The file of an object that was compared before, if that takes no disk.
     func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
-        state.withLock { $0.cache }?.lendAtOnce(digest, size: size, known: known)
+        let (cache, open) = state.withLock { ($0.cache, $0.open[digest]) }
+        if let open, open.isStill(known) { return open }
+        guard let file = cache?.lendAtOnce(digest, size: size, known: known) else { return nil }
+        state.withLock { state in
+            if state.open.count >= Self.mostOpen { state.open.removeAll(keepingCapacity: true) }
+            state.open[digest] = file
+        }
+        return file
     }
 
     /// Hands over the cache for something longer.
@@ -87,10 +100,12 @@ final class CacheReader: Sendable {
 
     /// Whether anybody has changed the index since this was last asked; true, too, if nobody knows.
     func hasChanged() -> Bool {
-        let version = try? using { try $0.indexVersion() }
+        let version = (try? using { try $0.indexVersion() }) ?? nil
         return state.withLock { state in
-            defer { state.version = version ?? nil }
-            return version == nil || state.version != version ?? nil
+            let isSame = version != nil && state.version == version
+            state.version = version
+            if !isSame { state.open = [:] }
+            return !isSame
         }
     }
 

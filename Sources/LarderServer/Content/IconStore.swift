@@ -57,8 +57,7 @@ final class IconStore: Sendable {
             metrics.memoryHits.add(1, ordering: .relaxed)
             return FoundIcon(icon: icon, bytes: .memory(body))
         }
-        guard
-            let file = reader.fileAtOnce(icon.digest, size: icon.size, known: icon.file),
+        guard let file = reader.fileAtOnce(icon.digest, size: icon.size, known: icon.file),
             let bytes = Self.bytes(of: file, atOnce: true)
         else { return nil }
         metrics.diskHits.add(1, ordering: .relaxed)

@@ -41,7 +41,7 @@ import Testing
             // What is no request at all.
             ("\u{16}\u{3}\u{1}\r\n\r\n", [400, 501]),
             ("GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n", [400, 505]),
-            ("GET /healthz\r\n\r\n", [400]),
+            ("GET /healthz\r\n\r\n", [400, 505]),
             ("FROBNICATE / HTTP/1.1\r\nHost: localhost\r\n\r\n", [400, 501]),
             ("GET  HTTP/1.1\r\nHost: localhost\r\n\r\n", [400, 505]),
         ] as [(String, [Int])])

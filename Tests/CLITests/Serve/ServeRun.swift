@@ -1,0 +1,50 @@
+import Foundation
+import LarderTestSupport
+
+/// A `larder serve` that listens.
+final class ServeRun: Sendable {
+    let process: RunningProcess
+    /// Such as `http://127.0.0.1:41237/`.
+    let url: String
+    let port: UInt16
+
+    init(_ larder: CLIFixture, _ options: [String] = []) throws {
+        process = try larder.binary.start(
+            ["serve", "--cache", larder.cache, "--listen", "127.0.0.1:0"] + options)
+        let end = ContinuousClock.now + .seconds(300)
+        var line: Substring?
+        while line == nil {
+            let text = process.standardOutputSoFar
+            if text.contains("\n") { line = text.split(separator: "\n").first }
+            guard ContinuousClock.now < end else {
+                throw BrokenPromise("serve does not listen: \(process.standardErrorSoFar)")
+            }
+            usleep(2_000)
+            if line == nil, kill(process.pid, 0) != 0 { break }
+        }
+        guard let line, let port = UInt16(line.dropLast().split(separator: ":").last ?? "") else {
+            throw BrokenPromise("serve has ended: \(try process.wait())")
+        }
+        (url, self.port) = (String(line), port)
+    }
+
+    func client(receiveBuffer: Int32? = nil) throws -> RawClient {
+        try RawClient(port: port, receiveBuffer: receiveBuffer)
+    }
+
+    /// What it has resident, in bytes.
+    var residentBytes: Int {
+        get throws {
+            let status = try String(contentsOfFile: "/proc/\(process.pid)/status", encoding: .utf8)
+            let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") } ?? ""
+            return (line.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) << 10
+        }
+    }
+
+    /// Ends it.
+    @discardableResult
+    func stop(_ signal: Int32 = SIGTERM) throws -> Finished {
+        process.kill(signal)
+        return try process.wait()
+    }
+}

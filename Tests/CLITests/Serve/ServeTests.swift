@@ -1,0 +1,177 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `larder serve`, as a script uses it.
+@Suite struct ServeTests {
+    /// What is missed is fetched by the next prefetch, and then served, without a restart.
+    @Test func theLoopCloses() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            _ = try larder.prefetch(try larder.manifest(urls[0]))
+            let list = larder.directory.path("missing.json")
+            let serve = try ServeRun(larder, ["--mirror", "--missing-list", list])
+            let client = try serve.client()
+            #expect(try client.get(urls[0]).body == Icons.icon(0))
+            for target in [urls[1], "/icon?url=\(urls[2])", urls[1], "/icon?url=no%20url"] {
+                #expect(try client.get(target).status == 404)
+            }
+            #expect(
+                try client.get("http://user:secret@127.0.0.1:\(larder.origin.port)/2").status == 404
+            )
+            let end = ContinuousClock.now + .seconds(300)
+            while !FileManager.default.fileExists(atPath: list), ContinuousClock.now < end {
+                usleep(50_000)
+            }
+            let text = try String(contentsOfFile: list, encoding: .utf8)
+            #expect(
+                text == "[\n{\"icon\":\"\(urls[1])\"},\n{\"icon\":\"\(urls[2])\"}\n]\n", "\(text)")
+            let asked = larder.origin.count()
+            let run = try larder.prefetch(list)
+            #expect(run.outcomes == ["fetched", "fetched"])
+            #expect(larder.origin.count() == asked + 2)
+            for (number, url) in urls.enumerated() {
+                #expect(try client.get(url).body == Icons.icon(number))
+            }
+            #expect(try serve.stop().status == 0)
+            // Those that are cached by now are not on it any longer.
+            #expect(try String(contentsOfFile: list, encoding: .utf8) == "[]\n")
+        }
+    }
+
+    /// The list goes on where it was, and takes the place of nothing else.
+    @Test func theListIsKept() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            _ = try larder.prefetch(try larder.manifest(urls[0]))
+            let list = larder.directory.path("missing.json")
+            for url in urls[1...] {
+                let serve = try ServeRun(larder, ["--missing-list", list])
+                #expect(try serve.client().get("/icon?url=\(url)").status == 404)
+                #expect(try serve.stop(SIGINT).status == 0)
+            }
+            let text = try String(contentsOfFile: list, encoding: .utf8)
+            #expect(text.contains(urls[1]) && text.contains(urls[2]))
+
+            let other = try larder.write("my notes".utf8, to: "notes.txt")
+            let refused = try larder.run(
+                "serve", "--listen", "127.0.0.1:0", "--missing-list", other)
+            #expect(refused.status == 65, "\(refused)")
+            #expect(try String(contentsOfFile: other, encoding: .utf8) == "my notes")
+        }
+    }
+
+    @Test func noCache() async throws {
+        try await withFixture { larder in
+            let finished = try larder.run("serve", "--listen", "127.0.0.1:0")
+            #expect(finished.status == 66, "\(finished)")
+            #expect(finished.standardOutput.isEmpty)
+        }
+    }
+
+    @Test func aPortThatIsTaken() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let finished = try larder.run(
+                "serve", "--listen", "127.0.0.1:\(larder.origin.port)")
+            #expect(finished.status == 1, "\(finished)")
+            #expect(finished.standardError.contains("127.0.0.1:\(larder.origin.port)"))
+        }
+    }
+
+    /// A large body comes whole to a slow reader, although the server is told to stop.
+    @Test(arguments: [SIGTERM, SIGINT]) func bodiesEndBeforeTheServer(_ signal: Int32) async throws
+    {
+        try await withFixture { larder in
+            let bytes = (0..<4_000_000).map { UInt8(truncatingIfNeeded: $0 / 7 ^ $0) }
+            larder.origin.on("/large", .ok(bytes, type: "application/octet-stream"))
+            let url = larder.origin.url("/large")
+            _ = try larder.prefetch(try larder.manifest(url), options: ["--any-content"])
+            let serve = try ServeRun(larder)
+            let client = try serve.client(receiveBuffer: 4_096)
+            client.send("GET /icon?url=\(url) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try client.waitForBytes()
+            serve.process.kill(signal)
+            while !serve.process.standardErrorSoFar.contains("ending") { usleep(1_000) }
+            #expect(try client.readResponse().body == bytes)
+            let finished = try serve.process.wait()
+            #expect(finished.status == 0, "\(finished)")
+        }
+    }
+
+    /// The second signal ends it at once, and so does the end of its patience.
+    @Test(arguments: [true, false]) func cutOff(_ twice: Bool) async throws {
+        try await withFixture { larder in
+            larder.origin.on(
+                "/large", .ok([UInt8](repeating: 1, count: 8_000_000), type: "text/plain"))
+            let url = larder.origin.url("/large")
+            _ = try larder.prefetch(try larder.manifest(url), options: ["--any-content"])
+            let serve = try ServeRun(larder, ["--grace", twice ? "1h" : "200ms"])
+            let client = try serve.client(receiveBuffer: 4_096)
+            client.send("GET /icon?url=\(url) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            try client.waitForBytes()
+            serve.process.kill(SIGTERM)
+            if twice {
+                while !serve.process.standardErrorSoFar.contains("ending") { usleep(1_000) }
+                serve.process.kill(SIGTERM)
+            }
+            let finished = try serve.process.wait()
+            #expect(finished.status == 143, "\(finished)")
+        }
+    }
+
+    @Test func theRequestLog() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            _ = try larder.prefetch(try larder.manifest(url))
+            let log = larder.directory.path("access.jsonl")
+            let serve = try ServeRun(larder, ["--access-log", log])
+            let client = try serve.client()
+            _ = try client.get("/icon?url=\(url)")
+            _ = try client.get("/icon?url=https://a.example/?token=secret")
+            _ = try client.get("/\u{202E}\u{1F600}")
+            try serve.stop()
+            let text = try String(contentsOfFile: log, encoding: .utf8)
+            let lines = try JSONValue.lines(Data(text.utf8))
+            #expect(lines.count == 3)
+            #expect(lines.map { $0["status"] } == [.integer(200), .integer(404), .integer(400)])
+            #expect(!text.contains("secret"))
+            #expect(!text.unicodeScalars.contains("\u{202E}"))
+            let document = try OutputDocument()
+            let keys = Set(try document.table("serve --access-log").words)
+            for line in lines { #expect(Set(line.keys) == keys) }
+        }
+    }
+
+    @Test func metrics() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            _ = try larder.prefetch(try larder.manifest(url))
+            let serve = try ServeRun(larder)
+            #expect(try serve.client().get("/icon?url=\(url)").status == 200)
+            let metrics = try serve.client().get("/metrics")
+            let text = String(decoding: metrics.body, as: UTF8.self)
+            let names = Set(
+                text.matches(of: /(?:^|\n)(larder_server_\w+)[ ]/).map { String($0.output.1) })
+            let document = try OutputDocument()
+            #expect(names == Set(try document.table("serve: /metrics", "metric").words))
+            #expect(text.contains("larder_objects{cache="))
+            try serve.stop()
+        }
+    }
+
+    @Test(arguments: [
+        ["--listen", "8080"], ["--listen", "a:b"], ["--listen", "::1:80"],
+        ["--public-url", "icons.example"], ["--public-url", "https://"],
+        ["--public-url", "https://a.example/\r\nX: y"], ["--manifest", ""], ["--manifest", "-"],
+        ["--manifest", "a/x.json", "--manifest", "b/x.json"], ["--allow-origin", "a b"],
+        ["--missing-list", "-"], ["--max-connections", "0"], ["--idle-timeout", "0"],
+        ["--fallback-status", "500"],
+    ])
+    func wrongUsage(_ options: [String]) async throws {
+        try await withFixture { larder in
+            let finished = try larder.run(arguments: ["serve"] + options)
+            #expect(finished.status == 64, "\(finished)")
+        }
+    }
+}
