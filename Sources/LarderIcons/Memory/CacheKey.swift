@@ -7,6 +7,9 @@ package struct CacheKey: Hashable, Sendable {
 
     package init(_ text: String) { self.text = text }
 
+    /// How many bytes the text has.
+    package var byteCount: Int { text.utf8.count }
+
     /// For one that is kept: text that is Foundation's own is converted once, not at each look-up.
     package init(kept text: String) {
         var text = text

@@ -7,9 +7,6 @@ import LarderIcons
 /// look-up writes nothing as long as what it finds was used lately. (`MemoryCache` moves what it
 /// finds each time, and has no place for the answer's head.)
 struct HotIcons {
-    /// What an icon takes beside its bytes and its target: its places in the tables, its head.
-    private static let overhead = 768
-
     private let limit: Int
     private var young: [CacheKey: KnownIcon] = [:]
     private var old: [CacheKey: KnownIcon] = [:]
@@ -26,31 +23,32 @@ struct HotIcons {
         mutating get {
             if let icon = young[key] { return icon }
             guard let icon = old.removeValue(forKey: key) else { return nil }
-            oldCost -= Self.cost(of: icon)
+            oldCost -= icon.cost
             insert(icon, for: key)
             return icon
         }
     }
 
-    mutating func insert(_ icon: KnownIcon, for key: CacheKey) {
-        let cost = Self.cost(of: icon)
-        if let replaced = old.removeValue(forKey: key) { oldCost -= Self.cost(of: replaced) }
+    /// Keeps an icon as one that was used lately.
+    ///
+    /// - Returns: those that are kept no longer. To free them takes milliseconds: not with a lock.
+    @discardableResult
+    mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
+        let cost = icon.cost
+        if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }
         if let replaced = young.updateValue(icon, forKey: key) {
-            youngCost -= Self.cost(of: replaced)
+            youngCost -= replaced.cost
         }
         youngCost += cost
-        guard youngCost > limit / 2 else { return }
+        guard youngCost > limit / 2 else { return [:] }
+        let dropped = old
         (old, oldCost) = (young, youngCost)
         (young, youngCost) = ([:], 0)
+        return dropped
     }
 
     mutating func remove(_ key: CacheKey) {
-        if let icon = young.removeValue(forKey: key) { youngCost -= Self.cost(of: icon) }
-        if let icon = old.removeValue(forKey: key) { oldCost -= Self.cost(of: icon) }
-    }
-
-    private static func cost(of icon: KnownIcon) -> Int {
-        // Several targets may lead to one object, whose bytes each of them is charged for.
-        (icon.body?.readableBytes ?? 0) + overhead
+        if let icon = young.removeValue(forKey: key) { youngCost -= icon.cost }
+        if let icon = old.removeValue(forKey: key) { oldCost -= icon.cost }
     }
 }

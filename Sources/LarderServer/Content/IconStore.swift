@@ -95,14 +95,15 @@ final class IconStore: Sendable {
             let body = last.body
         {
             let icon = KnownIcon(
-                object, body: body, file: last.file, generation: generation, fields: fields)
-            hot.withLock { $0.insert(icon, for: key) }
+                object, for: key, body: body, file: last.file, generation: generation,
+                fields: fields)
+            keep(icon, for: key)
             metrics.memoryHits.add(1, ordering: .relaxed)
             return FoundIcon(icon: icon, bytes: .memory(body))
         }
         do {
-            let found = try read(object, generation, fields)
-            hot.withLock { $0.insert(found.icon, for: key) }
+            let found = try read(object, key, generation, fields)
+            keep(found.icon, for: key)
             metrics.diskHits.add(1, ordering: .relaxed)
             return found
         } catch let error as CacheError where error.code == .corrupt {
@@ -114,20 +115,25 @@ final class IconStore: Sendable {
         }
     }
 
+    private func keep(_ icon: KnownIcon, for key: CacheKey) {
+        let dropped = hot.withLock { $0.insert(icon, for: key) }
+        withExtendedLifetime(dropped) {}
+    }
+
     private func read(
-        _ object: StoredObject, _ generation: Int, _ fields: [UInt8]
+        _ object: StoredObject, _ key: CacheKey, _ generation: Int, _ fields: [UInt8]
     ) throws -> FoundIcon {
         if object.size <= Self.largestInMemory {
             let (data, file) = try reader.data(of: object)
             let body = ByteBuffer(bytes: data)
             let icon = KnownIcon(
-                object, body: keepsBytes ? body : nil, file: file, generation: generation,
-                fields: fields)
+                object, for: key, body: keepsBytes ? body : nil, file: file,
+                generation: generation, fields: fields)
             return FoundIcon(icon: icon, bytes: .memory(body))
         }
         let (file, identity) = try reader.file(of: object)
         let icon = KnownIcon(
-            object, body: nil, file: identity, generation: generation, fields: fields)
+            object, for: key, body: nil, file: identity, generation: generation, fields: fields)
         return FoundIcon(icon: icon, bytes: .file(file))
     }
 

@@ -1,9 +1,13 @@
 import LarderCache
+import LarderIcons
 import NIOCore
 
 /// What a request's target was found to lead to, with all of the answer that can be made
 /// beforehand.
 final class KnownIcon: Sendable {
+    /// Its places in a table, and its head.
+    private static let overhead = 1_024
+
     let digest: Digest
     let size: Int64
     /// The digest as a strong validator, with its quotation marks.
@@ -20,10 +24,12 @@ final class KnownIcon: Sendable {
     let generation: Int
     /// When it was found.
     let foundAt: NIODeadline
+    /// What it takes in memory, in bytes, its key included: that may be long, and anybody's.
+    let cost: Int
 
     init(
-        _ object: StoredObject, body: ByteBuffer?, file: FileIdentity, generation: Int,
-        fields: [UInt8]
+        _ object: StoredObject, for key: CacheKey, body: ByteBuffer?, file: FileIdentity,
+        generation: Int, fields: [UInt8]
     ) {
         digest = object.digest
         size = object.size
@@ -36,5 +42,7 @@ final class KnownIcon: Sendable {
         self.file = file
         self.generation = generation
         foundAt = .now()
+        // Several keys may lead to one object, whose bytes each of them is charged for.
+        cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead
     }
 }

@@ -7,10 +7,13 @@ import Synchronization
 final class MissingList: Sendable {
     /// More are not noted.
     static let mostURLs = 10_000
+    /// Nor are more bytes of them.
+    private static let mostBytes = 2 << 20
 
     private struct State {
         var urls: [String] = []
         var known: Set<[UInt8]> = []
+        var bytes = 0
         var isChanged = false
     }
 
@@ -32,9 +35,11 @@ final class MissingList: Sendable {
         else { return }
         state.withLock { state in
             guard state.urls.count < Self.mostURLs,
+                state.bytes + url.utf8.count <= Self.mostBytes,
                 state.known.insert(Array(url.utf8)).inserted
             else { return }
             state.urls.append(url)
+            state.bytes += url.utf8.count
             state.isChanged = true
         }
     }
@@ -46,7 +51,10 @@ final class MissingList: Sendable {
         let cached = Set(
             urls.indices.filter { (try? reader.resource(urls[$0])) ?? nil != nil })
         let (isChanged, rest) = state.withLock { state in
-            for index in cached { state.known.remove(Array(urls[index].utf8)) }
+            for index in cached {
+                state.known.remove(Array(urls[index].utf8))
+                state.bytes -= urls[index].utf8.count
+            }
             // What was noted meanwhile is behind those.
             state.urls =
                 state.urls.indices.filter { !cached.contains($0) }.map { state.urls[$0] }

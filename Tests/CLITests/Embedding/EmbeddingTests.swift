@@ -39,6 +39,27 @@ import Testing
         }
     }
 
+    /// Also with the traits that are on by default, nobody clones what only the command line needs:
+    /// the server's SwiftNIO, the parser of arguments.
+    @Test(.isLong, .timeLimit(.minutes(30)))
+    func anAppWithAllTraitsClonesNoServer() async throws {
+        try await withTemporaryDirectory { directory in
+            let app = directory.path("app")
+            try FileManager.default.createDirectory(
+                atPath: app + "/Sources/App", withIntermediateDirectories: true)
+            let package = Self.package.replacingOccurrences(of: ", traits: []", with: "")
+            try Data(package.utf8).write(to: URL(fileURLWithPath: app + "/Package.swift"))
+            try Data("import LarderCache\n".utf8)
+                .write(to: URL(fileURLWithPath: app + "/Sources/App/main.swift"))
+            let resolved = try await swift("package", "resolve", "--package-path", app)
+            try #require(resolved.status == 0, "\(resolved)")
+            #expect(
+                try names(app + "/.build/checkouts") == [
+                    "GRDB.swift", "swift-asn1", "swift-collections", "swift-crypto",
+                ])
+        }
+    }
+
     /// `Examples/`, built as it stands, and its reader run on a cache.
     @Test(.isLong, .timeLimit(.minutes(60)))
     func theExamplesBuildAndRead() async throws {

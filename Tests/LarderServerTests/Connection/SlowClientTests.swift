@@ -68,7 +68,10 @@ import Testing
     /// Requests that are sent without reading an answer are not read beyond a bound; once the client
     /// reads, each has its answer.
     @Test func pipelining() async throws {
-        try await withServer(Self.contents) { fixture in
+        try await withServer(Self.contents) { configuration, _ in
+            // The last head is finished once the answers to the others are read.
+            configuration.headTimeout = .seconds(3_600)
+        } _: { fixture in
             let client = try fixture.client(receiveBuffer: 32_768)
             // A line's end is one character. Long ones: the sockets' buffers take megabytes.
             let padding = "X: " + String(repeating: "x", count: 1_900) + "\r\n\r\n"
