@@ -24,10 +24,11 @@ final class ExportTree: Sendable {
     ///   if another export writes it.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
-        root = try Cache.usersDirectory(path, create: true)
-        guard try !root.lies(in: cache.root) else {
+        // Before anything is made.
+        guard try !Self.nearestDirectory(to: path).lies(in: cache.root) else {
             throw CacheError(.unusable, subject: path, message: "lies in the cache")
         }
+        root = try Cache.usersDirectory(path, create: true)
         var folder = root
         for name in folders { folder = try folder.folder(name) }
         self.folder = folder
@@ -36,9 +37,20 @@ final class ExportTree: Sendable {
             throw CacheError(.unusable, subject: self.path, message: "has the cache in it")
         }
         guard flock(folder.raw, LOCK_EX | LOCK_NB) == 0 else {
-            throw CacheError("lock", subject: self.path, errno: errno)
+            throw CacheError(
+                .locked, subject: self.path, message: "another export writes into it")
         }
         try sweep()
+    }
+
+    /// The directory itself, or the one that it will be made in.
+    private static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            return try Cache.usersDirectory(path, create: false)
+        } catch  where error.code == .missing && path.utf8.count > 1 {
+            return try nearestDirectory(
+                to: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        }
     }
 
     deinit { flock(folder.raw, LOCK_UN) }

@@ -47,19 +47,21 @@ struct FileIndex {
         }
 
         /// Reads what an export has written; nil of anything else.
-        init?(_ text: some Sequence<UInt8>) {
-            guard
-                let json = try? JSONSerialization.jsonObject(with: Data(text)) as? [String: Any],
-                let file = json["file"] as? String, Self.isPlain(file),
-                let size = (json["bytes"] as? NSNumber)?.int64Value, size >= 0,
-                let text = json["digest"] as? String, text.utf8.starts(with: "sha256:".utf8),
-                let digest = Digest(hex: String(decoding: text.utf8.dropFirst(7), as: UTF8.self))
+        init?(_ text: some Collection<UInt8>) {
+            var members = MemberReader(text)
+            guard members.skip("{"),
+                let name = members.text("name"), members.skip(","),
+                let url = members.textOrNull("url"), members.skip(","),
+                let file = members.text("file"), members.skip(","), Self.isPlain(file),
+                let size = members.integer("bytes"), members.skip(","),
+                let hex = members.text("digest"), hex.utf8.starts(with: "sha256:".utf8),
+                let digest = Digest(hex: String(decoding: hex.utf8.dropFirst(7), as: UTF8.self))
             else { return nil }
+            self.name = name
+            self.url = url.text
             self.file = file
             self.size = size
             self.digest = digest
-            name = json["name"] as? String ?? ""
-            url = json["url"] as? String
         }
 
         /// Whether a name leads to something in the directory itself, and not to the list.

@@ -34,12 +34,12 @@ struct NamedFiles: ExportedFiles {
             }
         }
         try writer.write(as: FileIndex.file) { file in
-            var separator = "[\n"
+            var isEmpty = true
             try lines.forEachLine { line in
-                try file.write(separator + line)
-                separator = ",\n"
+                try file.write((isEmpty ? "[\n" : ",\n") + line)
+                isEmpty = false
             }
-            try file.write(separator == "[\n" ? "[]\n" : "\n]\n")
+            try file.write(isEmpty ? "[]\n" : "\n]\n")
         }
         guard prune else { return }
         // Behind the list, which names none of them any more.

@@ -62,6 +62,7 @@ struct ImportPages {
             let isWhole = resource != nil && isPresent.next() == true
             if isWhole, let object = resource?.object, entry.accepts(object) {
                 report.present += 1
+                note(entry.spelling, of: entry)
                 continue
             }
             guard begun.insert(Array(entry.resourceKey.utf8)).inserted else {
@@ -85,9 +86,7 @@ struct ImportPages {
                 stage.add(
                     staged, key: entry.resourceKey, url: entry.icon.string,
                     ImportStage.Adopted(name: entry.name, url: url, size: staged.size))
-                if let text = entry.spelling {
-                    spellings.append(Spelling(text, of: entry.resourceKey))
-                }
+                note(entry.spelling, of: entry)
                 return
             }
             report.missing += 1
@@ -96,6 +95,10 @@ struct ImportPages {
                 ImportProblem(
                     code: refusal.code, name: entry.name, url: url, message: refusal.message))
         }
+    }
+
+    private mutating func note(_ spelling: String?, of entry: Entry) {
+        if let spelling { spellings.append(Spelling(spelling, of: entry.resourceKey)) }
     }
 
     /// Counts what is durable of what was handed to the store.

@@ -52,8 +52,7 @@ public struct Importer {
                     acceptsAnyContent: configuration.acceptsAnyContent),
                 report: ImportReport(
                     layout: configuration.layout,
-                    directory: ([configuration.directory] + (keyed?.folders ?? []))
-                        .joined(separator: "/")))
+                    directory: path(of: keyed?.folders ?? [])))
             var progress = ObjectProgress()
             do {
                 for manifest in manifests.map({ $0.cached(in: cache) }) {
@@ -79,6 +78,11 @@ public struct Importer {
         } catch let error as DatabaseError {
             throw CacheError(index: "the directory's list", error)
         }
+    }
+
+    private func path(of folders: [String]) -> String {
+        let root = URL(fileURLWithPath: configuration.directory).standardizedFileURL.path
+        return ([root] + folders).joined(separator: "/")
     }
 
     /// The layout's directory; a link on the way beneath the user's own one is not followed.

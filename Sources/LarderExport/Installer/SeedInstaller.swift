@@ -1,6 +1,8 @@
 import Foundation
 import LarderCache
 
+// all text: it is compared in the app, with what the app came with.
+
 /// A source file for an app: it puts an exported directory that comes with the app to where the
 /// library looks for it.
 ///

@@ -59,11 +59,13 @@ enum ImageSet {
 
     /// The image's name in a set that was made here; nil if it was not.
     static func image(in contents: [UInt8]) -> String? {
-        guard
-            let json = try? JSONSerialization.jsonObject(with: Data(contents)) as? [String: Any],
-            let info = json["info"] as? [String: Any],
+        guard contents.count <= longestContents,
+            let json = try? JSONSerialization.jsonObject(with: Data(contents))
+                as? [String: Any],  // text: of 4 kB at most
+            let info = json["info"] as? [String: Any],  // text: likewise
             (info["author"] as? String)?.isSame(as: author) == true,
-            let images = json["images"] as? [[String: Any]], images.count == 1,
+            let images = json["images"] as? [[String: Any]],  // text: likewise
+            images.count == 1,
             let file = images[0]["filename"] as? String,
             !file.utf8.contains(UInt8(ascii: "/")), file.utf8.first != UInt8(ascii: ".")
         else { return nil }

@@ -12,7 +12,7 @@ struct SDWebImageLayout: KeyedLayout {
 
     func stem(of url: String) -> String {
         var suffix = PathExtension.ofURL(url) ?? PathExtension.ofText(url)
-        suffix.unicodeScalars.removeAll { $0 == "\0" || $0 == ":" }
+        suffix.unicodeScalars.removeAll { $0.value == 0 || $0.value == 0x3A }
         guard !suffix.utf8.isEmpty, suffix.utf16.count <= Self.longestExtension else {
             return url.md5Hex
         }

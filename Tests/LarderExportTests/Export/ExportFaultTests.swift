@@ -127,6 +127,9 @@ import Testing
                     try scene.export(layout, to: path)
                 }
                 #expect(error?.code == .unusable, "\(path)")
+                // Nothing was made there.
+                let isThere = FileManager.default.fileExists(atPath: path)
+                #expect(isThere == !path.hasSuffix("/new"))
             }
             // Beside the layout's own directory it may lie.
             #expect(try scene.export(.nuke, to: scene.directory.path).failed == 0)

@@ -87,14 +87,55 @@ import Testing
             symlink(victim, scene.target + "/link.svg")
             let digest = try #require(try Digest.of([1, 2, 3]))
             let lines = ["../victim.svg", "sub/a.svg", "link.svg", "..", "index.json", "/etc/x"]
-                .map { #"{"file":"\#($0)","bytes":3,"digest":"\#(digest)"}"# }
+                .map { file in
+                    let head = #"{"name":"","url":null,"file":"\#(file)","bytes":3,"#
+                    return head + #""digest":"\#(digest)","media_type":null}"#
+                }
             let long = "{\"file\":\"" + String(repeating: "x", count: 1 << 20) + "\"}"
             let text = "[\n" + (lines + [long, "{", "nonsense"]).joined(separator: ",\n") + "\n]\n"
             try scene.overwrite(scene.target + "/index.json", with: Array(text.utf8))
             #expect(try scene.export(.files) { $0.isPruning = true }.pruned == 0)
             #expect(FileManager.default.fileExists(atPath: victim))
+            #expect(FileManager.default.fileExists(atPath: scene.target + "/link.svg"))
             #expect(FileManager.default.fileExists(atPath: scene.target + "/sub/a.svg"))
             #expect(try index(scene).count == 4)
+        }
+    }
+
+    /// The list is read back as it was written, whatever is in it.
+    @Test func linesAreReadBack() throws {
+        for name in ["", "a\"b\\", "\u{1B}[31m\n", "日本語 \u{202E}", "😀", "\\\""] {
+            let text = """
+                {"name":\(try json(name)),"url":\(try json("https://a.example/" + name)),"file":"a.svg",\
+                "bytes":12,"digest":"sha256:\(String(repeating: "ab", count: 32))",\
+                "media_type":null,"width":null,"height":null}
+                """
+            let line = try #require(FileIndex.Line(Array(text.utf8)), "\(text)")
+            #expect(Array(line.name.utf8) == Array(name.utf8))
+            #expect(line.url == "https://a.example/" + name)
+            #expect(line.size == 12)
+            #expect(FileIndex.Line(Array(line.json.utf8))?.json == line.json)
+            for end in stride(from: 0, to: text.utf8.count, by: 7) where end < 60 {
+                #expect(FileIndex.Line(Array(text.utf8.prefix(end))) == nil)
+            }
+        }
+    }
+
+    private func json(_ text: String) throws -> String {
+        let array = try JSONEncoder().encode([text])
+        return String(decoding: array.dropFirst().dropLast(), as: UTF8.self)
+    }
+
+    /// To compare the keys of a list would take minutes.
+    @Test(.timeLimit(.minutes(1))) func runsOfMarksAreReadInNoTime() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(.files)
+            let marks = String(repeating: "\u{301}\u{316}", count: 30_000)
+            let line = "{\"name\":\"a\",\"a\(marks)\":1,\"a\(marks)b\":2}"
+            let text = "[\n" + Array(repeating: line, count: 50).joined(separator: ",\n") + "\n]\n"
+            try scene.overwrite(scene.target + "/index.json", with: Array(text.utf8))
+            #expect(try scene.export(.files).unchanged == 4)
         }
     }
 
