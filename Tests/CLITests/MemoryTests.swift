@@ -4,7 +4,7 @@ import Testing
 
 /// Usage rises to a plateau, and stays there however long the manifest is.
 @Suite struct MemoryTests {
-    private enum Run: CaseIterable { case plan, cold, warm }
+    private enum Run: CaseIterable { case plan, cold, warm, exporting, importing }
 
     @Test(.isLong, .timeLimit(.minutes(20)))
     func aHundredThousandEntriesNeedHardlyMoreThanTenThousand() async throws {
@@ -33,11 +33,17 @@ import Testing
             }
             let manifest = try larder.write(lines, to: "apps.jsonl")
             for run in Run.allCases {
+                let files = [larder.directory.path("files"), "--layout", "files", "--manifest"]
                 let command =
-                    run == .plan ? ["plan"] : ["prefetch", "--quiet", "--allow-private-network"]
+                    switch run {
+                    case .plan: ["plan"]
+                    case .cold, .warm: ["prefetch", "--quiet", "--allow-private-network"]
+                    case .exporting: ["export"] + files
+                    case .importing: ["import"] + files
+                    }
+                let cache = run == .importing ? larder.directory.path("copy") : larder.cache
                 let finished = try await onThreadOfItsOwn {
-                    try larder.binary.run(
-                        command + [manifest, "--cache", larder.cache], timeout: 900)
+                    try larder.binary.run(command + [manifest, "--cache", cache], timeout: 900)
                 }
                 #expect(finished.status == 0, "\(run): \(finished.standardError.suffix(500))")
                 peaks[run] = finished.peakMemoryBytes
