@@ -11,8 +11,9 @@ final class CacheReader: Sendable {
     /// What is known of so many files: they are compared with their digests once.
     private static let mostKnown = 1 << 18
 
-    /// So many files are held open: opening one takes as long as all else that is done for an icon.
-    private static let mostOpen = 1_024
+    /// So many files are held open, as far as the process may have four times as many: opening one
+    /// takes as long as all else that is done for an icon.
+    private static let mostOpen = min(16_384, OpenFileLimit.current / 4)
 
     private struct State {
         var cache: Cache?
@@ -81,8 +82,8 @@ final class CacheReader: Sendable {
         if let open, open.isStill(known) { return open }
         guard let file = cache?.lendAtOnce(digest, size: size, known: known) else { return nil }
         state.withLock { state in
-            if state.open.count >= Self.mostOpen { state.open.removeAll(keepingCapacity: true) }
-            state.open[digest] = file
+            // What is asked for in turn would else always have been closed just before.
+            if state.open.count < Self.mostOpen { state.open[digest] = file }
         }
         return file
     }
@@ -104,7 +105,7 @@ final class CacheReader: Sendable {
         return state.withLock { state in
             let isSame = version != nil && state.version == version
             state.version = version
-            if !isSame { state.open = [:] }
+            if !isSame || state.open.count >= Self.mostOpen { state.open = [:] }
             return !isSame
         }
     }
