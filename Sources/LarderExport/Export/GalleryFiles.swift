@@ -14,7 +14,7 @@ final class GalleryFiles: GalleryPlace {
     private let rethrow: (CacheError, StoredObject) throws -> Void
     /// Bounded by what a gallery shows.
     private var placed: Set<Digest> = []
-    private var written: Set<String> = []
+    private var written: Set<String> = []  // text: ASCII
 
     /// - Parameter rethrow: throws an error that is not one object's alone.
     init(

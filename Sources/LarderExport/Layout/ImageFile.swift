@@ -1,3 +1,4 @@
+import LarderCache
 import LarderKit
 
 /// What an image's file ends with, and who takes it.
@@ -20,7 +21,8 @@ enum ImageFile {
 
     /// Whether it is one of those.
     static func isSuffix(_ text: String) -> Bool {
-        text == "bin" || MediaType.allCases.contains { suffix(of: $0.rawValue) == text }
+        text.isSame(as: suffix(of: nil))
+            || MediaType.allCases.contains { text.isSame(as: suffix(of: $0.rawValue)) }
     }
 
     /// Whether Xcode's `actool` compiles it as an image of an image set.
