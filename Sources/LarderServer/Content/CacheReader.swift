@@ -31,7 +31,7 @@ final class CacheReader: Sendable {
     init(path: String) throws(CacheError) {
         self.path = path
         let cache = try Cache.open(at: path)
-        state.withLock { $0.cache = cache.indexURI == nil ? nil : cache }
+        state.withLock { $0.cache = cache }
     }
 
     /// The resource of a URL as a manifest spells it, in any other spelling, or as `URL(string:)`
@@ -105,6 +105,8 @@ final class CacheReader: Sendable {
         return state.withLock { state in
             let isSame = version != nil && state.version == version
             state.version = version
+            // What has no index has nothing to read; it may have one by now.
+            if state.cache?.indexURI == nil { state.cache = nil }
             if !isSame || state.open.count >= Self.mostOpen { state.open = [:] }
             return !isSame
         }
@@ -134,8 +136,7 @@ final class CacheReader: Sendable {
     private func open() throws -> Cache {
         if let cache = state.withLock({ $0.cache }) { return cache }
         let opened = try Cache.open(at: path)
-        // What has no index has nothing to read; it is looked at again.
-        if opened.indexURI != nil { state.withLock { $0.cache = opened } }
+        state.withLock { $0.cache = opened }
         return opened
     }
 }
