@@ -21,6 +21,29 @@ import Testing
         return files
     }
 
+    /// Half of a list of icons would have removed the others' files.
+    @Test(arguments: ["nuke", "files", "gallery"])
+    func aManifestThatWasCutOffPrunesNothing(_ layout: String) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            let lines = urls.map { #"{"name": "App", "icon": "\#($0)"}"# + "\n" }
+            let whole = try larder.write(lines.joined().utf8, to: "whole.jsonl")
+            let cut = try larder.write((lines[0] + lines[1].prefix(20)).utf8, to: "cut.jsonl")
+            let short = try larder.write(lines[0].utf8, to: "short.jsonl")
+            #expect(try larder.prefetch(whole).status == 0)
+            func export(_ manifest: String) throws -> Finished {
+                try larder.run(
+                    "export", larder.directory.path("seed"), "--layout", layout, "--prune",
+                    "--json", "--manifest", manifest)
+            }
+            #expect(try report(export(whole))["failed"] == .integer(0))
+            let again = try export(cut)
+            #expect(again.status == 2)
+            #expect(try report(again)["pruned"] == .integer(0), "\(again)")
+            #expect(try report(export(short))["pruned"] == .integer(3))
+        }
+    }
+
     @Test(arguments: ["nuke", "sdwebimage", "kingfisher", "coil", "glide", "files"])
     func whatIsExportedCanBeImported(_ layout: String) async throws {
         try await withFixture { larder in

@@ -60,7 +60,7 @@ import Testing
         ["export", "seed"],
         ["export", "", "--layout", "nuke"],
         ["export", "seed", "--layout", "picasso"],
-        ["export", "seed", "--layout", "gallery"],
+        ["import", "seed", "--layout", "gallery", "--manifest", "m"],
         ["export", "seed", "--layout", "asset-catalog"],
         ["export", "seed", "--layout", "nuke", "--kingfisher-version", "7"],
         ["export", "seed", "--layout", "kingfisher", "--kingfisher-version", "0"],

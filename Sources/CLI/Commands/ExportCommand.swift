@@ -16,7 +16,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
 
             Each object is compared with its digest before its file gets its name. Run again, \
             only what changed is written. The exit status is 2 if an icon is not in the cache, or \
-            its object is damaged; its file from an earlier export stays.
+            its object is damaged and not yet exported; its file from an earlier export stays.
             """)
 
     static let guide = CommandGuide(

@@ -74,7 +74,7 @@ public struct Exporter {
                 isCancelled: isCancelled)
             let files = files(tree, writer, keyed)
             try place(list, files, &report)
-            if !isCancelled() { try files.finish(list, prune: configuration.isPruning, &report) }
+            if !isCancelled() { try files.finish(list, prune: mayPrune(report), &report) }
             try writer.flush()
         } catch is CancellationError {
             report.icons = collection.report.icons
@@ -82,6 +82,12 @@ public struct Exporter {
         report.isInterrupted = isCancelled()
         report.seconds = (ContinuousClock.now - start) / .seconds(1)
         return report
+    }
+
+    /// Not if it is unknown which files are wanted: an entry that cannot be read, as of a manifest
+    /// that was cut off, may want any.
+    private func mayPrune(_ report: ExportReport) -> Bool {
+        configuration.isPruning && report.problems[.badEntry] == nil
     }
 
     private func exportGallery(
@@ -98,7 +104,8 @@ public struct Exporter {
             let gallery = Gallery(
                 of: cache, manifests: manifests ?? [], rules: configuration.manifestRules,
                 hasOthers: manifests == nil)
-            try files.write(gallery, prune: configuration.isPruning, onProgress: onProgress)
+            try files.write(gallery, onProgress: onProgress)
+            if mayPrune(files.report) { try files.removeOthers() }
             try writer.flush()
         } catch is CancellationError {}
         files.report.isInterrupted = isCancelled()

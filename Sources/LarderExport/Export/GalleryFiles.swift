@@ -33,7 +33,7 @@ final class GalleryFiles: GalleryPlace {
 
     /// Writes the icons first, then what describes them, then the page.
     func write(
-        _ gallery: Gallery, prune: Bool, onProgress: @escaping (ObjectProgress) -> Void
+        _ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void
     ) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
@@ -45,7 +45,6 @@ final class GalleryFiles: GalleryPlace {
             onProgress(progress)
         }
         for file in GalleryFile.page { try write(file) }
-        if prune { try removeOthers() }
     }
 
     private func note(_ icon: GalleryIcon) {
@@ -90,7 +89,7 @@ final class GalleryFiles: GalleryPlace {
 
     /// Removes icons and descriptions of icons that are no longer there, and nothing of another
     /// shape.
-    private func removeOthers() throws {
+    func removeOthers() throws {
         try tree.forEachName(in: pictures) { name in
             guard let digest = Self.digest(ofFile: name), !placed.contains(digest) else { return }
             if try remove(name, in: pictures) { report.pruned += 1 }

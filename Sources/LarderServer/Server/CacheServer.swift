@@ -122,6 +122,11 @@ public final class CacheServer: Sendable {
         return HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
     }
 
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode))
+    }
+
     private func bind(
         _ group: MultiThreadedEventLoopGroup, _ metrics: ServerMetrics,
         _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
@@ -154,7 +159,7 @@ public final class CacheServer: Sendable {
         } catch {
             throw ServerError(
                 code: .address, subject: "\(configuration.host):\(configuration.port)",
-                message: "cannot be listened on: \(error)")
+                message: "cannot be listened on: \(Self.reason(error))")
         }
     }
 }
