@@ -1,3 +1,4 @@
+import Foundation
 import LarderCache
 import LarderGallery
 import NIOCore
@@ -11,7 +12,7 @@ final class GalleryBuild: Sendable {
 
     /// When it was finished.
     let madeAt = NIODeadline.now()
-    private let file: ScratchFile
+    private let file: LarderCache.FileDescriptor
     private let parts: [String: Part]
 
     /// Makes it; takes seconds for many icons.
@@ -36,23 +37,27 @@ final class GalleryBuild: Sendable {
         guard let part = parts[path] else { return nil }
         var buffer = ByteBufferAllocator().buffer(capacity: part.length)
         while buffer.readableBytes < part.length {
-            let rest = part.length - buffer.readableBytes
-            buffer.writeBytes(
-                try file.read(at: part.start + Int64(buffer.readableBytes), atMost: rest))
+            let bytes = try file.read(
+                at: part.start + Int64(buffer.readableBytes),
+                atMost: part.length - buffer.readableBytes)
+            guard !bytes.isEmpty else {
+                throw CacheError("read", subject: file.subject, errno: EIO)
+            }
+            buffer.writeBytes(bytes)
         }
         return buffer
     }
 
     private final class Place: GalleryPlace {
         let objects = "objects/sha256/"
-        let file: ScratchFile
+        let file: LarderCache.FileDescriptor
         private(set) var parts: [String: Part] = [:]
         private let reader: CacheReader
         private var end: Int64 = 0
 
         init(_ reader: CacheReader) throws {
             self.reader = reader
-            file = try ScratchFile()
+            file = try LarderCache.FileDescriptor.unnamed()
         }
 
         func address(of object: StoredObject) throws -> String? {

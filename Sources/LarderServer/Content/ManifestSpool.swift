@@ -1,8 +1,6 @@
 import Foundation
 import LarderCache
 import LarderKit
-import LarderTransfer
-import NIOCore
 
 /// A manifest in its plain form, in a temporary file without a name: made once, and sent as often
 /// as it is asked for.
@@ -17,52 +15,35 @@ final class ManifestSpool: Sendable {
     let marks: Int
     /// Another one for each spool.
     let name = UInt64.random(in: .min ... .max)
-    private let file: Int32
+    private let file: FileDescriptor
 
     /// - Throws: `ManifestError` if it cannot be read; `CacheError` if it cannot be written.
     init(_ manifest: ServedManifest, rules: ManifestRules) throws {
-        var path = Array((NSTemporaryDirectory() + "larder-serve-XXXXXX").utf8CString)
-        let file = mkstemp(&path)
-        guard file >= 0 else {
-            throw CacheError("open", subject: NSTemporaryDirectory(), errno: errno)
-        }
-        unlink(path)
-        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        let file = try FileDescriptor.unnamed()
         var writer = ManifestSpoolWriter(file)
-        do {
-            _ = try ManifestReader(source: manifest.source, rules: rules).read { item in
-                switch item.result {
-                case .entry(let entry):
-                    try writer.add(
-                        entry.name, entry.resourceKey, entry.priority, entry.expectedDigest,
-                        entry.expectedSize)
-                case .inline(let entry):
-                    try writer.add(
-                        entry.name, entry.resourceKey, entry.priority, entry.expectedDigest,
-                        entry.expectedSize)
-                case .skipped, .failed: break
-                }
+        _ = try ManifestReader(source: manifest.source, rules: rules).read { item in
+            switch item.result {
+            case .entry(let entry):
+                try writer.add(
+                    entry.name, entry.resourceKey, entry.priority, entry.expectedDigest,
+                    entry.expectedSize)
+            case .inline(let entry):
+                try writer.add(
+                    entry.name, entry.resourceKey, entry.priority, entry.expectedDigest,
+                    entry.expectedSize)
+            case .skipped, .failed: break
             }
-            try writer.finish()
-        } catch {
-            close(file)
-            throw error
         }
+        try writer.finish()
         self.file = file
         size = writer.size
         marks = writer.marks
     }
 
-    deinit { close(file) }
-
-    /// The text from `offset` on, as much as fits; nil if it cannot be read.
-    func read(at offset: Int64, atMost limit: Int) -> [UInt8]? {
-        var isRead = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { room, count in
-            let read = pread(file, room.baseAddress, room.count, off_t(offset))
-            isRead = read > 0
-            count = max(0, read)
-        }
-        return isRead ? bytes : nil
+    /// The text from `offset` on, as much as fits.
+    func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
+        let bytes = try file.read(at: offset, atMost: limit)
+        guard !bytes.isEmpty else { throw CacheError("read", subject: file.subject, errno: EIO) }
+        return bytes
     }
 }

@@ -5,13 +5,13 @@ import LarderTransfer
 
 /// Writes entries into a spool's file.
 struct ManifestSpoolWriter {
-    private let file: Int32
+    private let file: FileDescriptor
     private var buffer: [UInt8] = []
     private var isEmpty = true
     private(set) var size: Int64 = 0
     private(set) var marks = 0
 
-    init(_ file: Int32) { self.file = file }
+    init(_ file: FileDescriptor) { self.file = file }
 
     mutating func add(
         _ name: String, _ key: String, _ priority: Int, _ digest: Digest?, _ bytes: Int64?
@@ -47,15 +47,7 @@ struct ManifestSpoolWriter {
     }
 
     private mutating func flush() throws(CacheError) {
-        var rest = buffer[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw CacheError("write", subject: NSTemporaryDirectory(), errno: errno)
-            }
-            rest = rest.dropFirst(count)
-        }
+        try file.write(buffer)
         size += Int64(buffer.count)
         buffer.removeAll(keepingCapacity: true)
     }

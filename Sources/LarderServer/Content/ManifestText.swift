@@ -32,9 +32,7 @@ final class ManifestText: ChunkSource {
     func next() throws -> ByteBuffer? {
         let start = offset.withLock { $0 }
         guard start < spool.size else { return nil }
-        guard let piece = spool.read(at: start, atMost: Self.pieceSize) else {
-            throw CacheError("read", subject: "a temporary file", errno: EIO)
-        }
+        let piece = try spool.read(at: start, atMost: Self.pieceSize)
         offset.withLock { $0 = start + Int64(piece.count) }
         var text = ByteBufferAllocator().buffer(capacity: piece.count * 2)
         var rest = piece[...]

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 
 /// A temporary file without a name: nobody's but this process's, and gone with its descriptor,
 /// which is the maker's to close.
@@ -7,13 +8,12 @@ struct UnnamedFile {
 
     /// - Parameter source: whose bytes it is for.
     init(for source: String) throws(ManifestError) {
-        var path = Array((NSTemporaryDirectory() + "larder-manifest-XXXXXX").utf8CString)
-        descriptor = mkstemp(&path)
-        guard descriptor >= 0 else {
-            throw ManifestError.system(errno, "cannot make a temporary file", source: source)
+        do throws(CacheError) {
+            descriptor = try FileDescriptor.openUnnamed()
+        } catch {
+            throw ManifestError.system(
+                error.errno ?? EIO, "cannot make a temporary file", source: source)
         }
-        unlink(path)
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
     }
 
     /// Writes bytes behind those that are there; returns an error number, 0 if there is none.
