@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import LarderCache
-import LarderExport
 import LarderRehearsal
 import LarderS3
 import LarderTestSupport
@@ -48,9 +47,10 @@ import Testing
             }
             try prefetch(try larder.manifest(url, name: "unlucky.json"))
 
-            try compare(summaries, with: "prefetch --json")
-            try compare(lines, with: "prefetch --report")
-            try compare((summaries + lines).compactMap { $0["error"]?.object }, with: "Errors")
+            try document.compare(summaries, with: "prefetch --json")
+            try document.compare(lines, with: "prefetch --report")
+            try document.compare(
+                (summaries + lines).compactMap { $0["error"]?.object }, with: "Errors")
             let codes = try documentedCodes()
             for summary in summaries {
                 #expect(codes.isSuperset(of: summary["failures"]?.object?.keys.map(\.self) ?? []))
@@ -80,10 +80,10 @@ import Testing
             var lines = try JSONValue.lines(
                 larder.run("plan", manifest, more, "--json").standardOutputBytes)
             let last = lines.removeLast()
-            try compare(lines, with: "plan --json")
-            try compare([last], with: "Last line of plan --json")
-            try compare(lines.compactMap { $0["error"]?.object }, with: "Errors")
-            try compare(
+            try document.compare(lines, with: "plan --json")
+            try document.compare([last], with: "Last line of plan --json")
+            try document.compare(lines.compactMap { $0["error"]?.object }, with: "Errors")
+            try document.compare(
                 lines.compactMap { $0["last_failure"]?.object }, with: "Past failures")
             let index = try larder.write(
                 #"{"repo":{"address":"https://a.example"},"apps":[{"packageName":"a","icon":"a"}]}"#
@@ -95,7 +95,7 @@ import Testing
                         "plan", more, "--json", "--explain", "--priority-key", "rank",
                         "--integrity-key", "hash"
                     ).standardOutputBytes)
-            try compare(
+            try document.compare(
                 explained.filter { $0["shape"] != nil }, with: "Lines of plan --explain --json")
             let statuses = Set(lines.compactMap { $0["status"]?.string })
             #expect(statuses == Set(try document.table("plan --json", "status").words))
@@ -112,16 +112,16 @@ import Testing
                 try larder.rehearse(manifest, "--cache", try larder.brokenCache()),
                 try larder.rehearse(gone),
             ]
-            try compare(runs.map(\.report), with: "rehearse --json")
+            try document.compare(runs.map(\.report), with: "rehearse --json")
             let strategies = runs.flatMap(\.strategies)
-            try compare(strategies, with: "Strategies")
+            try document.compare(strategies, with: "Strategies")
             func objects(_ key: String) -> [[String: JSONValue]] {
                 strategies.flatMap { $0[key]?.array ?? [] }.compactMap(\.object)
             }
-            try compare(objects("memory"), with: "Memory over time")
-            try compare(objects("warnings"), with: "Memory warnings")
+            try document.compare(objects("memory"), with: "Memory over time")
+            try document.compare(objects("warnings"), with: "Memory warnings")
             for key in ["first_error", "store_error"] {
-                try compare(strategies.compactMap { $0[key]?.object }, with: "Errors")
+                try document.compare(strategies.compactMap { $0[key]?.object }, with: "Errors")
             }
             #expect(
                 try document.table("Strategies", "strategy").words
@@ -135,9 +135,9 @@ import Testing
             _ = try larder.prefetch(try mixed(larder))
             let full = try larder.run("status", "--format", "json").standardOutputBytes
             let reports = try JSONValue.lines(empty) + JSONValue.lines(full)
-            try compare(reports, with: "status --json")
+            try document.compare(reports, with: "status --json")
             let runs = reports.flatMap { $0["runs"]?.array ?? [] }.compactMap(\.object)
-            try compare(runs, with: "Runs")
+            try document.compare(runs, with: "Runs")
             let file = URL(fileURLWithPath: "\(larder.cache)/runs/prefetch.json")
             let record = try #require(JSONValue.lines(Data(contentsOf: file)).first)
             #expect(Set(record.keys) == Set(try document.table("Runs").words))
@@ -167,13 +167,13 @@ import Testing
             larder.origin.on("/svg", .status(404))
             reports.append(try verify("--repair"))
             reports.append(Self.stopped(reports[0]))
-            try compare(reports, with: "verify --json")
+            try document.compare(reports, with: "verify --json")
             let findings = reports.flatMap { $0["findings"]?.array ?? [] }.compactMap(\.object)
-            try compare(findings, with: "Findings")
+            try document.compare(findings, with: "Findings")
             #expect(findings.contains { $0["urls"] == .array([.string(png)]) })
             let refetches = reports.flatMap { $0["refetches"]?.array ?? [] }.compactMap(\.object)
-            try compare(refetches, with: "Refetches")
-            try compare(refetches.compactMap { $0["error"]?.object }, with: "Errors")
+            try document.compare(refetches, with: "Refetches")
+            try document.compare(refetches.compactMap { $0["error"]?.object }, with: "Errors")
             #expect(Set(refetches.compactMap { $0["url"]?.string }) == [png, "key:svg"])
 
             let words = try document.table("verify --json", "kind").words
@@ -212,10 +212,10 @@ import Testing
                 var lines = try JSONValue.lines(finished.standardOutputBytes)
                 reports.append(lines.removeLast())
                 #expect(lines.isEmpty == !options.contains("--dry-run"))
-                if !lines.isEmpty { try compare(lines, with: "Victims") }
+                if !lines.isEmpty { try document.compare(lines, with: "Victims") }
             }
             reports.append(Self.stopped(reports[0]))
-            try compare(reports, with: "evict --json")
+            try document.compare(reports, with: "evict --json")
             for (key, column, words) in [
                 ("evicted", "reason", EvictionReport.Reason.allCases.map(\.rawValue)),
                 ("kept", "hold", EvictionReport.Hold.allCases.map(\.rawValue)),
@@ -225,7 +225,7 @@ import Testing
                 for report in reports {
                     let tallies = try #require(report[key]?.object)
                     #expect(Set(tallies.keys) == Set(words))
-                    try compare(tallies.values.compactMap(\.object), with: "Tallies")
+                    try document.compare(tallies.values.compactMap(\.object), with: "Tallies")
                 }
             }
         }
@@ -235,7 +235,7 @@ import Testing
         try await withFixture { larder in
             _ = try larder.prefetch(try mixed(larder), options: ["--any-content"])
             let lines = try JSONValue.lines(larder.run("list", "--json").standardOutputBytes)
-            try compare(lines, with: "list --json")
+            try document.compare(lines, with: "list --json")
         }
     }
 
@@ -247,70 +247,9 @@ import Testing
             try larder.overwrite(try larder.objectPath(urls[0]), with: [1])
             let damaged = try larder.run("snapshot", larder.directory.path("left"), "--json")
             #expect((sound.status, damaged.status) == (0, 2))
-            try compare(
+            try document.compare(
                 try [sound, damaged].flatMap { try JSONValue.lines($0.standardOutputBytes) },
                 with: "snapshot --json")
-        }
-    }
-
-    @Test func export() async throws {
-        try await withFixture { larder in
-            let urls = larder.origin.serveIcons(2)
-            #expect(try larder.prefetch(try larder.manifest(urls[0])).status == 0)
-            let manifest = try larder.manifest(
-                [["icon": urls[0]], ["icon": urls[1]], ["icon": "ftp://a.example/"], [:]],
-                name: "some.json")
-            let place = larder.directory.path("seed")
-            let arguments = [place, "--layout", "nuke", "--manifest", manifest, "--json"]
-            let finished = try larder.run(arguments: ["export"] + arguments)
-            #expect(finished.status == 2)
-            let reports = try JSONValue.lines(finished.standardOutputBytes)
-            try compare(reports, with: "export --json")
-            let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
-            try compare(failures, with: "Failures of an export")
-            let reasons = try document.table("Reasons of an export", "reason")
-            #expect(reasons.words == ExportProblem.Code.allCases.map(\.rawValue))
-            for code in ExportProblem.Code.allCases {
-                let kind = reasons.cell(code.rawValue, "skipped or failed")
-                #expect(kind == (code.isSkip ? "skipped" : "failed"))
-            }
-            let report = try #require(reports.first)
-            let counts = [
-                "linked", "cloned", "copied", "unchanged", "duplicates", "skipped", "failed",
-                "unfinished",
-            ]
-            let sum = counts.reduce(0) { $0 + (report[$1]?.integer ?? 0) }
-            #expect(report["icons"] == .integer(sum))
-        }
-    }
-
-    @Test func importing() async throws {
-        try await withFixture { larder in
-            let urls = larder.origin.serveIcons(2)
-            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
-            let place = larder.directory.path("seed")
-            #expect(try larder.run("export", place, "--layout", "nuke").status == 0)
-            let folder = place + "/com.github.kean.Nuke.DataCache/"
-            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-            unlink(folder + names[0])
-            #expect(symlink("/etc/hostname", folder + names[0]) == 0)
-            let manifest = try larder.manifest(
-                urls.map { ["icon": $0] } + [["icon": "ftp://a.example/"], [:]], name: "some.json")
-            let finished = try larder.binary.run([
-                "import", place, "--layout", "nuke", "--manifest", manifest, "--json", "--cache",
-                larder.directory.path("copy"),
-            ])
-            #expect(finished.status == 2)
-            let reports = try JSONValue.lines(finished.standardOutputBytes)
-            try compare(reports, with: "import --json")
-            let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
-            try compare(failures, with: "Failures of an import")
-            let reasons = try document.table("Reasons of an import", "reason")
-            #expect(reasons.words == ImportProblem.Code.allCases.map(\.rawValue))
-            for code in ImportProblem.Code.allCases {
-                let kind = reasons.cell(code.rawValue, "skipped or failed")
-                #expect(kind == (code.isSkip ? "skipped" : "failed"))
-            }
         }
     }
 
@@ -325,62 +264,10 @@ import Testing
             let objects =
                 try JSONValue.lines(sound.standardOutputBytes)
                 + JSONValue.lines(damaged.standardOutputBytes)
-            try compare(objects, with: "reindex --json")
+            try document.compare(objects, with: "reindex --json")
             let sources = try document.table("reindex --json").code("source", "meaning")
             #expect(sources == RecoveryReport.Source.allCases.map(\.rawValue))
         }
-    }
-
-    // MARK: Words
-
-    @Test func words() throws {
-        #expect(
-            try document.table("Outcomes", "outcome").words
-                == EntryResult.Outcome.allCases.map(\.rawValue))
-        let entries = try document.table("Codes of entries that cannot be used", "code").words
-        #expect(
-            Set(entries)
-                == Set(EntryError.Code.allCases.map(\.rawValue)).union([
-                    "no-icon", EntryProblem.notFailedBefore.code, EntryProblem.offline.code,
-                ]))
-        let transfers = try document.table("Codes of transfers that failed", "code").words
-        let bodies = try document.table("Codes of bodies that are refused", "code").words
-        let expected =
-            TransferError.Code.allCases.map(\.rawValue) + ImageFault.Code.allCases.map(\.rawValue)
-            + FetchFailure.Reason.allCases.map(\.rawValue) + ["http-<status>"]
-        #expect(Set(transfers + bodies) == Set(expected))
-        let remotes = try document.table("Codes of remotes", "code").words
-        #expect(remotes == StorageError.Code.allCases.map(\.rawValue))
-        let caches = try document.table("Codes of caches", "code").words
-        #expect(Set(caches) == Set(CacheError.Code.allCases.map(\.rawValue)))
-    }
-
-    /// What the page marks as tried again is what is tried again.
-    @Test func transientCodes() throws {
-        let table = try document.table("Codes of transfers that failed", "code")
-        for code in TransferError.Code.allCases {
-            let failure = FetchFailure(TransferError(code: code, message: ""))
-            let isMarked = table.cell(code.rawValue, "meaning")?.hasPrefix("+ ") == true
-            #expect(failure.isTransient == isMarked, "\(code.rawValue)")
-        }
-        let bodies = try document.table("Codes of bodies that are refused", "code")
-        for reason in FetchFailure.Reason.allCases {
-            let meaning =
-                table.cell(reason.rawValue, "meaning") ?? bodies.cell(reason.rawValue, "meaning")
-            let isMarked = meaning?.hasPrefix("+ ") == true
-            #expect(FetchFailure(reason, "").isTransient == isMarked, "\(reason.rawValue)")
-        }
-        let statuses = (400...599).filter { FetchFailure(status: $0).isTransient }
-        #expect(statuses == RetryPolicy.retriedStatuses.sorted())
-        let meaning = try #require(table.cell("http-<status>", "meaning"))
-        let stated = meaning.split { !$0.isNumber }.compactMap { Int($0) }
-        #expect(statuses == stated)
-    }
-
-    @Test func exitStatuses() throws {
-        let help = try LarderBinary().run(["--help"]).standardOutput
-        let stated = help.matches(of: /(?m)^  (\d+)[ ]/).map { String($0.output.1) }
-        #expect(try document.table("Exit status", "status").words == stated)
     }
 
     // MARK: -
@@ -414,31 +301,5 @@ import Testing
         ]
         let words = try headings.flatMap { try document.table($0, "code").words }
         return Set(words + (100...599).map { "http-\($0)" })
-    }
-
-    /// Every key of every object is in the table, and every one of the table in every object; the
-    /// types are the table's; a value is null somewhere exactly where the table says so.
-    private func compare(
-        _ objects: [[String: JSONValue]], with heading: String,
-        _ location: SourceLocation = #_sourceLocation
-    ) throws {
-        let table = try document.table(heading)
-        #expect(table.columns == ["key", "type", "unit", "null", "meaning"])
-        #expect(!objects.isEmpty, sourceLocation: location)
-        for object in objects {
-            #expect(Set(object.keys) == Set(table.words), sourceLocation: location)
-        }
-        for key in table.words {
-            let values = objects.compactMap { $0[key] }
-            let type = table.cell(key, "type") ?? ""
-            #expect(
-                values.allSatisfy { $0 == .null || $0.isOf(type) },
-                "\(key) is no \(type): \(values)", sourceLocation: location)
-            #expect(
-                values.contains { $0 != .null }, "\(key) is always null", sourceLocation: location)
-            #expect(
-                values.contains(.null) == (table.cell(key, "null") != "never"),
-                "\(key): null is not as documented", sourceLocation: location)
-        }
     }
 }

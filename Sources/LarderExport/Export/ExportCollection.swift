@@ -79,9 +79,9 @@ struct ExportCollection {
     }
 
     private mutating func note(
-        _ code: ExportProblem.Code, _ item: ManifestItem, _ message: String
+        _ code: ExportReason, _ item: ManifestItem, _ message: String
     ) {
-        report.note(
+        report.problems.note(
             ExportProblem(code: code, name: item.name ?? "", url: nil, message: message))
     }
 
@@ -90,7 +90,7 @@ struct ExportCollection {
         for (wanted, resource) in zip(page, resources) {
             let problem = problem(of: resource?.object, for: wanted)
             if let (code, message) = problem {
-                report.note(
+                report.problems.note(
                     ExportProblem(
                         code: code, name: wanted.name, url: wanted.url ?? wanted.key,
                         message: message))
@@ -104,7 +104,7 @@ struct ExportCollection {
 
     private func problem(
         of object: StoredObject?, for wanted: Wanted
-    ) -> (ExportProblem.Code, String)? {
+    ) -> (ExportReason, String)? {
         if keyed != nil, wanted.url == nil {
             return (.noURL, "the manifest has the icon itself: there is no URL to look it up by")
         }
@@ -126,7 +126,7 @@ struct ExportCollection {
         return unsupported(object)
     }
 
-    private func unsupported(_ object: StoredObject) -> (ExportProblem.Code, String)? {
+    private func unsupported(_ object: StoredObject) -> (ExportReason, String)? {
         guard layout == .assetCatalog, !ImageFile.isForAssetCatalog(object.mediaType) else {
             return nil
         }
@@ -169,7 +169,7 @@ struct ExportCollection {
     }
 
     private mutating func add(_ resource: Resource, url: String?) throws {
-        let problem: (ExportProblem.Code, String)? =
+        let problem: (ExportReason, String)? =
             if resource.object.mediaType == nil {
                 // Manifests are there, too.
                 (.notAnImage, "is not an image")
@@ -179,7 +179,7 @@ struct ExportCollection {
                 unsupported(resource.object)
             }
         if let (code, message) = problem {
-            report.note(
+            report.problems.note(
                 ExportProblem(code: code, name: "", url: url ?? resource.key, message: message))
             return
         }

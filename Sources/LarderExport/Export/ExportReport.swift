@@ -2,9 +2,6 @@ import LarderCache
 
 /// What became of an export.
 public struct ExportReport: Sendable {
-    /// How many problems are kept in words; all are counted.
-    public static let problemLimit = 100
-
     /// The layout.
     public let layout: ExportLayout
     /// The directory that the layout's files are in.
@@ -25,10 +22,8 @@ public struct ExportReport: Sendable {
     public internal(set) var bytes: Int64 = 0
     /// Files of icons that are no longer there, which were removed.
     public internal(set) var pruned = 0
-    /// Icons that were skipped, and that failed, by the reason.
-    public internal(set) var problems: [ExportProblem.Code: Int] = [:]
-    /// The first of them that failed.
-    public internal(set) var failures: [ExportProblem] = []
+    /// Icons that were skipped, and that failed.
+    public internal(set) var problems = IconProblems<ExportReason>()
     /// Whether it ended before its end.
     public internal(set) var isInterrupted = false
     /// How long it took.
@@ -43,21 +38,12 @@ public struct ExportReport: Sendable {
     }
 
     /// Icons that were skipped.
-    public var skipped: Int { count { $0.isSkip } }
+    public var skipped: Int { problems.skipped }
     /// Icons that failed.
-    public var failed: Int { count { !$0.isSkip } }
+    public var failed: Int { problems.failed }
     /// Icons that an interruption left.
     public var unfinished: Int {
         icons - linked - cloned - copied - unchanged - duplicates - skipped - failed
-    }
-
-    private func count(_ isCounted: (ExportProblem.Code) -> Bool) -> Int {
-        problems.reduce(0) { isCounted($1.key) ? $0 + $1.value : $0 }
-    }
-
-    mutating func note(_ problem: ExportProblem) {
-        problems[problem.code, default: 0] += 1
-        if !problem.code.isSkip, failures.count < Self.problemLimit { failures.append(problem) }
     }
 
     mutating func note(_ placement: Placement, bytes: Int64) {

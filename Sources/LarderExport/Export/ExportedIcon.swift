@@ -26,7 +26,7 @@ struct ExportedIcon {
         object = row.isNull(5) ? nil : try StoredObject(row, startingAt: 5)
     }
 
-    func problem(_ code: ExportProblem.Code, _ message: String) -> ExportProblem {
+    func problem(_ code: ExportReason, _ message: String) -> ExportProblem {
         ExportProblem(code: code, name: name, url: url ?? key, message: message)
     }
 }

@@ -87,7 +87,7 @@ public struct Exporter {
     /// Not if it is unknown which files are wanted: an entry that cannot be read, as of a manifest
     /// that was cut off, may want any.
     private func mayPrune(_ report: ExportReport) -> Bool {
-        configuration.isPruning && report.problems[.badEntry] == nil
+        configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
 
     private func exportGallery(
@@ -147,7 +147,7 @@ public struct Exporter {
                 if last.digest == object.digest {
                     report.duplicates += 1
                 } else {
-                    report.note(
+                    report.problems.note(
                         icon.problem(
                             .ambiguous, "another icon has the same name, and other bytes"))
                 }
@@ -158,7 +158,7 @@ public struct Exporter {
                 report.note(try files.place(icon, object, stem), bytes: object.size)
                 fingerprint.add(stem, object.digest)
             } catch let error as CacheError {
-                report.note(icon.problem(try code(of: error, object), error.message))
+                report.problems.note(icon.problem(try code(of: error, object), error.message))
             }
         }
         report.fingerprint = fingerprint.digest
@@ -167,7 +167,7 @@ public struct Exporter {
     /// Why one icon has failed; an error that would fail the others, too, is thrown again.
     private func code(
         of error: CacheError, _ object: StoredObject
-    ) throws -> ExportProblem.Code {
+    ) throws -> ExportReason {
         switch error.code {
         case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
         case .obstructed: .obstructed

@@ -49,14 +49,14 @@ final class GalleryFiles: GalleryPlace {
 
     private func note(_ icon: GalleryIcon) {
         report.icons += 1
-        let code: ExportProblem.Code
+        let code: ExportReason
         switch icon.state {
         case .fresh, .stale: return
         case .missing: code = .missing
         case .failed: code = icon.url == nil ? .badEntry : .missing
         case .corrupt: code = .corrupt
         }
-        report.note(
+        report.problems.note(
             ExportProblem(code: code, name: icon.name, url: icon.url, message: icon.note ?? ""))
     }
 

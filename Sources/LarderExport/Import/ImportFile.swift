@@ -6,7 +6,7 @@ import LarderKit
 struct ImportFile {
     /// Why it is not adopted.
     struct Refusal: Error {
-        let code: ImportProblem.Code
+        let code: ImportReason
         let message: String
     }
 

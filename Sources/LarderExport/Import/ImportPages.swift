@@ -32,16 +32,16 @@ struct ImportPages {
             page.append(entry)
             if page.count >= Self.pageLimit { try finish() }
         case .inline(let entry):
-            report.note(
+            report.problems.note(
                 ImportProblem(
                     code: .noURL, name: entry.name, url: nil,
                     message: "the manifest has the icon itself"))
         case .skipped(let reason):
-            report.note(
+            report.problems.note(
                 ImportProblem(code: .noIcon, name: item.name ?? "", url: nil, message: reason))
         case .failed(let error):
             let place = item.line.map { "line \($0)" } ?? "entry \(item.position)"
-            report.note(
+            report.problems.note(
                 ImportProblem(
                     code: .badEntry, name: item.name ?? "", url: nil,
                     message: "\(place): \(error.message)"))
@@ -91,7 +91,7 @@ struct ImportPages {
             }
             report.missing += 1
         } catch let refusal as ImportFile.Refusal {
-            report.note(
+            report.problems.note(
                 ImportProblem(
                     code: refusal.code, name: entry.name, url: url, message: refusal.message))
         }
@@ -107,7 +107,7 @@ struct ImportPages {
         report.imported += imported.count
         report.bytes += imported.reduce(0) { $0 + $1.size }
         for (adopted, error) in refused {
-            report.note(
+            report.problems.note(
                 ImportProblem(
                     code: .unstored, name: adopted.name, url: adopted.url,
                     message: error.description))

@@ -1,43 +1,34 @@
 /// Why an icon was not imported, though a file may be there.
-public struct ImportProblem: Sendable, Equatable {
-    /// The reason, in the words of the report.
-    public enum Code: String, Sendable, CaseIterable {
-        // Skipped: nothing is wrong.
+public typealias ImportProblem = IconProblem<ImportReason>
 
-        /// The entry has no icon.
-        case noIcon = "no-icon"
-        /// The manifest has the icon itself: prefetch stores it.
-        case noURL = "no-url"
+/// The reason, in the words of the report.
+public enum ImportReason: String, ProblemReason {
+    // Skipped: nothing is wrong.
 
-        // Failed.
+    /// The entry has no icon.
+    case noIcon = "no-icon"
+    /// The manifest has the icon itself: prefetch stores it.
+    case noURL = "no-url"
 
-        /// The entry of the manifest cannot be used.
-        case badEntry = "bad-entry"
-        /// What is in the file's place is none: a link, a directory, a pipe.
-        case notAFile = "not-a-file"
-        /// The file cannot be read.
-        case unreadable
-        /// The file has more bytes than are allowed.
-        case tooLarge = "too-large"
-        /// The file is no image, or not a whole one.
-        case notAnImage = "not-an-image"
-        /// The manifest demands other bytes, or the directory's list has others.
-        case integrityMismatch = "integrity-mismatch"
-        /// The manifest demands another size.
-        case sizeMismatch = "size-mismatch"
-        /// The cache could not take it.
-        case unstored
+    // Failed.
 
-        /// Whether it is skipped, and has not failed.
-        public var isSkip: Bool { self == .noIcon || self == .noURL }
-    }
+    /// The entry of the manifest cannot be used.
+    case badEntry = "bad-entry"
+    /// What is in the file's place is none: a link, a directory, a pipe.
+    case notAFile = "not-a-file"
+    /// The file cannot be read.
+    case unreadable
+    /// The file has more bytes than are allowed.
+    case tooLarge = "too-large"
+    /// The file is no image, or not a whole one.
+    case notAnImage = "not-an-image"
+    /// The manifest demands other bytes, or the directory's list has others.
+    case integrityMismatch = "integrity-mismatch"
+    /// The manifest demands another size.
+    case sizeMismatch = "size-mismatch"
+    /// The cache could not take it.
+    case unstored
 
-    /// The reason.
-    public let code: Code
-    /// The entry's name; text from outside.
-    public let name: String
-    /// Its URL; nil if there is none. Text from outside.
-    public let url: String?
-    /// The reason in words; text from outside may be in it.
-    public let message: String
+    /// Whether it is skipped, and has not failed.
+    public var isSkip: Bool { self == .noIcon || self == .noURL }
 }

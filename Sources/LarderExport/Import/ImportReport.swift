@@ -1,8 +1,5 @@
 /// What became of an import.
 public struct ImportReport: Sendable {
-    /// How many failures are kept in words; all are counted.
-    public static let problemLimit = 100
-
     /// The layout.
     public let layout: ExportLayout
     /// The directory that the layout's files are in.
@@ -17,10 +14,8 @@ public struct ImportReport: Sendable {
     public internal(set) var missing = 0
     /// The sum of the sizes of those that were adopted.
     public internal(set) var bytes: Int64 = 0
-    /// Icons that were skipped, and that failed, by the reason.
-    public internal(set) var problems: [ImportProblem.Code: Int] = [:]
-    /// The first of them that failed.
-    public internal(set) var failures: [ImportProblem] = []
+    /// Icons that were skipped, and that failed.
+    public internal(set) var problems = IconProblems<ImportReason>()
     /// Whether it ended before its end.
     public internal(set) var isInterrupted = false
     /// How long it took.
@@ -32,16 +27,7 @@ public struct ImportReport: Sendable {
     }
 
     /// Icons that were skipped.
-    public var skipped: Int { count { $0.isSkip } }
+    public var skipped: Int { problems.skipped }
     /// Icons that failed.
-    public var failed: Int { count { !$0.isSkip } }
-
-    private func count(_ isCounted: (ImportProblem.Code) -> Bool) -> Int {
-        problems.reduce(0) { isCounted($1.key) ? $0 + $1.value : $0 }
-    }
-
-    mutating func note(_ problem: ImportProblem) {
-        problems[problem.code, default: 0] += 1
-        if !problem.code.isSkip, failures.count < Self.problemLimit { failures.append(problem) }
-    }
+    public var failed: Int { problems.failed }
 }

@@ -18,25 +18,9 @@ extension ExportReport {
         object.set("unfinished", unfinished)
         object.set("bytes", bytes)
         object.set("pruned", pruned)
-        var reasons = JSONObject()
-        for code in ExportProblem.Code.allCases {
-            if let count = problems[code] { reasons.set(code.rawValue, count) }
-        }
-        object.set("reasons", reasons)
-        object.set("failures", failures.map(\.json))
+        object.set(problems)
         object.set("interrupted", isInterrupted)
         object.set("seconds", seconds)
         return object.text
-    }
-}
-
-extension ExportProblem {
-    fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("code", code.rawValue)
-        object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.shownAsURL)
-        object.set("message", message.sanitizedForTerminal)
-        return object
     }
 }

@@ -14,25 +14,9 @@ extension ImportReport {
         object.set("skipped", skipped)
         object.set("failed", failed)
         object.set("bytes", bytes)
-        var reasons = JSONObject()
-        for code in ImportProblem.Code.allCases {
-            if let count = problems[code] { reasons.set(code.rawValue, count) }
-        }
-        object.set("reasons", reasons)
-        object.set("failures", failures.map(\.json))
+        object.set(problems)
         object.set("interrupted", isInterrupted)
         object.set("seconds", seconds)
         return object.text
-    }
-}
-
-extension ImportProblem {
-    fileprivate var json: JSONObject {
-        var object = JSONObject()
-        object.set("code", code.rawValue)
-        object.set("name", name.sanitizedForTerminal)
-        object.set("url", url?.shownAsURL)
-        object.set("message", message.sanitizedForTerminal)
-        return object
     }
 }

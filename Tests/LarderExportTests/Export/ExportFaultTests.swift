@@ -28,8 +28,8 @@ import Testing
             damaged[damaged.count / 2] ^= 1
             try scene.overwrite(scene.object(second), with: damaged)
             let report = try scene.export(layout) { $0.isPruning = true }
-            #expect(report.problems == [.corrupt: 1])
-            #expect(report.failures.map(\.url) == [Self.url])
+            #expect(report.problems.counts == [.corrupt: 1])
+            #expect(report.problems.failures.map(\.url) == [Self.url])
             #expect(report.pruned == 0)
             #expect(scene.files() == before)
         }
@@ -45,7 +45,7 @@ import Testing
             let file = try #require(FileHandle(forWritingAtPath: object))
             try file.write(contentsOf: Data([0]))
             try file.close()
-            #expect(try scene.export(.nuke).problems == [.corrupt: 1])
+            #expect(try scene.export(.nuke).problems.counts == [.corrupt: 1])
         }
     }
 
@@ -53,11 +53,11 @@ import Testing
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.url)
             unlink(scene.object(digest))
-            #expect(try scene.export(.nuke).problems == [.corrupt: 1])
+            #expect(try scene.export(.nuke).problems.counts == [.corrupt: 1])
             let other = try ExportScene.manifest([("", "https://a.example/other.svg")])
             let report = try scene.export(.nuke, manifest: other)
-            #expect(report.problems == [.missing: 1])
-            #expect(report.failures[0].message.contains("larder prefetch"))
+            #expect(report.problems.counts == [.missing: 1])
+            #expect(report.problems.failures[0].message.contains("larder prefetch"))
         }
     }
 
@@ -65,8 +65,8 @@ import Testing
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.url)
             let size = ExportScene.icon(0).count
-            func problems(_ members: String) throws -> [ExportProblem.Code: Int] {
-                try scene.export(.nuke, manifest: Self.manifest(members)).problems
+            func problems(_ members: String) throws -> [ExportReason: Int] {
+                try scene.export(.nuke, manifest: Self.manifest(members)).problems.counts
             }
             let other = String(repeating: "0", count: 64)
             #expect(try problems(#", "sha256": "\#(other)""#) == [.integrityMismatch: 1])
@@ -83,8 +83,8 @@ import Testing
             let manifest =
                 #"[{"name": "Bad", "icon": "ftp://a.example/b"}, {"icon": "\#(Self.url)"}]"#
             let report = try scene.export(.nuke, manifest: manifest)
-            #expect(report.problems == [.badEntry: 1])
-            #expect(report.failures.map(\.name) == ["Bad"])
+            #expect(report.problems.counts == [.badEntry: 1])
+            #expect(report.problems.failures.map(\.name) == ["Bad"])
             #expect(report.icons == 2 && scene.files().count == 1)
         }
     }
@@ -144,7 +144,7 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: place, withIntermediateDirectories: true)
             let report = try scene.export(.nuke) { $0.isPruning = true }
-            #expect(report.problems == [.obstructed: 1])
+            #expect(report.problems.counts == [.obstructed: 1])
             #expect(report.linked + report.cloned + report.copied == 1)
             #expect(FileManager.default.fileExists(atPath: place))
         }

@@ -1,0 +1,72 @@
+import Foundation
+import LarderExport
+import LarderTestSupport
+import Testing
+
+/// `docs/output.md` against what is printed of exports and imports.
+@Suite struct ExportOutputTests {
+    private let document: OutputDocument
+
+    init() throws { document = try OutputDocument() }
+
+    @Test func export() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            #expect(try larder.prefetch(try larder.manifest(urls[0])).status == 0)
+            let manifest = try larder.manifest(
+                [["icon": urls[0]], ["icon": urls[1]], ["icon": "ftp://a.example/"], [:]],
+                name: "some.json")
+            let place = larder.directory.path("seed")
+            let arguments = [place, "--layout", "nuke", "--manifest", manifest, "--json"]
+            let finished = try larder.run(arguments: ["export"] + arguments)
+            #expect(finished.status == 2)
+            let reports = try JSONValue.lines(finished.standardOutputBytes)
+            try document.compare(reports, with: "export --json")
+            let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
+            try document.compare(failures, with: "Failures of an export")
+            let reasons = try document.table("Reasons of an export", "reason")
+            #expect(reasons.words == ExportReason.allCases.map(\.rawValue))
+            for code in ExportReason.allCases {
+                let kind = reasons.cell(code.rawValue, "skipped or failed")
+                #expect(kind == (code.isSkip ? "skipped" : "failed"))
+            }
+            let report = try #require(reports.first)
+            let counts = [
+                "linked", "cloned", "copied", "unchanged", "duplicates", "skipped", "failed",
+                "unfinished",
+            ]
+            let sum = counts.reduce(0) { $0 + (report[$1]?.integer ?? 0) }
+            #expect(report["icons"] == .integer(sum))
+        }
+    }
+
+    @Test func importing() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
+            let place = larder.directory.path("seed")
+            #expect(try larder.run("export", place, "--layout", "nuke").status == 0)
+            let folder = place + "/com.github.kean.Nuke.DataCache/"
+            let names = try FileManager.default.contentsOfDirectory(atPath: folder)
+            unlink(folder + names[0])
+            #expect(symlink("/etc/hostname", folder + names[0]) == 0)
+            let manifest = try larder.manifest(
+                urls.map { ["icon": $0] } + [["icon": "ftp://a.example/"], [:]], name: "some.json")
+            let finished = try larder.binary.run([
+                "import", place, "--layout", "nuke", "--manifest", manifest, "--json", "--cache",
+                larder.directory.path("copy"),
+            ])
+            #expect(finished.status == 2)
+            let reports = try JSONValue.lines(finished.standardOutputBytes)
+            try document.compare(reports, with: "import --json")
+            let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
+            try document.compare(failures, with: "Failures of an import")
+            let reasons = try document.table("Reasons of an import", "reason")
+            #expect(reasons.words == ImportReason.allCases.map(\.rawValue))
+            for code in ImportReason.allCases {
+                let kind = reasons.cell(code.rawValue, "skipped or failed")
+                #expect(kind == (code.isSkip ? "skipped" : "failed"))
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import LarderCache
+import LarderS3
+import LarderTestSupport
+import LarderTransfer
+import Testing
+
+@testable import LarderKit
+
+/// The words of `docs/output.md` against those that there are.
+@Suite struct OutputWordsTests {
+    private let document: OutputDocument
+
+    init() throws { document = try OutputDocument() }
+
+    @Test func words() throws {
+        #expect(
+            try document.table("Outcomes", "outcome").words
+                == EntryResult.Outcome.allCases.map(\.rawValue))
+        let entries = try document.table("Codes of entries that cannot be used", "code").words
+        #expect(
+            Set(entries)
+                == Set(EntryError.Code.allCases.map(\.rawValue)).union([
+                    "no-icon", EntryProblem.notFailedBefore.code, EntryProblem.offline.code,
+                ]))
+        let transfers = try document.table("Codes of transfers that failed", "code").words
+        let bodies = try document.table("Codes of bodies that are refused", "code").words
+        let expected =
+            TransferError.Code.allCases.map(\.rawValue) + ImageFault.Code.allCases.map(\.rawValue)
+            + FetchFailure.Reason.allCases.map(\.rawValue) + ["http-<status>"]
+        #expect(Set(transfers + bodies) == Set(expected))
+        let remotes = try document.table("Codes of remotes", "code").words
+        #expect(remotes == StorageError.Code.allCases.map(\.rawValue))
+        let caches = try document.table("Codes of caches", "code").words
+        #expect(Set(caches) == Set(CacheError.Code.allCases.map(\.rawValue)))
+    }
+
+    /// What the page marks as tried again is what is tried again.
+    @Test func transientCodes() throws {
+        let table = try document.table("Codes of transfers that failed", "code")
+        for code in TransferError.Code.allCases {
+            let failure = FetchFailure(TransferError(code: code, message: ""))
+            let isMarked = table.cell(code.rawValue, "meaning")?.hasPrefix("+ ") == true
+            #expect(failure.isTransient == isMarked, "\(code.rawValue)")
+        }
+        let bodies = try document.table("Codes of bodies that are refused", "code")
+        for reason in FetchFailure.Reason.allCases {
+            let meaning =
+                table.cell(reason.rawValue, "meaning") ?? bodies.cell(reason.rawValue, "meaning")
+            let isMarked = meaning?.hasPrefix("+ ") == true
+            #expect(FetchFailure(reason, "").isTransient == isMarked, "\(reason.rawValue)")
+        }
+        let statuses = (400...599).filter { FetchFailure(status: $0).isTransient }
+        #expect(statuses == RetryPolicy.retriedStatuses.sorted())
+        let meaning = try #require(table.cell("http-<status>", "meaning"))
+        let stated = meaning.split { !$0.isNumber }.compactMap { Int($0) }
+        #expect(statuses == stated)
+    }
+
+    @Test func exitStatuses() throws {
+        let help = try LarderBinary().run(["--help"]).standardOutput
+        let stated = help.matches(of: /(?m)^  (\d+)[ ]/).map { String($0.output.1) }
+        #expect(try document.table("Exit status", "status").words == stated)
+    }
+}
