@@ -16,17 +16,8 @@ import Testing
     @Test(.enabled(if: canUnshare, "needs root, unshare, ip and curl"))
     func aPageOfIcons() async throws {
         try await withFixture { larder in
-            // Names that no resolver knows: who asks one has failed.
-            let count = 200
-            let urls = (0..<count).map { "http://icons.invalid/\($0).svg?size=64" }
-            for number in 0..<count {
-                larder.origin.on("/\(number).svg?size=64", Icons.reply(number))
-            }
-            let prefetch = try larder.prefetch(
-                try larder.manifest(urls: urls),
-                options: ["--connect-to", "icons.invalid:80:127.0.0.1:\(larder.origin.port)"])
-            try #require(prefetch.status == 0, "\(prefetch.finished)")
-            let asked = larder.origin.count()
+            let icons = try MirroredPage(larder)
+            let count = icons.urls.count
             let script = try larder.write(
                 """
                 set -eu
@@ -59,7 +50,7 @@ import Testing
                 let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
                 #expect(Array(bytes) == Icons.icon(number))
             }
-            #expect(larder.origin.count() == asked)
+            #expect(larder.origin.count() == icons.asked)
         }
     }
 }

@@ -11,17 +11,11 @@ final class ServeRun: Sendable {
     init(_ larder: CLIFixture, _ options: [String] = []) throws {
         process = try larder.binary.start(
             ["serve", "--cache", larder.cache, "--listen", "127.0.0.1:0"] + options)
-        let end = ContinuousClock.now + .seconds(300)
-        var line: Substring?
-        while line == nil {
-            let text = process.standardOutputSoFar
-            if text.contains("\n") { line = text.split(separator: "\n").first }
-            guard ContinuousClock.now < end else {
-                throw BrokenPromise("serve does not listen: \(process.standardErrorSoFar)")
-            }
-            usleep(2_000)
-            if line == nil, kill(process.pid, 0) != 0 { break }
+        guard process.waitForOutput(until: { output, _ in output.contains("\n") }) else {
+            process.kill(SIGKILL)
+            throw BrokenPromise("serve does not listen: \(try process.wait())")
         }
+        let line = process.standardOutputSoFar.split(separator: "\n").first
         guard let line, let port = UInt16(line.dropLast().split(separator: ":").last ?? "") else {
             throw BrokenPromise("serve has ended: \(try process.wait())")
         }

@@ -13,6 +13,8 @@ final class ProcessWatch: Sendable {
     private let start = ContinuousClock.now
     private let state = Mutex(State())
     private let ending = DispatchGroup()
+    /// Told of whatever changes in ``state``.
+    private let news = NSCondition()
 
     /// Starts the thread, which closes the descriptors.
     init(_ process: SpawnedProcess, standardInput: Data) {
@@ -22,6 +24,7 @@ final class ProcessWatch: Sendable {
             let peak = exchange(process, standardInput)
             reap(sampledPeak: peak)
             ending.leave()
+            tell()
         }
         thread.stackSize = 512 << 10
         thread.start()
@@ -44,6 +47,26 @@ final class ProcessWatch: Sendable {
     func wait(seconds: Double) -> Finished? {
         _ = ending.wait(timeout: .now() + seconds)
         return state.withLock { $0.finished }
+    }
+
+    /// Returns when the outputs are as wanted, the process has ended, or it has taken too long; and
+    /// whether they are.
+    func wait(seconds: Double, until isEnough: (String, String) -> Bool) -> Bool {
+        let end = Date(timeIntervalSinceNow: seconds)
+        news.lock()
+        defer { news.unlock() }
+        while true {
+            let isEnded = state.withLock { $0.finished != nil }
+            let (output, error) = outputs
+            if isEnough(output, error) { return true }
+            guard !isEnded, news.wait(until: end) else { return false }
+        }
+    }
+
+    private func tell() {
+        news.lock()
+        news.broadcast()
+        news.unlock()
     }
 
     /// Writes and reads until both outputs have ended.
@@ -88,6 +111,7 @@ final class ProcessWatch: Sendable {
             let count = read(descriptor, space.baseAddress, space.count)
             guard count > 0 else { return count < 0 && errno == EINTR }
             state.withLock { $0.outputs[index].append(contentsOf: space.prefix(count)) }
+            tell()
             return true
         }
     }

@@ -39,6 +39,16 @@ public final class RunningProcess: Sendable {
     /// What it has written to standard error until now.
     public var standardErrorSoFar: String { watch.outputs.1 }
 
+    /// Waits until its standard output and standard error are as wanted.
+    ///
+    /// - Parameter timeout: seconds. Default: 300, as of ``wait(timeout:)``.
+    /// - Returns: false if it has ended, or the time has passed, and they are not.
+    public func waitForOutput(
+        timeout: Double = 300, until isEnough: (String, String) -> Bool
+    ) -> Bool {
+        watch.wait(seconds: timeout, until: isEnough)
+    }
+
     /// Waits for its end and that of its output; may be called more than once.
     ///
     /// - Throws: ``ProcessTimeout`` after `timeout` seconds (default 300: other tests may keep

@@ -1,0 +1,75 @@
+import Foundation
+import LarderServer
+import LarderTestSupport
+import Testing
+
+/// `/` and what its page loads.
+@Suite struct GalleryRouteTests {
+    /// It may load and run nothing but the server's own, and be in no other page.
+    @Test func thePageHasAPolicy() async throws {
+        try await withServer([:]) { fixture in
+            let client = try fixture.client()
+            for path in ["/", "/gallery/gallery.css", "/gallery/gallery.js", "/gallery/icons.js"] {
+                let response = try client.get(path)
+                #expect(response.status == 200, "\(path)")
+                let policy = try #require(response.fields["content-security-policy"])
+                #expect(policy.hasPrefix("default-src 'none';"))
+                #expect(policy.contains("frame-ancestors 'none'"))
+                #expect(!policy.contains("unsafe") && !policy.contains("*"))
+                #expect(response.fields["x-content-type-options"] == "nosniff")
+            }
+            #expect(try client.get("/gallery/none.js").status == 404)
+            #expect(try client.get("/gallery/../index.html").status == 404)
+        }
+    }
+
+    @Test func nobodyNeedsOne() async throws {
+        try await withServer([:]) { configuration, _ in
+            configuration.hasGallery = false
+        } _: { fixture in
+            let client = try fixture.client()
+            for path in ["/", "/gallery/gallery.js", "/gallery/icons.js"] {
+                #expect(try client.get(path).status == 404, "\(path)")
+            }
+        }
+    }
+
+    /// Who has begun to load it gets the rest, and an old file of it is not mistaken for a new one.
+    @Test func theDescriptionNamesItsFiles() async throws {
+        try await withServer(["http://a.example/1.png": noise(100)]) { fixture in
+            let client = try fixture.client()
+            let description = try Self.description(client)
+            #expect(description.hasPrefix("larder.begin({"), "\(description)")
+            let path = try #require(description.firstMatch(of: /gallery\/icons-\d+-0\.js/)).output
+            let icons = try client.get("/\(path)")
+            #expect(icons.status == 200)
+            let text = String(decoding: icons.body, as: UTF8.self)
+            #expect(text.contains("http://a.example/1.png") && text.contains(#""state":"fresh""#))
+            #expect(try client.get("/gallery/icons-9-0.js").status == 404)
+        }
+    }
+
+    /// A manifest that cannot be read any longer is a message on the page, not an empty page.
+    @Test func whatKeepsItFromBeingMadeIsSaid() async throws {
+        try await withServer([:]) { configuration, directory in
+            let manifest = directory.path("apps.json")
+            try Data(#"[{"icon": "http://a.example/1.png"}]"#.utf8)
+                .write(to: URL(fileURLWithPath: manifest))
+            configuration.manifests = [.init(name: "apps.json", source: .file(manifest))]
+        } _: { fixture in
+            unlink(fixture.directory.path("apps.json"))
+            let description = try Self.description(fixture.client())
+            #expect(description.contains(#"{"problem":"#), "\(description)")
+            #expect(description.contains("apps.json"), "\(description)")
+        }
+    }
+
+    /// It is asked for again as the page does, until it is made.
+    private static func description(_ client: RawClient) throws -> String {
+        while true {
+            let response = try client.get("/gallery/icons.js")
+            let text = String(decoding: response.body, as: UTF8.self)
+            guard response.status == 200, text == "larder.later()\n" else { return text }
+        }
+    }
+}
