@@ -87,38 +87,50 @@ import Testing
         }
     }
 
+    /// A thousandth of the plan's billion icons, for what only lists.
     @Test func listings() async throws {
-        let table = try document.table(
-            "A billion icons", "for each million icons in the remote")
-        // All parts, or some of them.
-        let tier = SyntheticTier(
-            resources: 1_000_000, parts: share(of: 256), age: 100_000)
+        let tier = synthetic(parts: 256)
         let resources = tier.each * tier.parts
-        func expect(_ row: String, _ lists: Int, listings: Int) throws {
-            let text = try #require(table.cell(row, "LIST")).filter { $0 != "," }
-            let most = try #require(Int(text)) * resources / 1_000_000
-            #expect((most...most + 256 * listings).contains(lists), "\(row)")
-        }
+        #expect(try await look(for: 0..<tier.each, of: tier) == resources)
+        try expect("a run of all workers", of: tier, listings: 1)
 
-        let found = try await look(for: 0..<tier.each, of: tier)
-        #expect(found == resources)
-        try expect("a run of all workers", tier.takeRequests().list, listings: 1)
-
-        var evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 200_000))
+        let evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 200_000))
         #expect(evicted.references == resources && evicted.objects == resources)
         #expect(evicted.expired == 0 && evicted.evictedObjects == 0)
-        try expect(
-            "an eviction that finds nothing", tier.takeRequests().list, listings: 2)
+        try expect("an eviction that finds nothing", of: tier, listings: 2)
+    }
 
-        evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 50_000))
+    /// An eighth of the parts: each icon has requests of its own here, and all parts are alike.
+    @Test func listingsBesideRequestsForEachIcon() async throws {
+        let tier = synthetic(parts: 32)
+        let resources = tier.each * tier.parts
+        let evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 50_000))
         #expect(evicted.expired == resources && evicted.evictedObjects == resources)
-        try expect("an eviction that removes objects", tier.takeRequests().list, listings: 3)
+        try expect("an eviction that removes objects", of: tier, listings: 3)
 
         let verified = try await RemoteVerifier(Remote(in: tier)).verify()
         #expect(verified.objects == resources && verified.references == resources)
+        #expect(try expect("a verification", of: tier, listings: 2).get == resources)
+    }
+
+    /// Some of the parts of a remote with a million icons.
+    private func synthetic(parts: Int) -> SyntheticTier {
+        SyntheticTier(resources: 1_000_000, parts: share(of: parts), age: 100_000)
+    }
+
+    /// Expects as many LIST requests as the page's table says; each listing of a part may take one
+    /// more, since its last page is not full.
+    @discardableResult
+    private func expect(
+        _ row: String, of tier: SyntheticTier, listings: Int
+    ) throws -> CountedStorage.Requests {
+        let table = try document.table(
+            "A billion icons", "for each million icons in the remote")
+        let text = try #require(table.cell(row, "LIST")).filter { $0 != "," }
+        let most = try #require(Int(text)) * tier.each * tier.parts / 1_000_000
         let requests = tier.takeRequests()
-        #expect(requests.get == resources)
-        try expect("a verification", requests.list, listings: 2)
+        #expect((most...most + 256 * listings).contains(requests.list), "\(row)")
+        return requests
     }
 
     /// A verification lists as many at once as there may be requests: else it ends here never.
