@@ -23,15 +23,30 @@ struct MissingListFile {
 
     /// The URLs of the last list.
     ///
-    /// - Throws: `ManifestError` if the file is something else, which is not to be overwritten.
+    /// - Throws: `ManifestError` if the file is something else, which is not to be overwritten; a
+    ///   manifest with names, digests or keys is, since the list has no place for them.
     @Sendable private func load() throws -> [String] {
         var status = stat()
         guard stat(path, &status) == 0, status.st_size > 0 else { return [] }
         var urls: [String] = []
+        var bytes = 0
         _ = try ManifestReader(source: .file(path)).read { item in
-            guard case .entry(let entry) = item.result else { return }
-            urls.append(entry.spelling ?? entry.icon.string)
+            guard case .entry(let entry) = item.result, entry.icon.credentials == nil,
+                entry == Entry(icon: entry.icon, spelling: entry.spelling)
+            else { throw refusal(.notAManifest, at: .entry(item.position), "is not only a URL") }
+            urls.append(entry.writtenURL)
+            bytes += entry.writtenURL.utf8.count
+            guard urls.count <= MissingListOutput.maximumURLs,
+                bytes <= MissingListOutput.maximumBytes
+            else { throw refusal(.tooLarge, "is larger than a list of missing icons") }
         }
         return urls
+    }
+
+    private func refusal(
+        _ code: ManifestError.Code, at place: ManifestError.Place? = nil, _ reason: String
+    ) -> ManifestError {
+        ManifestError(
+            code, source: path, at: place, "\(reason); --missing-list needs a file of its own")
     }
 }

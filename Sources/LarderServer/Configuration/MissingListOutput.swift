@@ -1,6 +1,11 @@
 /// Where the list of missing icons is kept.
 public struct MissingListOutput: Sendable {
-    /// Reads what was kept last; nil if nothing was.
+    /// A list has no more URLs.
+    public static let maximumURLs = 10_000
+    /// Nor have they more bytes.
+    public static let maximumBytes = 2 << 20
+
+    /// Reads what was kept last.
     let load: @Sendable () throws -> [String]
     /// Takes the list's whole text in the place of the last one.
     let store: @Sendable (String) throws -> Void

@@ -5,16 +5,14 @@ import Synchronization
 
 /// The URLs that were asked for and are not cached, to be prefetched next time.
 final class MissingList: Sendable {
-    /// More are not noted.
-    static let mostURLs = 10_000
-    /// Nor are more bytes of them.
-    private static let mostBytes = 2 << 20
-
     private struct State {
         var urls: [String] = []
         var known: Set<[UInt8]> = []
         var bytes = 0
         var isChanged = false
+        /// Whether one was not noted for want of room, and whether that was said.
+        var isFull = false
+        var isFullSaid = false
     }
 
     private let output: MissingListOutput
@@ -34,13 +32,26 @@ final class MissingList: Sendable {
             let parsed = try? HTTPURL(url), parsed.credentials == nil
         else { return }
         state.withLock { state in
-            guard state.urls.count < Self.mostURLs,
-                state.bytes + url.utf8.count <= Self.mostBytes,
-                state.known.insert(Array(url.utf8)).inserted
-            else { return }
+            let bytes = Array(url.utf8)
+            guard !state.known.contains(bytes) else { return }
+            guard state.urls.count < MissingListOutput.maximumURLs,
+                state.bytes + bytes.count <= MissingListOutput.maximumBytes
+            else {
+                state.isFull = true
+                return
+            }
+            state.known.insert(bytes)
             state.urls.append(url)
-            state.bytes += url.utf8.count
+            state.bytes += bytes.count
             state.isChanged = true
+        }
+    }
+
+    /// Whether a URL found no room: true once, until there is room again.
+    func takeIsFull() -> Bool {
+        state.withLock { state in
+            defer { state.isFullSaid = state.isFull }
+            return state.isFull && !state.isFullSaid
         }
     }
 
@@ -58,6 +69,7 @@ final class MissingList: Sendable {
             // What was noted meanwhile is behind those.
             state.urls =
                 state.urls.indices.filter { !cached.contains($0) }.map { state.urls[$0] }
+            if !cached.isEmpty { state.isFull = false }
             defer { state.isChanged = false }
             return (state.isChanged || !cached.isEmpty, state.urls)
         }

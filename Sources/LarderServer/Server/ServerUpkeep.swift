@@ -21,8 +21,12 @@ final class ServerUpkeep: Sendable {
     /// The same every few seconds, and at the end.
     func everyFewSeconds() {
         uses.record(in: store.reader)
+        guard let missing else { return }
+        if missing.takeIsFull() {
+            onProblem("the list of missing icons is full: no more URLs are noted")
+        }
         do {
-            try missing?.save(store.reader)
+            try missing.save(store.reader)
         } catch {
             onProblem("the list of missing icons: \(error)")
         }

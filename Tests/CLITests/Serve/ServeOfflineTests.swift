@@ -2,55 +2,98 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// A page full of icons where there is no network: in a network namespace without a route.
-@Suite struct ServeOfflineTests {
-    private static var canUnshare: Bool {
-        geteuid() == 0
-            && ["unshare", "ip", "curl"].allSatisfy { name in
-                ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].contains {
-                    access("\($0)/\(name)", X_OK) == 0
-                }
-            }
-    }
-
-    @Test(.enabled(if: canUnshare, "needs root, unshare, ip and curl"))
-    func aPageOfIcons() async throws {
+/// A page full of icons where there is no network: in a network namespace without a route, through
+/// a server in there.
+@Suite(.enabled(if: isOfflinePossible, "needs root, unshare, ip and curl"))
+struct ServeOfflineTests {
+    @Test func aPageOfIcons() async throws {
         try await withFixture { larder in
             let icons = try MirroredPage(larder)
             let count = icons.urls.count
-            let script = try larder.write(
+            try await offline(
+                larder, icons,
                 """
-                set -eu
-                PATH=$PATH:/usr/sbin:/sbin
-                ip link set lo up
-                test -z "$(ip route show)"
-                "$1" serve --mirror --cache "$2" --listen 127.0.0.1:0 --quiet > "$3/url" &
-                server=$!
-                while ! [ -s "$3/url" ]; do sleep 0.05; done
-                mkdir "$3/page"
-                curl --silent --fail --proxy "$(cat "$3/url")" --output "$3/page/#1" \
+                mkdir page
+                curl --silent --fail --proxy "$proxy" --output "page/#1" \
                     "http://icons.invalid/[0-\(count - 1)].svg?size=64"
                 # And nothing else is to be had.
-                code=$(curl --silent --proxy "$(cat "$3/url")" --output /dev/null \
+                code=$(curl --silent --proxy "$proxy" --output /dev/null \
                     --write-out '%{http_code}' "http://icons.invalid/none")
                 test "$code" = 404
-                kill "$server"
-                wait "$server"
-                """.utf8, to: "page.sh")
-            let arguments = [
-                "unshare", "--net", "sh", script, larder.binary.path, larder.cache,
-                larder.directory.path,
-            ]
-            let finished = try await onThreadOfItsOwn {
-                try RunningProcess("/usr/bin/env", arguments).wait()
-            }
-            try #require(finished.status == 0, "\(finished)")
+                """)
             for number in 0..<count {
                 let path = larder.directory.path("page/\(number)")
                 let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
                 #expect(Array(bytes) == Icons.icon(number))
             }
-            #expect(larder.origin.count() == icons.asked)
         }
     }
+
+    @Test(.enabled(if: Browser.missing == nil, "\(Browser.missing ?? "")"))
+    func aPageInABrowser() async throws {
+        let chromium = try #require(Browser.chromium)
+        try await withFixture { larder in
+            let icons = try MirroredPage(larder)
+            let images = icons.urls.map { #"<img src="\#($0)">"# }.joined()
+            let count = """
+                document.title = [...document.images].filter((image) => image.naturalWidth > 0).length
+                """
+            _ = try larder.write(
+                """
+                <!DOCTYPE html><title>Icons</title>\(images)
+                <script>onload = () => { \(count) }</script>
+                """.utf8, to: "page.html")
+            try await offline(
+                larder, icons,
+                """
+                HOME=$PWD "\(chromium)" --headless=new --no-sandbox --disable-gpu \
+                    --disable-dev-shm-usage --no-first-run --disable-background-networking \
+                    --proxy-server="${proxy%/}" --user-data-dir="$PWD/profile" \
+                    --dump-dom "file://$PWD/page.html" > dom 2> browser.log
+                """)
+            let dom = try String(contentsOfFile: larder.directory.path("dom"), encoding: .utf8)
+            #expect(dom.contains("<title>\(icons.urls.count)</title>"), "\(dom.prefix(100))")
+        }
+    }
+
+    /// Runs a script in the fixture's directory, with a mirror at `$proxy`, and expects that it
+    /// succeeds and the origin is not asked.
+    private func offline(_ larder: CLIFixture, _ icons: MirroredPage, _ body: String) async throws {
+        let script = try larder.write(
+            """
+            set -eu
+            cd "$3"
+            ip link set lo up
+            # A browser that finds no other interface asks not even a proxy.
+            ip link add end0 type veth peer name end1
+            ip addr add 192.0.2.1/32 dev end0
+            ip link set end0 up
+            ip link set end1 up
+            test -z "$(ip route show)"
+            "$1" serve --mirror --cache "$2" --listen 127.0.0.1:0 --quiet > url &
+            server=$!
+            while ! [ -s url ]; do sleep 0.05; done
+            proxy=$(cat url)
+            \(body)
+            kill "$server"
+            wait "$server"
+            """.utf8, to: "page.sh")
+        let arguments = [
+            "unshare", "--net", "sh", script, larder.binary.path, larder.cache,
+            larder.directory.path,
+        ]
+        let finished = try await onThreadOfItsOwn {
+            try RunningProcess("/usr/bin/env", arguments).wait()
+        }
+        try #require(finished.status == 0, "\(finished)")
+        #expect(larder.origin.count() == icons.asked)
+    }
 }
+
+private let isOfflinePossible =
+    geteuid() == 0
+    && ["unshare", "ip", "curl"].allSatisfy { name in
+        ["/usr/bin", "/bin", "/usr/sbin", "/sbin"].contains {
+            access("\($0)/\(name)", X_OK) == 0
+        }
+    }

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    /// The list goes on where it was, and takes the place of nothing else.
+    /// The list goes on where it was.
     @Test func theListIsKept() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)
@@ -53,12 +53,50 @@ import Testing
             let text = try String(contentsOfFile: list, encoding: .utf8)
             #expect(text.contains(urls[1]) && text.contains(urls[2]))
 
-            let other = try larder.write("my notes".utf8, to: "notes.txt")
+        }
+    }
+
+    /// The list has no place for what these have beside URLs, or for so many.
+    @Test(arguments: [
+        "my notes", #"[{"name": "Notes", "icon": "http://a.example/1"}]"#,
+        #"[{"icon": "http://a.example/1"}, {"icon": "http://a.example/2", "priority": 1}]"#,
+        #"[{"icon": "http://user:secret@a.example/1"}]"#, #"[{"name": "Notes"}]"#,
+        ServeTests.list(10_001),
+    ])
+    func aListTakesThePlaceOfNothingElse(text: String) async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let other = try larder.write(text.utf8, to: "other.json")
             let refused = try larder.run(
                 "serve", "--listen", "127.0.0.1:0", "--missing-list", other)
             #expect(refused.status == 65, "\(refused)")
-            #expect(try String(contentsOfFile: other, encoding: .utf8) == "my notes")
+            #expect(refused.standardError.contains("other.json"), "\(refused)")
+            #expect(try String(contentsOfFile: other, encoding: .utf8) == text)
         }
+    }
+
+    @Test func aFullListIsSaid() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let list = try larder.write(Self.list(10_000).utf8, to: "missing.json")
+            let serve = try ServeRun(larder, ["--missing-list", list])
+            let client = try serve.client()
+            for number in [3, 10_001, 10_002] {
+                let url = "http://a.example/\(number)"
+                #expect(try client.get("/icon?url=\(url)").status == 404)
+            }
+            let finished = try serve.stop()
+            let said = finished.standardError.split(separator: "\n").filter {
+                $0.contains("the list of missing icons is full")
+            }
+            #expect(finished.status == 0 && said.count == 1, "\(finished)")
+            #expect(try String(contentsOfFile: list, encoding: .utf8) == Self.list(10_000))
+        }
+    }
+
+    private static func list(_ count: Int) -> String {
+        let entries = (1...count).map { #"{"icon":"http://a.example/\#($0)"}"# }
+        return "[\n" + entries.joined(separator: ",\n") + "\n]\n"
     }
 
     @Test func noCache() async throws {
