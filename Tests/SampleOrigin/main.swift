@@ -51,7 +51,7 @@ do {
         try serve(options)
     }
 } catch let error as OriginError where error.isAddressInUse {
-    say("sample-origin: port \(options.port) is taken by another process; choose one with --port")
+    say("sample-origin: port \(options.port) is taken by another process")
     exit(1)
 } catch let error as CocoaError where error.code == .fileNoSuchFile {
     say("sample-origin: there is no directory \(error.filePath ?? options.directory)")

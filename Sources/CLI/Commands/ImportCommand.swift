@@ -39,8 +39,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
             "The directory beneath which the library has its cache.", valueName: "dir"))
     var directory: String
 
-    @Option(help: "Which program's layout.")
-    var layout: ExportLayout
+    @Option(name: .customLong("layout"), help: "Which program's layout.")
+    var source: ImportLayout
 
     @Option(
         name: .customLong("manifest"),
@@ -70,9 +70,13 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
-        if [.assetCatalog, .gallery].contains(layout) {
+        let layout = source.layout
+        if !layout.isImportable {
             throw ValidationError(
-                "The layout '\(layout.rawValue)' says nowhere which URL a file is of.")
+                """
+                The layout '\(layout.rawValue)' cannot be imported: it does not say which URL a \
+                file is from.
+                """)
         }
         try LayoutUsage.validate(
             layout, kingfisherVersion: kingfisherVersion, directory: directory)
@@ -87,7 +91,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: quiet, hasOneCache: false, makesCache: true
         ) { run in
-            var configuration = ImportConfiguration(layout: layout, directory: directory)
+            var configuration = ImportConfiguration(
+                layout: source.layout, directory: directory)
             configuration.kingfisherVersion = kingfisherVersion
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent

@@ -15,7 +15,7 @@ enum LayoutUsage {
         let isCatalog = directory.utf8.reversed().drop { $0 == UInt8(ascii: "/") }
             .starts(with: ".xcassets".utf8.reversed())
         if layout == .assetCatalog, !isCatalog {
-            throw ValidationError("An asset catalog's directory has a name with .xcassets.")
+            throw ValidationError("An asset catalog's name must end with .xcassets.")
         }
     }
 }

@@ -117,13 +117,8 @@ public struct Exporter {
         _ tree: ExportTree, _ writer: ExportWriter, _ keyed: (any KeyedLayout)?
     ) -> any ExportedFiles {
         if let keyed { return KeyedFiles(keyed, tree, writer) }
-        switch configuration.layout {
-        case .assetCatalog: return ImageSets(tree, writer)
-        // The gallery's page goes here; until then, it is exported as files.
-        case .files, .gallery: return NamedFiles(tree, writer)
-        case .nuke, .sdwebimage, .kingfisher, .coil, .glide:
-            preconditionFailure("a library's layout has rules")
-        }
+        return configuration.layout == .assetCatalog
+            ? ImageSets(tree, writer) : NamedFiles(tree, writer)
     }
 
     private func place(

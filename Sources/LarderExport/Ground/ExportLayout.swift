@@ -16,4 +16,7 @@ public enum ExportLayout: String, CaseIterable, Sendable {
     case assetCatalog = "asset-catalog"
     /// A page with all icons, as static files.
     case gallery
+
+    /// Whether something in it says which URL a file is of.
+    public var isImportable: Bool { self != .assetCatalog && self != .gallery }
 }

@@ -2,7 +2,7 @@ import LarderKit
 
 /// What is imported, and how.
 public struct ImportConfiguration: Sendable {
-    /// Whose cache it is: any layout but an asset catalog and a gallery.
+    /// Whose cache it is: a layout that ``ExportLayout/isImportable``.
     public var layout: ExportLayout
     /// The directory beneath which the layout's own one is.
     public var directory: String

@@ -33,9 +33,11 @@ public struct Importer {
 
     /// Imports what the manifests name.
     ///
+    /// - Precondition: the layout ``ExportLayout/isImportable``.
     /// - Throws: ``CacheError``, `.missing` if there is no such directory, or no list in it;
     ///   `ManifestError`.
     public func run(_ manifests: [ManifestSource]) throws -> ImportReport {
+        precondition(configuration.layout.isImportable, "a layout that cannot be imported")
         do {
             let start = ContinuousClock.now
             let keyed = configuration.layout.keyed(
