@@ -7,9 +7,12 @@ public final class Browser: Sendable {
 
     /// Why it cannot be started; nil if it can.
     public static var missing: String? {
-        ServerProcess.program("chromedriver") == nil || ServerProcess.program("chromium") == nil
+        ServerProcess.program("chromedriver") == nil || chromium == nil
             ? "Chromium is not installed (Scripts/setup --servers)" : nil
     }
+
+    /// Where Chromium is, if it is installed.
+    public static var chromium: String? { ServerProcess.program("chromium") }
 
     /// The script of axe-core, which looks for what keeps people from using a page; nil if it is
     /// not installed.
@@ -24,10 +27,9 @@ public final class Browser: Sendable {
     /// - Parameters:
     ///   - width: of the window, in pixels. Default: 1280.
     ///   - height: the same. Default: 900.
-    ///   - proxy: `host:port` of a proxy for everything, loopback included. Default: nil, none.
-    public init(width: Int = 1280, height: Int = 900, proxy: String? = nil) async throws {
+    public init(width: Int = 1280, height: Int = 900) async throws {
         guard let driver = ServerProcess.program("chromedriver"),
-            let chromium = ServerProcess.program("chromium")
+            let chromium = Self.chromium
         else { throw ServerFailure(name: "chromium", message: Self.missing ?? "") }
         process = try await onThreadOfItsOwn { try ServerProcess("browser.sh", [driver]) }
         var arguments = [
@@ -37,9 +39,6 @@ public final class Browser: Sendable {
         ]
         // Its sandbox refuses to be root's.
         if geteuid() == 0 { arguments.append("--no-sandbox") }
-        if let proxy {
-            arguments += ["--proxy-server=http://\(proxy)", "--proxy-bypass-list=<-loopback>"]
-        }
         let capabilities: [String: Any] = [
             "browserName": "chrome",
             "goog:loggingPrefs": ["browser": "ALL", "performance": "ALL"],
