@@ -11,11 +11,13 @@ struct ServerRequest: Sendable {
     private(set) var hostCount = 0
     private(set) var range: String?
     private(set) var ifRange: String?
+    private(set) var ifMatch: String?
     private(set) var ifNoneMatch: String?
     /// Whether a body was announced.
     private(set) var hasBody = false
-    /// Whether the client wants the connection to stay open.
-    let isKeepAlive: Bool
+    /// Whether the connection may stay open: the client wants that, and the parser goes on. It
+    /// reads nothing behind a head that asks for another protocol.
+    private(set) var isKeepAlive: Bool
     /// Whether it is HTTP/1.0, which knows no chunks.
     let isOld: Bool
     /// What is wrong with it already: the status to be refused with; nil if nothing is.
@@ -37,7 +39,10 @@ struct ServerRequest: Sendable {
                 host = value
                 hostCount += 1
             case 5 where name.utf8.isWord("range"): range = value
+            case 7 where name.utf8.isWord("upgrade"): isKeepAlive = false
             case 8 where name.utf8.isWord("if-range"): ifRange = value
+            case 8 where name.utf8.isWord("if-match"):
+                ifMatch = ifMatch.map { "\($0),\(value)" } ?? value
             case 13 where name.utf8.isWord("if-none-match"):
                 ifNoneMatch = ifNoneMatch.map { "\($0),\(value)" } ?? value
             case 14 where name.utf8.isWord("content-length"):

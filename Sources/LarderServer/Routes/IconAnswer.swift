@@ -45,6 +45,9 @@ struct IconAnswer: Sendable {
     /// What is sent of an icon: all of it, a part, or nothing if the client has it.
     func found(_ found: FoundIcon, _ request: ServerRequest) -> Response {
         let icon = found.icon
+        if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(icon.entityTag) {
+            return Response(412, text: "The icon has another entity tag.", allowed)
+        }
         if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(icon.entityTag) {
             var response = Response(304, fields: icon.fields, body: .bytes(ByteBuffer()))
             response.hasLength = false
@@ -89,8 +92,8 @@ struct IconAnswer: Sendable {
     ///
     /// - Parameter url: what was looked up; nil if it is not to be noted.
     func missing(_ url: String?) -> Response {
-        metrics.misses.add(1, ordering: .relaxed)
         if let url { missing?.note(url) }
+        let absent = absent()
         switch fallback {
         case .notFound: return absent
         case .placeholder:
@@ -103,6 +106,9 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Status 404.
-    var absent: Response { Response(404, text: "Not cached.", allowed) }
+    /// Status 404, also if others get a placeholder: no other bytes are those of a digest.
+    func absent() -> Response {
+        metrics.misses.add(1, ordering: .relaxed)
+        return Response(404, text: "Not cached.", allowed)
+    }
 }

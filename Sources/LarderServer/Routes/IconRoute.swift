@@ -3,15 +3,11 @@ import LarderKit
 
 /// `/icon?url=…`: the icon of a URL, as a manifest spells it, in its canonical spelling or as
 /// `URL(string:)` spells it; or of another key, such as `key:app-1`.
-struct IconRoute: Route {
+struct IconRoute: StoredRoute {
     let store: IconStore
     let answer: IconAnswer
 
     func takes(_ path: Substring.UTF8View) -> Bool { path.elementsEqual("/icon".utf8) }
-
-    func answerAtOnce(_ request: RoutedRequest) -> Response? {
-        store.iconAtOnce(request.key).map { answer.found($0, request.request) }
-    }
 
     func answer(_ request: RoutedRequest) throws -> Response {
         guard let query = request.query?.utf8,

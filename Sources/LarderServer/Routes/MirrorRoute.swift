@@ -2,16 +2,12 @@ import LarderCache
 import LarderKit
 
 /// What a forward proxy is asked for: the exact URL, looked up and never fetched.
-struct MirrorRoute: Route {
+struct MirrorRoute: StoredRoute {
     let store: IconStore
     let answer: IconAnswer
 
     /// Its URLs are told apart from paths before any path is looked at.
     func takes(_ path: Substring.UTF8View) -> Bool { false }
-
-    func answerAtOnce(_ request: RoutedRequest) -> Response? {
-        store.iconAtOnce(request.key).map { answer.found($0, request.request) }
-    }
 
     func answer(_ request: RoutedRequest) throws -> Response {
         let url = String(request.path)

@@ -1,17 +1,13 @@
 import LarderCache
 
 /// `/objects/sha256/<digest>`: the bytes of a digest, which never change.
-struct ObjectRoute: Route {
+struct ObjectRoute: StoredRoute {
     private static let prefix = "/objects/sha256/"
 
     let store: IconStore
     let answer: IconAnswer
 
     func takes(_ path: Substring.UTF8View) -> Bool { path.starts(with: Self.prefix.utf8) }
-
-    func answerAtOnce(_ request: RoutedRequest) -> Response? {
-        store.iconAtOnce(request.key).map { answer.found($0, request.request) }
-    }
 
     func answer(_ request: RoutedRequest) throws -> Response {
         let name = request.path.dropFirst(Self.prefix.count)
@@ -20,7 +16,7 @@ struct ObjectRoute: Route {
             return Response(404, text: "An object's name is 64 hexadecimal digits in lower case.")
         }
         guard let found = try store.icon(digest, key: request.key, fields: answer.unchanging) else {
-            return answer.missing(nil)
+            return answer.absent()
         }
         return answer.found(found, request.request)
     }

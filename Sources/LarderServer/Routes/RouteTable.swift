@@ -29,12 +29,15 @@ struct RouteTable: Sendable {
     func choice(for request: ServerRequest) -> Choice {
         if let refusal = Self.refusal(of: request) { return .refusal(refusal) }
         let target = request.target
-        guard target.utf8.first == UInt8(ascii: "/") else { return absolute(request) }
+        let isPath = target.utf8.first == UInt8(ascii: "/")
         if request.hostCount == 0, request.isOld {
-            return local(request, target[...], host: "localhost")
+            return isPath
+                ? local(request, target[...], host: names.authority) : absolute(request)
         }
+        // RFC 9112, section 3.2: also if the target has a host of its own.
         guard request.hostCount == 1, let host = request.host, OwnNames.isAuthority(host.utf8)
         else { return .refusal(Self.last(400, "A request names one host.")) }
+        guard isPath else { return absolute(request) }
         if names.isOwn(host.utf8) { return local(request, target[...], host: host) }
         guard let mirror else { return .refusal(Self.misdirected) }
         return mirrored("http://\(host)\(target)", request, mirror)

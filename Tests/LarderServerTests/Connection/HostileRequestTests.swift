@@ -38,6 +38,13 @@ import Testing
             ("GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n", [400]),
             ("GET /healthz HTTP/1.1\r\nHost: a\"><script>\r\n\r\n", [400]),
             ("GET /healthz HTTP/1.1\r\nHost:\r\n\r\n", [400]),
+            // Also beside a target that has one.
+            ("GET http://localhost/healthz HTTP/1.1\r\n\r\n", [400]),
+            (
+                "GET http://localhost/healthz HTTP/1.1\r\nHost: localhost\r\nHost: localhost\r\n\r\n",
+                [400]
+            ),
+            ("GET http://localhost/healthz HTTP/1.1\r\nHost: a b@\r\n\r\n", [400]),
             // What is no request at all.
             ("\u{16}\u{3}\u{1}\r\n\r\n", [400, 501]),
             ("GET /healthz HTTP/2.0\r\nHost: localhost\r\n\r\n", [400, 505]),
@@ -55,6 +62,19 @@ import Testing
             client.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             #expect(client.readToEnd() == [])
             #expect(try fixture.client().get("/healthz").status == 200)
+        }
+    }
+
+    /// The parser reads nothing behind it: a client that waited on the connection would wait long.
+    @Test(arguments: ["websocket", "h2c"])
+    func anotherProtocolEndsTheConnection(_ name: String) async throws {
+        try await withServer(Self.contents) { fixture in
+            let client = try fixture.client()
+            let fields = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: \(name)"]
+            let response = try client.get("/icon?url=https://a.example/a", fields)
+            #expect(response.status == 200)
+            #expect(response.fields["connection"] == "close")
+            #expect(try client.isEnded())
         }
     }
 

@@ -14,6 +14,14 @@ import Testing
     }
 
     @Test(arguments: [
+        ("\"a\"", true), ("W/\"a\"", false), ("W/\"a\", \"a\"", true), ("*", true),
+        ("\"b\"", false), ("", false),
+    ])
+    func ifMatch(_ field: String, _ matches: Bool) {
+        #expect(EntityTagList(field).matchesStrongly("\"a\"") == matches)
+    }
+
+    @Test(arguments: [
         ("\"a\"", true), (" \"a\"\t", true), ("W/\"a\"", false), ("\"a\", \"b\"", false),
         ("Sun, 06 Nov 1994 08:49:37 GMT", false), ("*", false),
     ])

@@ -49,6 +49,10 @@ import Testing
                 #expect(response.fields["etag"] == tag)
                 #expect(response.fields["content-length"] == nil)
             }
+            for (tags, status) in [(tag, 200), ("*", 200), ("\"x\"", 412), ("W/\(tag)", 412)] {
+                let fields = ["If-Match: \(tags)", "If-None-Match: \"x\""]
+                #expect(try client.get(Self.target, fields).status == status, "\(tags)")
+            }
             let twice = try client.get(
                 Self.target, ["If-None-Match: \"x\"", "If-None-Match: \(tag)"])
             #expect(twice.status == 304)
@@ -151,6 +155,9 @@ import Testing
             let head = try client.get("/icon?url=https://a.example/none", method: "HEAD")
             #expect(head.fields["content-length"] == "\(response.body.count)")
             #expect(try client.get(Self.target).fields["x-larder-placeholder"] == nil)
+            // No other bytes are those of a digest.
+            let digest = String(repeating: "0", count: 64)
+            #expect(try client.get("/objects/sha256/\(digest)").status == 404)
         }
     }
 
