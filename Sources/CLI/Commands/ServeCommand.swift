@@ -134,7 +134,7 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            OpenFiles.allowMany()
+            OpenFileLimit.raise()
             let opened = try cache.required(wait: .none)
             var configuration = try configuration(opened)
             let log = try accessLog.map { try AccessLog($0) }

@@ -19,18 +19,4 @@ enum OpenFiles {
             taken.append(descriptor)
         }
     }
-
-    /// Permits as many as the system does: a client's connection takes one, and a file on its way
-    /// to it another.
-    static func allowMany() {
-        #if canImport(Glibc)
-            let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-            let resource = RLIMIT_NOFILE
-        #endif
-        var limit = rlimit()
-        guard getrlimit(resource, &limit) == 0 else { return }
-        limit.rlim_cur = limit.rlim_max
-        setrlimit(resource, &limit)
-    }
 }

@@ -7,9 +7,14 @@ final class AcceptGate: ChannelDuplexHandler {
     typealias InboundOut = Channel
     typealias OutboundIn = Never
 
+    /// How long nobody is accepted if there is no descriptor for it: the kernel would say so again
+    /// at once.
+    private static let pause = TimeAmount.milliseconds(100)
+
     private let limit: Int
     private let metrics: ServerMetrics
     private var open = 0
+    private var isPaused = false
     private var isWithheld = false
 
     init(limit: Int, metrics: ServerMetrics) {
@@ -22,26 +27,43 @@ final class AcceptGate: ChannelDuplexHandler {
         metrics.connections.add(1, ordering: .relaxed)
         metrics.openConnections.store(open, ordering: .relaxed)
         let channel = unwrapInboundIn(data)
-        let (gate, context) = (NIOLoopBound(self, eventLoop: context.eventLoop), context)
-        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         channel.closeFuture.hop(to: context.eventLoop).whenComplete { _ in
-            gate.value.closed(bound.value)
+            let (gate, context) = bound.value
+            gate.closed(context)
         }
         context.fireChannelRead(data)
     }
 
     func read(context: ChannelHandlerContext) {
-        guard open < limit else {
+        guard open < limit, !isPaused else {
             isWithheld = true
             return
         }
         context.read()
     }
 
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !isPaused {
+            isPaused = true
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleTask(in: Self.pause) {
+                let (gate, context) = bound.value
+                gate.isPaused = false
+                gate.goOn(context)
+            }
+        }
+        context.fireErrorCaught(error)
+    }
+
     private func closed(_ context: ChannelHandlerContext) {
         open -= 1
         metrics.openConnections.store(open, ordering: .relaxed)
-        guard isWithheld, open < limit else { return }
+        goOn(context)
+    }
+
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard isWithheld, open < limit, !isPaused else { return }
         isWithheld = false
         context.read()
     }

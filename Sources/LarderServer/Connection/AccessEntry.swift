@@ -18,8 +18,8 @@ struct AccessEntry {
 
     /// One JSON object with a line end. Nothing in it can end the line or steer a terminal.
     ///
-    /// - Parameter bytes: of the body; nil if that is not known.
-    func line(status: Int, bytes: Int64?) -> String {
+    /// - Parameter bytes: of the body.
+    func line(status: Int, bytes: Int64) -> String {
         var object = JSONObject()
         object.set("time", UTCTime.timestamp(Date()))
         object.set("client", client)

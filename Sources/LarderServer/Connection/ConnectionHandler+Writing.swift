@@ -7,7 +7,6 @@ extension ConnectionHandler {
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
-    private static let chunked = Array("Transfer-Encoding: chunked\r\n".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
@@ -15,11 +14,44 @@ extension ConnectionHandler {
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
-        let isChunked = response.length == nil && !request.isOld
-        if response.length == nil, request.isOld { response.isLast = true }
         let hasBody = !request.isHead && response.hasLength
+        var file: NIOFileHandle?
+        if hasBody, case .file(let lent, _) = response.body {
+            do {
+                file = NIOFileHandle(
+                    _deprecatedTakingOwnershipOfDescriptor: try lent.descriptor())
+            } catch {
+                answerer.onProblem("\(error)")
+                response = Response(503, text: "Too many files are open.")
+            }
+        }
+        let head = head(of: response, request, context)
+        log(response, hasBody: hasBody)
+        hasUnflushed = true
+        guard hasBody else {
+            return context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
+        }
+        switch response.body {
+        case .bytes(let bytes):
+            answerer.metrics.bytes.add(bytes.readableBytes, ordering: .relaxed)
+            write(head, bytes, context)
+        case .file(_, let range):
+            guard let file else { return }
+            context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
+            send(file, range, isLast: response.isLast, context)
+        case .chunks(let source, let length):
+            context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
+            context.flush()
+            activity = .sending
+            sendNext(of: source, left: length, isLast: response.isLast)
+        }
+    }
+
+    private func head(
+        of response: Response, _ request: ServerRequest, _ context: ChannelHandlerContext
+    ) -> ByteBuffer {
         var small = 0
-        if hasBody, case .bytes(let bytes) = response.body, bytes.readableBytes <= Self.smallBody {
+        if case .bytes(let bytes) = response.body, bytes.readableBytes <= Self.smallBody {
             small = bytes.readableBytes
         }
         var head = context.channel.allocator.buffer(
@@ -28,13 +60,9 @@ extension ConnectionHandler {
         head.writeBytes(connections.dateLine)
         head.writeBytes(response.fields)
         if response.hasLength {
-            if let length = response.length {
-                head.writeBytes(Self.lengthName)
-                head.writeString(String(length))
-                head.writeStaticString("\r\n")
-            } else if isChunked {
-                head.writeBytes(Self.chunked)
-            }
+            head.writeBytes(Self.lengthName)
+            head.writeString(String(response.length))
+            head.writeStaticString("\r\n")
         }
         if response.isLast {
             head.writeBytes(Self.close)
@@ -42,101 +70,70 @@ extension ConnectionHandler {
             head.writeBytes(Self.keepAlive)
         }
         head.writeStaticString("\r\n")
-        log(response, hasBody: hasBody)
-        hasUnflushed = true
-        guard hasBody else {
+        return head
+    }
+
+    private func write(_ head: ByteBuffer, _ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
+        var (head, bytes) = (head, bytes)
+        if bytes.readableBytes <= Self.smallBody {
+            head.writeBuffer(&bytes)
             return context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
         }
-        answerer.metrics.bytes.add(Int(response.length ?? 0), ordering: .relaxed)
-        switch response.body {
-        case .bytes(var bytes):
-            if small == bytes.readableBytes {
-                head.writeBuffer(&bytes)
-                return context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
-            }
-            context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
-            context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: nil)
-        case .file(let file, let range):
-            context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
-            send(file, range, isLast: response.isLast, context)
-        case .chunks(let source, let length):
-            context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
-            context.flush()
-            activity = .sending
-            sendNext(
-                of: source, left: length, isChunked: isChunked, isLast: response.isLast)
-        }
+        context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
+        context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: nil)
     }
 
     private func send(
-        _ file: LentFile, _ range: Range<Int64>, isLast: Bool, _ context: ChannelHandlerContext
+        _ file: NIOFileHandle, _ range: Range<Int64>, isLast: Bool,
+        _ context: ChannelHandlerContext
     ) {
         activity = .sending
-        let descriptor: CInt
-        do {
-            descriptor = try file.descriptor()
-        } catch {
-            answerer.onProblem("\(error)")
-            return abort()
-        }
-        let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: descriptor)
         let region = FileRegion(
-            fileHandle: handle, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
+            fileHandle: file, readerIndex: Int(range.lowerBound), endIndex: Int(range.upperBound))
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.fileRegion(region))).whenComplete { result in
-            try? handle.close()
+            try? file.close()
             // The next response only now: what is written is not yet sent.
-            handler.value.sent(isWhole: (try? result.get()) != nil, isLast: isLast)
+            handler.value.sent(range.count, result, isLast: isLast)
         }
+    }
+
+    private func sent(_ bytes: Int, _ result: Result<Void, any Error>, isLast: Bool) {
+        let isWhole = (try? result.get()) != nil
+        if isWhole { answerer.metrics.bytes.add(bytes, ordering: .relaxed) }
+        sent(isWhole: isWhole, isLast: isLast)
     }
 
     /// Has the next piece made on the pool, and writes it; the one after it is made when the client
     /// has taken this one.
     ///
-    /// - Parameter left: how many bytes are to come; nil if that is not known.
-    private func sendNext(
-        of source: any ChunkSource, left: Int64?, isChunked: Bool, isLast: Bool
-    ) {
+    /// - Parameter left: how many bytes are to come.
+    private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)
         answerer.pool.submit { _ in
             let piece = Result { try source.next() }
-            loop.execute {
-                handler.value.write(
-                    piece, of: source, left: left, isChunked: isChunked, isLast: isLast)
-            }
+            loop.execute { handler.value.write(piece, of: source, left: left, isLast: isLast) }
         }
     }
 
     private func write(
-        _ piece: Result<ByteBuffer?, any Error>, of source: any ChunkSource, left: Int64?,
-        isChunked: Bool, isLast: Bool
+        _ piece: Result<ByteBuffer?, any Error>, of source: any ChunkSource, left: Int64,
+        isLast: Bool
     ) {
         guard let context else { return }
         guard case .success(let bytes) = piece else { return sent(isWhole: false, isLast: isLast) }
-        guard let bytes else {
-            if isChunked {
-                let end = ByteBuffer(string: "0\r\n\r\n")
-                context.writeAndFlush(wrapOutboundOut(.byteBuffer(end)), promise: nil)
-            }
-            return sent(isWhole: left ?? 0 == 0, isLast: isLast)
-        }
-        let rest = left.map { $0 - Int64(bytes.readableBytes) }
-        guard rest ?? 0 >= 0 else { return sent(isWhole: false, isLast: isLast) }
-        if isChunked {
-            let size = String(bytes.readableBytes, radix: 16)
-            var line = context.channel.allocator.buffer(capacity: 16)
-            line.writeString("\(size)\r\n")
-            context.write(wrapOutboundOut(.byteBuffer(line)), promise: nil)
-        }
-        context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: nil)
-        let end = ByteBuffer(string: isChunked ? "\r\n" : "")
+        guard let bytes else { return sent(isWhole: left == 0, isLast: isLast) }
+        let count = bytes.readableBytes
+        let rest = left - Int64(count)
+        guard rest >= 0 else { return sent(isWhole: false, isLast: isLast) }
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
-        context.writeAndFlush(wrapOutboundOut(.byteBuffer(end))).whenComplete { result in
+        context.writeAndFlush(wrapOutboundOut(.byteBuffer(bytes))).whenComplete { result in
             guard (try? result.get()) != nil else {
                 return handler.value.sent(isWhole: false, isLast: isLast)
             }
-            handler.value.sendNext(of: source, left: rest, isChunked: isChunked, isLast: isLast)
+            handler.value.answerer.metrics.bytes.add(count, ordering: .relaxed)
+            handler.value.sendNext(of: source, left: rest, isLast: isLast)
         }
     }
 

@@ -59,7 +59,13 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         connections.add(self)
-        deadline = .now() + limits.head
+        deadline = idleSince + limits.idle
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        // Accepted just before the end.
+        if connections.isDraining { drain() }
+        context.fireChannelActive()
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { leave() }
@@ -233,6 +239,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         isReadWithheld = false
         context.read()
     }
+
+    /// Whether a response is still to be made or sent.
+    var isBusy: Bool { context != nil && (activity != .idle || !queue.isEmpty) }
 
     /// Ends the connection with the response that is under way, or now if there is none.
     func drain() {

@@ -16,7 +16,10 @@ final class LoopConnections {
         renewDate()
     }
 
-    var count: Int { handlers.count }
+    /// How many there are, and how many of them have a response that is under way.
+    var counts: (open: Int, busy: Int) {
+        (handlers.count, handlers.values.count(where: \.isBusy))
+    }
 
     func add(_ handler: ConnectionHandler) { handlers[ObjectIdentifier(handler)] = handler }
 

@@ -5,64 +5,93 @@ import Synchronization
 
 /// The manifests that are served, each read again once its file has changed.
 final class ManifestShelves: Sendable {
+    /// What tells a manifest from what it was.
+    private enum Identity: Equatable {
+        /// Of a file: its device, number, size and times; nil if it is gone.
+        case file([Int64]?)
+        /// Of one that the cache has; nil if it has it no longer.
+        case cached(Digest?)
+        /// Of what does not change.
+        case unchanging
+    }
+
     private struct Shelf {
-        var spool: ManifestSpool?
-        var file: [Int64]?
+        var spool: ManifestSpool
+        var identity: Identity
+    }
+
+    private struct State {
+        var shelves: [Shelf] = []
+        /// One is read at a time, and nobody waits for it: a long one would keep every thread of
+        /// the pool.
+        var isReading = false
     }
 
     private let manifests: [ServedManifest]
     private let rules: ManifestRules
-    private let shelves: Mutex<[Shelf]>
-    /// One is read at a time, and by one thread: a long one would keep every thread of a pool.
-    private let reading = Mutex<Void>(())
+    private let reader: CacheReader
+    private let onProblem: @Sendable (String) -> Void
+    private let state = Mutex(State())
 
     /// Reads all of them.
     ///
+    /// - Parameter reader: has the manifests at URLs.
     /// - Throws: `ManifestError` if one cannot be read.
-    init(_ manifests: [ServedManifest], rules: ManifestRules) throws {
+    init(
+        _ manifests: [ServedManifest], rules: ManifestRules, _ reader: CacheReader,
+        onProblem: @escaping @Sendable (String) -> Void
+    ) throws {
         self.manifests = manifests
         self.rules = rules
-        shelves = Mutex(Array(repeating: Shelf(), count: manifests.count))
-        for index in manifests.indices { _ = try read(index) }
+        self.reader = reader
+        self.onProblem = onProblem
+        let shelves = try manifests.map { manifest in
+            let identity = try identity(of: manifest)
+            return Shelf(spool: try ManifestSpool(manifest, rules: rules), identity: identity)
+        }
+        state.withLock { $0.shelves = shelves }
     }
 
-    /// Their names.
-    var names: [String] { manifests.map(\.name) }
-
-    /// The spool of a manifest; nil if there is none of that name. May wait for it to be read.
+    /// The spool of a manifest; nil if there is none of that name. If the manifest has changed, it
+    /// is read first; whoever asks meanwhile gets the last one.
     ///
     /// One that cannot be read any longer is served as it was.
-    func spool(_ name: String) -> ManifestSpool? {
+    func spool(_ name: String) throws -> ManifestSpool? {
         guard let index = manifests.firstIndex(where: { $0.name.isSame(as: name) }) else {
             return nil
         }
-        let shelf = shelves.withLock { $0[index] }
-        guard shelf.file != Self.identity(of: manifests[index]) else { return shelf.spool }
-        return (try? read(index)) ?? shelf.spool
-    }
-
-    private func read(_ index: Int) throws -> ManifestSpool? {
-        let manifest = manifests[index]
-        return try reading.withLock { _ in
-            let file = Self.identity(of: manifest)
-            let last = shelves.withLock { $0[index] }
-            // Another thread has read it meanwhile.
-            if let spool = last.spool, last.file == file { return spool }
-            do {
-                let spool = try ManifestSpool(manifest, rules: rules)
-                shelves.withLock { $0[index] = Shelf(spool: spool, file: file) }
-                return spool
-            } catch {
-                // Not tried again before it changes once more.
-                shelves.withLock { $0[index].file = file }
-                throw error
+        let identity = try identity(of: manifests[index])
+        let last: ManifestSpool? = state.withLock { state in
+            if state.isReading || state.shelves[index].identity == identity {
+                return state.shelves[index].spool
             }
+            state.isReading = true
+            return nil
+        }
+        if let last { return last }
+        let spool = Result { try ManifestSpool(manifests[index], rules: rules) }
+        if case .failure(let error) = spool {
+            onProblem("the manifest is served as it was: \(error)")
+        }
+        return state.withLock { state in
+            state.isReading = false
+            // Also of one that fails: it is not tried again before it changes once more.
+            state.shelves[index].identity = identity
+            if let spool = try? spool.get() { state.shelves[index].spool = spool }
+            return state.shelves[index].spool
         }
     }
 
-    /// What tells a file from what it was; nil if it is gone, or is none.
-    private static func identity(of manifest: ServedManifest) -> [Int64]? {
-        guard case .file(let path) = manifest.source else { return nil }
+    private func identity(of manifest: ServedManifest) throws -> Identity {
+        switch manifest.source {
+        case .file(let path): .file(Self.identity(path))
+        case .remote(let manifest):
+            .cached(try reader.resource(manifest.url.string)?.object.digest)
+        case .standardInput, .descriptor, .bytes: .unchanging
+        }
+    }
+
+    private static func identity(_ path: String) -> [Int64]? {
         var status = stat()
         guard stat(path, &status) == 0 else { return nil }
         #if canImport(Darwin)

@@ -8,8 +8,8 @@ struct Response: Sendable {
         case bytes(ByteBuffer)
         /// A part of a file that was compared with its digest.
         case file(LentFile, Range<Int64>)
-        /// - Parameter length: how many bytes all of them are; nil if that is not known.
-        case chunks(any ChunkSource, length: Int64?)
+        /// - Parameter length: how many bytes all of them are.
+        case chunks(any ChunkSource, length: Int64)
     }
 
     /// The status code.
@@ -43,8 +43,8 @@ struct Response: Sendable {
             ] + fields, body: .bytes(ByteBuffer(string: text + "\n")))
     }
 
-    /// The length of the body in bytes; nil if that is not known.
-    var length: Int64? {
+    /// The length of the body in bytes.
+    var length: Int64 {
         switch body {
         case .bytes(let bytes): Int64(bytes.readableBytes)
         case .file(_, let range): Int64(range.count)

@@ -13,14 +13,20 @@ struct ManifestRoute: Route {
 
     func answer(_ request: RoutedRequest) throws -> Response {
         guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Self.prefix.count)),
-            let spool = shelves.spool(name)
+            let spool = try shelves.spool(name)
         else { return Response(404, text: "There is no manifest of that name.") }
         let text = ManifestText(spool, base: publicURL ?? request.base)
         var fields = [
             ("Content-Type", "application/json"), ("Cache-Control", "no-cache"),
             ("ETag", text.entityTag), ("X-Content-Type-Options", "nosniff"), ("Vary", "Host"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
         ]
         if let allowedOrigin { fields.append(("Access-Control-Allow-Origin", allowedOrigin)) }
+        if let tags = request.request.ifMatch,
+            !EntityTagList(tags).matchesStrongly(text.entityTag)
+        {
+            return Response(412, text: "The manifest has another entity tag.")
+        }
         if let tags = request.request.ifNoneMatch,
             EntityTagList(tags).matchesWeakly(text.entityTag)
         {

@@ -5,16 +5,26 @@ struct MetricsRoute: Route {
     let metrics: ServerMetrics
     let store: IconStore
     let status: CachedStatus
+    let onProblem: @Sendable (String) -> Void
 
     func takes(_ path: Substring.UTF8View) -> Bool { path.elementsEqual("/metrics".utf8) }
 
-    func answer(_ request: RoutedRequest) throws -> Response {
-        let text = metrics.prometheus(memory: store.memory) + (try status.prometheus())
+    /// The server's own are there also if the cache cannot be read.
+    func answer(_ request: RoutedRequest) -> Response {
+        var ofCache = ""
+        do {
+            ofCache = try status.prometheus()
+        } catch {
+            metrics.failures.add(1, ordering: .relaxed)
+            onProblem("\(error)")
+        }
+        let text = metrics.prometheus(memory: store.memory) + ofCache
         return Response(
             200,
             [
                 ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"),
                 ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+                ("Cross-Origin-Resource-Policy", "same-origin"),
             ], body: .bytes(ByteBuffer(string: text)))
     }
 }

@@ -43,8 +43,17 @@ public final class CacheServer: Sendable {
             onProblem: gate.report)
         let missing = try configuration.missing.map { try MissingList($0) }
         let shelves = try ManifestShelves(
-            configuration.manifests, rules: configuration.manifestRules)
+            configuration.manifests, rules: configuration.manifestRules, reader,
+            onProblem: gate.report)
         let upkeep = ServerUpkeep(store, uses, missing, onProblem: gate.report)
+        let limit = min(configuration.maximumConnections, OpenFileLimit.connections)
+        if limit < configuration.maximumConnections {
+            gate.report(
+                """
+                the limit on open files (ulimit -n), \(OpenFileLimit.current), permits \(limit) \
+                connections at once
+                """)
+        }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
         let pool = NIOThreadPool(numberOfThreads: Self.diskThreads)
         pool.start()
@@ -54,7 +63,7 @@ public final class CacheServer: Sendable {
         }
         do {
             let table = Mutex<RouteTable?>(nil)
-            let listener = try await bind(group, metrics) { channel in
+            let listener = try await bind(group, metrics, limit) { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let answerer = RequestAnswerer(
                         routes: table.withLock { $0 } ?? RouteTable([], mirror: nil, names: .none),
@@ -81,14 +90,16 @@ public final class CacheServer: Sendable {
                         shelves: shelves, publicURL: configuration.publicURL,
                         allowedOrigin: configuration.allowedOrigin),
                     HealthRoute(),
-                    MetricsRoute(metrics: metrics, store: store, status: CachedStatus(reader)),
+                    MetricsRoute(
+                        metrics: metrics, store: store, status: CachedStatus(reader),
+                        onProblem: gate.report),
                 ] + (configuration.hasGallery ? [gallery] : [])
             let mirror =
                 configuration.isMirror ? MirrorRoute(store: store, answer: answer) : nil
             table.withLock { $0 = RouteTable(routes, mirror: mirror, names: names) }
             let server = RunningServer(
                 group: group, pool: pool, listener: listener, loops: loops, upkeep: upkeep,
-                metrics: metrics, limit: configuration.maximumConnections)
+                metrics: metrics, limit: limit)
             server.begin()
             try await listener.setOption(.autoRead, value: true).get()
             running.withLock { $0 = server }
@@ -128,17 +139,17 @@ public final class CacheServer: Sendable {
     }
 
     private func bind(
-        _ group: MultiThreadedEventLoopGroup, _ metrics: ServerMetrics,
+        _ group: MultiThreadedEventLoopGroup, _ metrics: ServerMetrics, _ limit: Int,
         _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
     ) async throws -> any Channel {
-        let limit = configuration.maximumConnections
         do {
             return try await ServerBootstrap(group: group)
                 .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
                 .serverChannelOption(.backlog, value: 1_024)
                 // Nobody is accepted before the routes are there, which need the port.
                 .serverChannelOption(.autoRead, value: false)
-                .serverChannelOption(.maxMessagesPerRead, value: 16)
+                // The gate is asked before each.
+                .serverChannelOption(.maxMessagesPerRead, value: 1)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.addHandler(

@@ -69,27 +69,31 @@ final class RunningServer: Sendable {
             try? await loop.submit { connections.value.drain() }.get()
         }
         let end = ContinuousClock.now + grace
-        var isWhole = false
-        repeat {
-            isWhole = await openConnections == 0
-            if !isWhole { try? await Task.sleep(for: .milliseconds(20)) }
-        } while !isWhole && ContinuousClock.now < end
+        // Those that are not busy are waited for, too, until the client has ended the connection:
+        // it may not have read all yet.
+        var left = await connectionsLeft
+        while left.open > 0, ContinuousClock.now < end {
+            try? await Task.sleep(for: .milliseconds(20))
+            left = await connectionsLeft
+        }
         for (loop, connections) in loops {
             try? await loop.submit { connections.value.closeAll() }.get()
         }
         try? await pool.runIfActive { [upkeep] in upkeep.everyFewSeconds() }
         try? await group.shutdownGracefully()
         try? await pool.shutdownGracefully()
-        return isWhole
+        return left.busy == 0
     }
 
-    private var openConnections: Int {
+    private var connectionsLeft: (open: Int, busy: Int) {
         get async {
-            var count = 0
+            var sum = (open: 0, busy: 0)
             for (loop, connections) in loops {
-                count += (try? await loop.submit { connections.value.count }.get()) ?? 0
+                let counts = try? await loop.submit { connections.value.counts }.get()
+                sum.open += counts?.open ?? 0
+                sum.busy += counts?.busy ?? 0
             }
-            return count
+            return sum
         }
     }
 }

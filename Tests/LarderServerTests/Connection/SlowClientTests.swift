@@ -11,15 +11,15 @@ import Testing
     private static let request =
         "GET /icon?url=https://a.example/a HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
-    /// Each is closed without an answer, and others are answered.
+    /// Each is closed without an answer, by the limit that is for it, and others are answered.
     @Test(arguments: [
-        "", "GET /healthz HTTP/1.1\r\nHost: loc", "GET /hea",
-        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        ("", false), ("GET /healthz HTTP/1.1\r\nHost: loc", true), ("GET /hea", true),
+        ("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", false),
     ])
-    func halfOpen(_ beginning: String) async throws {
+    func halfOpen(_ beginning: String, _ isInHead: Bool) async throws {
         try await withServer(Self.contents) { configuration, _ in
-            configuration.headTimeout = .seconds(1)
-            configuration.idleTimeout = .seconds(1)
+            configuration.headTimeout = .seconds(isInHead ? 1 : 3_600)
+            configuration.idleTimeout = .seconds(isInHead ? 3_600 : 1)
         } _: { fixture in
             let client = try fixture.client()
             client.send(beginning)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// Who takes nothing is closed; who takes little by little gets all of it.
+    /// Who takes nothing is closed.
     @Test func stalled() async throws {
         try await withServer(Self.contents) { configuration, _ in
             configuration.stallTimeout = .seconds(2)
@@ -62,6 +62,26 @@ import Testing
             while try fixture.metric("timeouts_total") == 0, ContinuousClock.now < end {}
             #expect(try fixture.metric("timeouts_total") == 1)
             #expect(throws: RawClient.Failure.self) { try stalled.readResponse() }
+        }
+    }
+
+    @Test func whatIsNotTakenIsNotCounted() async throws {
+        try await withServer(Self.contents) { fixture in
+            do {
+                let client = try fixture.client(receiveBuffer: 4_096)
+                client.send(
+                    "GET /icon?url=https://a.example/large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                _ = try client.read(20_000)
+            }
+            let client = try fixture.client()
+            var (text, sent, before) = ("", 0, 0)
+            repeat {
+                let body = try client.get("/metrics").body
+                text = String(decoding: body, as: UTF8.self)
+                (before, sent) = (sent, sent + body.count)
+            } while !text.contains("larder_server_open_connections 1\n")
+            // Those of the metrics alone.
+            #expect(text.contains("larder_server_body_bytes_total \(before)\n"))
         }
     }
 
@@ -100,6 +120,13 @@ import Testing
             for client in clients { #expect(try client.get("/healthz").status == 200) }
             let third = try fixture.client()
             third.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            // It would have been accepted by the time that the others have had so many answers.
+            for _ in 0..<200 {
+                let text = String(
+                    decoding: try clients[0].get("/metrics").body, as: UTF8.self)
+                try #require(text.contains("larder_server_connections_total 2\n"))
+                try #require(try clients[1].get("/healthz").status == 200)
+            }
             clients.removeFirst()
             #expect(try third.readResponse().status == 200)
             // And idle ones make room.

@@ -1,7 +1,9 @@
 import Foundation
+import LarderCache
 import LarderKit
 import LarderServer
 import LarderTestSupport
+import LarderTransfer
 import Testing
 
 /// `/manifest`: a manifest whose icons are at the server.
@@ -10,6 +12,7 @@ import Testing
 
     private func withManifest(
         _ entries: [[String: any Sendable]], publicURL: String? = nil,
+        onProblem: @escaping @Sendable (String) -> Void = { _ in },
         _ body: @escaping @Sendable (ServerFixture) throws -> Void
     ) async throws {
         try await withServer(["https://a.example/x?a=1&b=2": Self.icon]) {
@@ -19,6 +22,7 @@ import Testing
                 .write(to: URL(fileURLWithPath: path))
             configuration.manifests = [ServedManifest(name: "my apps.json", source: .file(path))]
             configuration.publicURL = publicURL
+            configuration.onProblem = onProblem
         } _: {
             try body($0)
         }
@@ -64,19 +68,65 @@ import Testing
     }
 
     @Test func conditionsAndChanges() async throws {
-        try await withManifest([["icon": "https://a.example/y"]]) { fixture in
+        let problems = Problems()
+        try await withManifest(
+            [["icon": "https://a.example/y"]], onProblem: problems.add
+        ) { fixture in
             let client = try fixture.client()
             let target = "/manifest/my%20apps.json"
             let tag = try #require(client.get(target).fields["etag"])
             #expect(try client.get(target, ["If-None-Match: \(tag)"]).status == 304)
+            #expect(try client.get(target, ["If-Match: \(tag)"]).status == 200)
+            #expect(try client.get(target, ["If-Match: \"other\""]).status == 412)
             let path = fixture.directory.path("apps.json")
             try Data(#"[{"icon":"https://a.example/y"},{"icon":"https://a.example/z"}]"#.utf8)
                 .write(to: URL(fileURLWithPath: path))
             #expect(try client.get(target, ["If-None-Match: \(tag)"]).status == 200)
             #expect(try Self.entries(fixture).count == 2)
-            // What is no manifest any longer is served as it was.
+            // What is no manifest any longer is served as it was, which is said once.
             try Data("no manifest".utf8).write(to: URL(fileURLWithPath: path))
+            for _ in 0..<3 { #expect(try Self.entries(fixture).count == 2) }
+            #expect(problems.all.count == 1 && problems.all[0].contains("apps.json"))
+        }
+    }
+
+    @Test func aChangeOfOneAtAURLIsSeen() async throws {
+        let url = "https://a.example/apps.json"
+        @Sendable func list(_ count: Int) -> [UInt8] {
+            let entries = (0..<count).map { #"{"icon":"https://a.example/\#($0)"}"# }
+            return Array("[\(entries.joined(separator: ","))]".utf8)
+        }
+        try await withServer([url: list(1)]) { configuration, _ in
+            let manifest = RemoteManifest(try HTTPURL(url))
+            let cache = try Cache.open(at: configuration.cache)
+            configuration.manifests = [
+                ServedManifest(
+                    name: "my apps.json", source: .remote(manifest).cached(in: cache))
+            ]
+        } _: { fixture in
+            #expect(try Self.entries(fixture).count == 1)
+            try ServerFixture.fill(fixture.cache, with: [url: list(2)], type: nil)
             #expect(try Self.entries(fixture).count == 2)
+        }
+    }
+
+    /// The others get the last one, and keep no thread from answering other requests.
+    @Test func nobodyWaitsForOneThatIsRead() async throws {
+        try await withManifest([["icon": "https://a.example/y"]]) { fixture in
+            let path = fixture.directory.path("apps.json")
+            try FileManager.default.removeItem(atPath: path)
+            try #require(mkfifo(path, 0o600) == 0)
+            let reader = try fixture.client()
+            reader.send("GET /manifest/my%20apps.json HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            // Returns once it reads.
+            let pipe = try #require(FileHandle(forWritingAtPath: path))
+            for _ in 0..<8 { #expect(try Self.entries(fixture).count == 1) }
+            #expect(
+                try fixture.client().get("/icon?url=https://a.example/none").status == 404)
+            try pipe.write(contentsOf: Data(#"[{"icon":"https://a.example/z"}]"#.utf8))
+            try pipe.close()
+            let read = String(decoding: try reader.readResponse().body, as: UTF8.self)
+            #expect(read.contains("https://a.example/z"))
         }
     }
 

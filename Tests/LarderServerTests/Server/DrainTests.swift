@@ -52,6 +52,26 @@ import Testing
         }
     }
 
+    /// They have no response that could be cut off.
+    @Test func idleConnectionsAreNotCutOff() async throws {
+        try await withServer(["https://a.example/large": Self.large]) { configuration, _ in
+            configuration.grace = .zero
+        } _: { fixture in
+            let clients = try (0..<3).map { _ in try fixture.client() }
+            for client in clients.dropFirst() {
+                #expect(try client.get("/healthz").status == 200)
+            }
+            let (server, done) = (fixture.server, DispatchSemaphore(value: 0))
+            let isWhole = Box(false)
+            Task {
+                isWhole.value = await server.stop()
+                done.signal()
+            }
+            done.wait()
+            #expect(isWhole.value)
+        }
+    }
+
     private final class Box: @unchecked Sendable {
         // Unchecked because `value` is a variable: it is written before a semaphore is signalled,
         // and read after it was waited for.

@@ -1,0 +1,35 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `larder serve` beneath a low limit on open files.
+@Suite struct ServeFilesTests {
+    /// Fewer connections are taken, instead of too many that cannot be answered.
+    @Test func aLowLimitIsKept() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            _ = try larder.prefetch(try larder.manifest(url))
+            let process = try RunningProcess(
+                "/bin/sh",
+                [
+                    "-c", #"ulimit -n 80; exec "$0" "$@""#, larder.binary.path, "serve",
+                    "--cache", larder.cache, "--listen", "127.0.0.1:0",
+                ])
+            guard process.waitForOutput(until: { output, _ in output.contains("\n") }),
+                let port = process.standardOutputSoFar.dropLast(2).split(separator: ":").last
+                    .flatMap({ UInt16($0) })
+            else { throw BrokenPromise("serve does not listen: \(try process.wait())") }
+            // More than descriptors. Idle ones make room for others.
+            var clients = try (0..<100).map { _ in try RawClient(port: port) }
+            clients.append(try RawClient(port: port))
+            for client in clients.suffix(3) {
+                #expect(try client.get("/icon?url=\(url)").body == Icons.icon(0))
+            }
+            process.kill(SIGTERM)
+            let finished = try process.wait()
+            #expect(finished.status == 0, "\(finished)")
+            #expect(finished.standardError.contains("(ulimit -n), 80, permits 6 connections"))
+            #expect(!finished.standardError.contains("Too many open files"))
+        }
+    }
+}
