@@ -22,6 +22,9 @@ struct ServerRequest: Sendable {
     let isOld: Bool
     /// What is wrong with it already: the status to be refused with; nil if nothing is.
     let refusal: Int?
+    /// Whether a page of another site has caused it. Browsers say so (Fetch Metadata Request
+    /// Headers, section 2.1), and only they.
+    private(set) var isCrossSite = false
 
     /// Whether the body is left out of the response.
     var isHead: Bool { method == .HEAD }
@@ -48,6 +51,8 @@ struct ServerRequest: Sendable {
             case 14 where name.utf8.isWord("content-length"):
                 hasBody = hasBody || !value.utf8.trimmingBlanks.elementsEqual("0".utf8)
             case 17 where name.utf8.isWord("transfer-encoding"): hasBody = true
+            case 14 where name.utf8.isWord("sec-fetch-site"):
+                isCrossSite = value.utf8.trimmingBlanks.isWord("cross-site")
             default: break
             }
         }

@@ -10,6 +10,9 @@ struct GalleryRoute: Route {
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
         """
 
+    /// The scripts that describe the icons are data, and other pages may include scripts.
+    private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
+
     let shelf: GalleryShelf
 
     func takes(_ path: Substring.UTF8View) -> Bool {
@@ -17,6 +20,10 @@ struct GalleryRoute: Route {
     }
 
     func answerAtOnce(_ request: RoutedRequest) -> Response? {
+        // What a page elsewhere includes as a script, it reads.
+        if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
+            return Response(403, text: "This is for the gallery's own page.", [Self.isolation])
+        }
         guard let file = Self.files[Self.path(of: request)] else { return nil }
         return Self.response(file.mediaType, file.bytes)
     }
@@ -26,7 +33,9 @@ struct GalleryRoute: Route {
         let bytes =
             path.isSame(as: GalleryFile.catalogue)
             ? try shelf.description() : try shelf.bytes(of: path)
-        guard let bytes else { return Response(404, text: "There is no such file any more.") }
+        guard let bytes else {
+            return Response(404, text: "There is no such file any more.", [Self.isolation])
+        }
         return Self.response(GalleryFile.script, bytes)
     }
 
@@ -46,7 +55,7 @@ struct GalleryRoute: Route {
             [
                 ("Content-Type", mediaType), ("Cache-Control", "no-cache"),
                 ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", policy),
-                ("Referrer-Policy", "no-referrer"),
+                ("Referrer-Policy", "no-referrer"), isolation,
             ], body: .bytes(bytes))
     }
 }

@@ -23,6 +23,27 @@ import Testing
         }
     }
 
+    /// A page elsewhere that includes the scripts would read every URL in them.
+    @Test func pagesOfOtherSitesReadNothing() async throws {
+        try await withServer(["http://a.example/1.png": noise(100)]) { fixture in
+            let client = try fixture.client()
+            let description = try Self.description(client)
+            let part = try #require(description.firstMatch(of: Self.part)).output
+            let page = ["gallery/gallery.css", "gallery/gallery.js", "gallery/icons.js"]
+            for path in page + [String(part), "gallery/none.js", ""] {
+                let own = try client.get("/\(path)", ["Sec-Fetch-Site: same-origin"])
+                #expect(own.status == (path == "gallery/none.js" ? 404 : 200), "\(path)")
+                let foreign = try client.get("/\(path)", ["sec-fetch-site:  Cross-Site "])
+                // A link may lead to the page.
+                #expect(foreign.status == (path.isEmpty ? 200 : 403), "\(path)")
+                for response in [own, foreign] {
+                    let policy = response.fields["cross-origin-resource-policy"]
+                    #expect(policy == "same-origin", "\(path)")
+                }
+            }
+        }
+    }
+
     @Test func nobodyNeedsOne() async throws {
         try await withServer([:]) { configuration, _ in
             configuration.hasGallery = false
@@ -40,7 +61,7 @@ import Testing
             let client = try fixture.client()
             let description = try Self.description(client)
             #expect(description.hasPrefix("larder.begin({"), "\(description)")
-            let path = try #require(description.firstMatch(of: /gallery\/icons-\d+-0\.js/)).output
+            let path = try #require(description.firstMatch(of: Self.part)).output
             let icons = try client.get("/\(path)")
             #expect(icons.status == 200)
             let text = String(decoding: icons.body, as: UTF8.self)
@@ -63,6 +84,9 @@ import Testing
             #expect(description.contains("apps.json"), "\(description)")
         }
     }
+
+    /// The first file of icons.
+    private static var part: Regex<Substring> { /gallery\/icons-[0-9a-f]+-0\.js/ }
 
     /// It is asked for again as the page does, until it is made.
     private static func description(_ client: RawClient) throws -> String {
