@@ -137,6 +137,7 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
             OpenFileLimit.raise()
             let opened = try cache.required(wait: .none)
             var configuration = try configuration(opened)
+            try confirmAccessLog()
             let log = try accessLog.map { try AccessLog($0) }
             if let log { configuration.accessLog = { log.add($0) } }
             let server = CacheServer(configuration)
@@ -156,6 +157,16 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
                 try interrupts.status.exit()
             }
         }
+    }
+
+    /// The log is appended to: nothing else is to get its lines.
+    private func confirmAccessLog() throws {
+        guard let accessLog, accessLog != "-" else { return }
+        try OutputFile.confirm(
+            accessLog, isNoneOf: manifests, orIn: cache.path, for: "--access-log")
+        guard let missingList else { return }
+        try OutputFile.confirm(
+            accessLog, for: "--access-log", isNot: missingList, for: "--missing-list")
     }
 
     private func configuration(_ opened: Cache) throws -> ServerConfiguration {

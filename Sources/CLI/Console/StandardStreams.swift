@@ -42,28 +42,53 @@ enum StandardStreams {
 
     /// Writes all of `bytes`; the error number if that fails.
     ///
-    /// - Parameter patience: how many milliseconds to wait for a reader if the descriptor does
-    ///   not wait by itself; -1 waits without limit.
+    /// - Parameter patience: how many milliseconds to wait for a reader each time that it takes
+    ///   nothing; -1 waits without limit.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
     ) -> Int32? {
-        var rest = bytes
-        while !rest.isEmpty {
+        var sent = 0
+        return send(bytes, to: descriptor, patience: patience, sent: &sent)
+    }
+
+    /// The same.
+    ///
+    /// - Parameter sent: how many of the bytes were written.
+    static func send(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32,
+        sent: inout Int
+    ) -> Int32? {
+        sent = 0
+        while sent < bytes.count {
+            var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+            if patience >= 0 {
+                if let failure = wait(for: descriptor, patience) { return failure }
+                // A pipe that is ready takes as much at once, even if its writes wait; those of
+                // the standard streams do, because others have them, too.
+                rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
+            }
             let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
             if count >= 0 {
-                rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                sent += count
                 continue
             }
             switch errno {
             case EINTR: continue
-            case EAGAIN:
-                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                let count = poll(&ready, 1, patience)
-                if count == 0 { return EAGAIN }
-                if count < 0, errno != EINTR { return errno }
+            case EAGAIN: if let failure = wait(for: descriptor, patience) { return failure }
             case let number: return number
             }
         }
         return nil
+    }
+
+    /// Waits until something can be written, or fails; the error number if that takes too long.
+    private static func wait(for descriptor: Int32, _ patience: Int32) -> Int32? {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        while true {
+            let count = poll(&ready, 1, patience)
+            if count > 0 { return nil }
+            if count == 0 { return EAGAIN }
+            if errno != EINTR { return errno }
+        }
     }
 }

@@ -5,15 +5,27 @@ import Synchronization
 final class AccessLog: Sendable {
     /// What waits to be written, in bytes; lines beyond that are lost, and counted.
     private static let mostWaiting = 4 << 20
+    /// Milliseconds that a reader may take nothing; what waits is lost then.
+    private static let patience: Int32 = 1_000
+    /// Seconds that the last lines may take.
+    private static let lastPatience = 5.0
+    /// Seconds between two messages about lost lines.
+    private static let pause = Duration.seconds(60)
 
     private struct State {
         var waiting: [UInt8] = []
-        var lost = 0
         var isScheduled = false
+        var lost = 0
+        /// Why lines were lost last; nil if there was no room for them.
+        var reason: Int32?
+        var saidAt: ContinuousClock.Instant?
+        /// Whether the last line that was written has no end.
+        var isInLine = false
     }
 
     private let descriptor: Int32
     private let state = Mutex(State())
+    /// Has a thread that a writing may keep for ever.
     private let queue = DispatchQueue(label: "larder.access-log")
 
     /// - Parameter path: `-` is standard output.
@@ -23,7 +35,12 @@ final class AccessLog: Sendable {
             descriptor = STDOUT_FILENO
             return
         }
-        descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0o640)
+        // Without waiting for a named pipe's reader, now and later.
+        descriptor = open(
+            path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o640)
+        if descriptor < 0, errno == ENXIO {
+            throw OutputFailure(path, "is a pipe or a device that nobody reads")
+        }
         guard descriptor >= 0 else { throw OutputFailure("open", path, errno) }
     }
 
@@ -44,21 +61,61 @@ final class AccessLog: Sendable {
         queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in write() }
     }
 
-    /// Writes what waits, and returns when that is done.
-    func flush() { queue.sync { write() } }
+    /// Writes what waits, says what was lost, and returns when that is done, or takes too long.
+    func flush() {
+        let end = DispatchSemaphore(value: 0)
+        queue.async { [self] in
+            write()
+            end.signal()
+        }
+        if end.wait(timeout: .now() + Self.lastPatience) == .timedOut {
+            Console.complain("--access-log: the last lines were lost: nobody takes them")
+        }
+        sayLosses(isLast: true)
+    }
 
     private func write() {
-        let (bytes, lost) = state.withLock { state in
-            defer { state = State() }
-            return (state.waiting, state.lost)
+        let (lines, isInLine) = state.withLock { state in
+            defer { (state.waiting, state.isScheduled) = ([], false) }
+            return (state.waiting, state.isInLine)
         }
-        if !bytes.isEmpty {
-            StandardStreams.withoutBrokenPipes {
-                _ = bytes.withUnsafeBytes {
-                    StandardStreams.send($0, to: descriptor, patience: 1_000)
-                }
+        // Half a line is lost; the next one is not.
+        if !lines.isEmpty { send(lines, behind: isInLine ? [UInt8(ascii: "\n")] : []) }
+        sayLosses()
+    }
+
+    private func send(_ lines: [UInt8], behind end: [UInt8]) {
+        let bytes = end + lines
+        var sent = 0
+        var failure: Int32?
+        StandardStreams.withoutBrokenPipes {
+            failure = bytes.withUnsafeBytes {
+                StandardStreams.send($0, to: descriptor, patience: Self.patience, sent: &sent)
             }
         }
-        if lost > 0 { Console.complain("--access-log: \(lost) lines were lost") }
+        let lost = bytes[max(sent, end.count)...].count { $0 == UInt8(ascii: "\n") }
+        state.withLock { state in
+            if sent > 0 { state.isInLine = bytes[sent - 1] != UInt8(ascii: "\n") }
+            guard let failure else { return }
+            (state.lost, state.reason) = (state.lost + lost, failure)
+        }
+    }
+
+    /// At once the first time, and then now and then, and at the end.
+    private func sayLosses(isLast: Bool = false) {
+        let (lost, reason) = state.withLock { state in
+            let isDue = state.saidAt.map { ContinuousClock.now - $0 >= Self.pause } ?? true
+            guard state.lost > 0, isDue || isLast else { return (0, state.reason) }
+            defer { (state.lost, state.saidAt) = (0, .now) }
+            return (state.lost, state.reason)
+        }
+        guard lost > 0 else { return }
+        let cause =
+            switch reason {
+            case nil, EAGAIN: "they are not taken fast enough"
+            case let number?: String(cString: strerror(number))
+            }
+        let lines = lost == 1 ? "a line was" : "\(lost) lines were"
+        Console.complain("--access-log: \(lines) lost: \(cause)")
     }
 }

@@ -38,6 +38,28 @@ enum OutputFile {
         throw ValidationError("\(option) would write into the cache: '\(path)'.")
     }
 
+    /// Makes sure that two files which are to be written are not the same one.
+    ///
+    /// - Throws: `ValidationError` if they are, or will be.
+    static func confirm(
+        _ path: String, for option: String, isNot other: String, for otherOption: String
+    ) throws {
+        let file = identity(path)
+        let isSame =
+            file.map { $0 == identity(other) }
+            ?? (place(path).map { $0 == place(other) } ?? false)
+        guard isSame else { return }
+        throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'.")
+    }
+
+    /// Where a file is or will be; nil if its directory is not there.
+    private static func place(_ path: String) -> String? {
+        if let place = realPath(path) { return place }
+        return realPath(path.parentDirectory).map {
+            "\($0)/\(URL(fileURLWithPath: path).lastPathComponent)"
+        }
+    }
+
     /// What a name leads to, `-` being standard input; nil if that is nothing, or no regular
     /// file.
     private static func identity(_ path: String) -> [UInt64]? {

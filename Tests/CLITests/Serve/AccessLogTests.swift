@@ -1,0 +1,116 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+/// `larder serve --access-log`: the log is never worth more than what it is about.
+@Suite struct AccessLogTests {
+    /// The server answers and ends, although nobody reads its standard output.
+    @Test func aPipeThatNobodyReads() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let pipe = larder.directory.path("pipe")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            defer { close(reader) }
+            let process = try RunningProcess(
+                "/bin/sh",
+                [
+                    "-c", #"exec "$0" "$@" >"$PIPE""#, larder.binary.path, "serve", "--cache",
+                    larder.cache, "--listen", "127.0.0.1:0", "--access-log", "-",
+                ],
+                environment: ProcessInfo.processInfo.environment.merging(["PIPE": pipe]) { $1 })
+            let client = try RawClient(port: Self.port(reader))
+            // More than any pipe holds.
+            let target = "/" + String(repeating: "a", count: 8_000)
+            for _ in 0..<40 { #expect(try client.get(target).status == 404) }
+            process.kill(SIGTERM)
+            let finished = try process.wait()
+            #expect(finished.status == 0, "\(finished)")
+            #expect(finished.standardError.contains("lost: they are not taken fast enough"))
+        }
+    }
+
+    /// The port of the URL that is the first line of a pipe.
+    private static func port(_ reader: Int32) throws -> UInt16 {
+        var text = ""
+        while !text.hasSuffix("\n") {
+            var ready = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+            try #require(poll(&ready, 1, 120_000) > 0)
+            var byte: UInt8 = 0
+            // Before it is opened for writing, it is at its end.
+            if read(reader, &byte, 1) == 1 { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+        }
+        return try #require(UInt16(text.dropLast(2).split(separator: ":").last ?? ""))
+    }
+
+    #if os(Linux)
+        @Test func aFullDisk() async throws {
+            try await withFixture { larder in
+                _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+                let serve = try ServeRun(larder, ["--access-log", "/dev/full"])
+                #expect(try serve.client().get("/healthz").status == 200)
+                let finished = try serve.stop()
+                #expect(finished.status == 0)
+                #expect(
+                    finished.standardError.contains(
+                        "--access-log: a line was lost: No space left on device"), "\(finished)")
+            }
+        }
+    #endif
+
+    @Test func aReaderThatHasLeft() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let pipe = larder.directory.path("pipe")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let reader = open(pipe, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+            let serve = try ServeRun(larder, ["--access-log", pipe])
+            close(reader)
+            #expect(try serve.client().get("/healthz").status == 200)
+            let finished = try serve.stop()
+            #expect(finished.status == 0)
+            #expect(finished.standardError.contains("a line was lost: Broken pipe"), "\(finished)")
+        }
+    }
+
+    @Test func aPipeWithoutAReader() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let pipe = larder.directory.path("pipe")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let finished = try larder.run(
+                "serve", "--listen", "127.0.0.1:0", "--access-log", pipe)
+            #expect(finished.status == 1, "\(finished)")
+            #expect(finished.standardError.contains("that nobody reads"), "\(finished)")
+        }
+    }
+
+    /// Not to the index, nor to a manifest, nor to what another option writes.
+    @Test func itIsAppendedToNothingElse() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            _ = try larder.prefetch(manifest)
+            let text = try String(contentsOfFile: manifest, encoding: .utf8)
+            let other = larder.directory.path("other.json")
+            let index = larder.cache + "/index.sqlite"
+            let link = larder.directory.path("link")
+            #expect(symlink(index, link) == 0)
+            for options in [
+                ["--access-log", index], ["--access-log", link],
+                ["--access-log", larder.cache + "/new"],
+                ["--access-log", manifest, "--manifest", manifest],
+                ["--access-log", other, "--missing-list", other],
+                ["--access-log", larder.cache + "/../other.json", "--missing-list", other],
+            ] {
+                let finished = try larder.run(
+                    arguments: ["serve", "--listen", "127.0.0.1:0"] + options)
+                #expect(finished.status == 64, "\(finished)")
+                #expect(finished.standardError.contains("--access-log"), "\(finished)")
+            }
+            #expect(try String(contentsOfFile: manifest, encoding: .utf8) == text)
+            #expect(!FileManager.default.fileExists(atPath: other))
+            #expect(!FileManager.default.fileExists(atPath: larder.cache + "/new"))
+            #expect(try larder.verify() == 0)
+        }
+    }
+}
