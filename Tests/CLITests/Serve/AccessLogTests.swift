@@ -113,4 +113,33 @@ import Testing
             #expect(try larder.verify() == 0)
         }
     }
+
+    /// However a target is written, whatever it is for, and whether it is one or not.
+    @Test func noSecretsOfTargets() async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let log = larder.directory.path("access.jsonl")
+            let serve = try ServeRun(larder, ["--access-log", log, "--mirror"])
+            let client = try serve.client()
+            let url = "https%3A%2F%2Fa.example%2F%3Fa=1%26token%3Dsecret"
+            let own = "127.0.0.1:\(serve.port)"
+            let targets = [
+                "http://\(own)/icon?url=\(url)", "HTTP://\(own)/icon?url=\(url)",
+                "/icon?url=\(url)%FF", "/icon?url=\(url)%zz", "/icon?a=b&u%72l=\(url)",
+                "/icon?\(url)", "/icon?url=https%3A%2F%2Fuser:secret%40a.example%2F",
+                "/icon?url=x%26token%3Dsecret",
+                "http://b.example/resize?from=\(url)", "http://user:secret@b.example/1.png",
+            ]
+            for target in targets { _ = try client.get(target) }
+            try serve.stop()
+            let text = try String(contentsOfFile: log, encoding: .utf8)
+            let lines = try JSONValue.lines(Data(text.utf8))
+            #expect(lines.count == targets.count)
+            #expect(!text.contains("secret"), "\(text)")
+            let masked = "url=https://a.example/?a=1&token=***"
+            #expect(lines[0]["target"] == .string("http://\(own)/icon?\(masked)"))
+            #expect(lines[2]["target"] == .string("/icon?url=***"))
+            #expect(lines[9]["target"] == .string("http://***@b.example/1.png"))
+        }
+    }
 }
