@@ -129,6 +129,22 @@ import Testing
         }
     }
 
+    /// Those that are named beyond the limit are no others, however often they are named.
+    @Test func cachedIconsBeyondTheLimitAreCountedOnce() async throws {
+        try await withCache { cache, origin in
+            let cached = (0..<14).map { origin.url("/\($0)") }
+            for number in 0..<14 { origin.on("/\(number)", icon(number)) }
+            try await fill(cache, cached)
+            let named = cached.dropLast()
+            let urls = (0..<GalleryLimits.icons).map { "http://a.example/\($0)" } + named + named
+            let manifest = try JSONSerialization.data(withJSONObject: urls.map { ["icon": $0] })
+            let report = try Gallery(of: cache, manifests: [.bytes(Array(manifest), name: "m")])
+                .write(to: MemoryPlace(cache))
+            #expect(report.total == urls.count + 1)
+            #expect(report.shown == GalleryLimits.icons)
+        }
+    }
+
     /// The page asks for nothing but its own files, and has nothing that a policy would refuse.
     @Test func thePageIsSelfContained() throws {
         #expect(
@@ -180,7 +196,8 @@ import Testing
                 Array(try JSONSerialization.data(withJSONObject: entries)), name: "\(number).json")
         }
         let place = MemoryPlace(cache)
-        let report = try Gallery(of: cache, manifests: sources).write(to: place, version: "-test")
+        let report = try Gallery(of: cache, manifests: sources).write(
+            to: place, version: "-test")
         return try ReadGallery(place.files, report)
     }
 }

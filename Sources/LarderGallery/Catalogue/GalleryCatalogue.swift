@@ -24,6 +24,8 @@ struct GalleryCatalogue {
         var count = 0
         /// The keys that manifests name, as far as icons are shown.
         var named: Set<String> = []
+        /// The others that they name, as far as they are cached: not counted once more.
+        var others: ScratchKeys?
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
             if count <= GalleryLimits.icons { try body(icon()) }
@@ -32,11 +34,20 @@ struct GalleryCatalogue {
             var waiting: [(item: ManifestItem, key: String?)] = []
             func flush() throws {
                 let found = try lookUp(waiting.map(\.key))
+                var more: [String] = []
                 for ((item, key), found) in zip(waiting, found) {
-                    if let key, count < GalleryLimits.icons { named.insert(key) }
+                    if let key, count < GalleryLimits.icons {
+                        named.insert(key)
+                    } else if let key, found.resource != nil {
+                        more.append(key)
+                    }
                     try show(icon(of: item, in: number, found, isWhole: isWhole))
                 }
                 waiting.removeAll(keepingCapacity: true)
+                guard hasOthers, !more.isEmpty else { return }
+                let keys = try others ?? ScratchKeys()
+                others = keys
+                try keys.insert(more)
             }
             _ = try ManifestReader(source: source.cached(in: cache), rules: rules).read { item in
                 if case .skipped = item.result { return }
@@ -47,7 +58,7 @@ struct GalleryCatalogue {
         }
         guard hasOthers else { return count }
         try cache.forEachResource { resource in
-            if named.contains(resource.key) { return }
+            if try named.contains(resource.key) || others?.contains(resource.key) == true { return }
             try show(icon(of: resource, isWhole: isWhole))
         }
         return count
