@@ -14,6 +14,9 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
         self = digest.withUnsafeBytes { Digest(bytes: $0)! }
     }
 
+    /// The digest of bytes.
+    package init(of bytes: [UInt8]) { self.init(SHA256.hash(data: bytes)) }
+
     /// Takes the 32 bytes of a digest; nil for any other count.
     public init?(bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }

@@ -32,24 +32,27 @@ public struct Gallery {
     /// Written again, the files are the same unless an icon is not.
     ///
     /// - Parameters:
-    ///   - version: part of the files' names, for a place that keeps those of several writings.
-    ///     Default: none.
+    ///   - isNamedByContent: whether a digest of its bytes is in the name of each file of icons:
+    ///     what has such a name never changes. Default: false.
     ///   - onIcon: is told of each icon that is shown. Default: nobody looks.
     /// - Returns: how many icons there are of each state, as far as they are shown.
     /// - Throws: `ManifestError`, `CacheError`, or what the place throws.
     @discardableResult
     public func write(
-        to place: some GalleryPlace, version: String = "", onIcon: (GalleryIcon) -> Void = { _ in }
+        to place: some GalleryPlace, isNamedByContent: Bool = false,
+        onIcon: (GalleryIcon) -> Void = { _ in }
     ) throws -> GalleryReport {
         var report = GalleryReport()
         var icons: [JSONObject] = []
-        var files = 0
+        var files: [String] = []
         func flush() throws {
             guard !icons.isEmpty else { return }
             let rows = icons.map(\.text).joined(separator: ",\n")
-            let path = Self.path(of: files, version)
-            try place.write(script(path, "larder.add(\(files), [\n\(rows)\n])"))
-            files += 1
+            let text = "larder.add(\(files.count), [\n\(rows)\n])"
+            let digest = isNamedByContent ? "-\(Digest(of: Array("\(text)\n".utf8)).hex)" : ""
+            let path = "gallery/icons\(digest)-\(files.count).js"
+            try place.write(script(path, text))
+            files.append(path)
             icons.removeAll(keepingCapacity: true)
         }
         var address: String?
@@ -70,7 +73,7 @@ public struct Gallery {
         description.set("version", Self.format)
         description.set("received", newest?.timeIntervalSince1970)
         description.set("objects", place.objects)
-        description.set("files", (0..<files).map { Self.path(of: $0, version) })
+        description.set("files", files)
         description.set("shown", report.shown)
         description.set("total", report.total)
         description.set("manifests", catalogue.manifests.map(\.name.lastPathComponent))
@@ -80,10 +83,6 @@ public struct Gallery {
 
     /// The version of what the page's script reads.
     private static let format = 1
-
-    private static func path(of file: Int, _ version: String) -> String {
-        "gallery/icons\(version)-\(file).js"
-    }
 
     private func script(_ path: String, _ text: String) -> GalleryFile {
         GalleryFile(path: path, mediaType: GalleryFile.script, bytes: Array((text + "\n").utf8))

@@ -40,7 +40,7 @@ public struct GalleryFile: Sendable {
             bytes: Array("larder.begin(\(description.text))\n".utf8))
     }
 
-    /// Whether a file beside it could be a part of it, without a version.
+    /// Whether a file beside it could be a part of it, without a digest in its name.
     public static func isPart(_ name: String) -> Bool {
         let (start, end) = ("icons-".utf8, ".js".utf8)
         let text = name.utf8

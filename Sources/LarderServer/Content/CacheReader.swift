@@ -25,6 +25,7 @@ final class CacheReader: Sendable {
     }
 
     let path: String
+    private let changes = Atomic<Int>(0)
     private let state = Mutex(State())
 
     /// - Throws: `CacheError` if the cache cannot be opened; `.missing` if there is none.
@@ -99,8 +100,15 @@ final class CacheReader: Sendable {
     /// What the cache holds.
     func status() throws -> CacheStatus { try using { try $0.status() } }
 
-    /// Whether anybody has changed the index since this was last asked; true, too, if nobody knows.
-    func hasChanged() -> Bool {
+    /// Another number once it was noticed that the index has changed: ``refresh()`` does.
+    var generation: Int { changes.load(ordering: .relaxed) }
+
+    /// Looks whether anybody has changed the index since this was last done. If nobody knows, it
+    /// has.
+    ///
+    /// - Returns: the generation.
+    @discardableResult
+    func refresh() -> Int {
         let version = (try? using { try $0.indexVersion() }) ?? nil
         return state.withLock { state in
             let isSame = version != nil && state.version == version
@@ -108,7 +116,8 @@ final class CacheReader: Sendable {
             // What has no index has nothing to read; it may have one by now.
             if state.cache?.indexURI == nil { state.cache = nil }
             if !isSame || state.open.count >= Self.mostOpen { state.open = [:] }
-            return !isSame
+            if !isSame { changes.add(1, ordering: .relaxed) }
+            return generation
         }
     }
 

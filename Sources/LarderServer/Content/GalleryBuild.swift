@@ -8,32 +8,30 @@ final class GalleryBuild: Sendable {
     private struct Part {
         let start: Int64
         let length: Int
+        let digest: Digest
     }
 
-    /// When it was finished.
-    let madeAt = NIODeadline.now()
     private let file: LarderCache.FileDescriptor
     private let parts: [String: Part]
 
     /// Makes it; takes seconds for many icons.
-    ///
-    /// - Parameter number: part of its files' names.
-    init(
-        _ reader: CacheReader, _ manifests: [ServedManifest], _ configuration: ServerConfiguration,
-        number: Int
-    ) throws {
+    init(_ reader: CacheReader, _ configuration: ServerConfiguration) throws {
         let place = try reader.reading { cache in
             let place = try Place(reader)
             let gallery = Gallery(
-                of: cache, manifests: manifests.map(\.source), rules: configuration.manifestRules)
-            try gallery.write(to: place, version: "-\(number)")
+                of: cache, manifests: configuration.manifests.map(\.source),
+                rules: configuration.manifestRules)
+            try gallery.write(to: place, isNamedByContent: true)
             return place
         }
         (file, parts) = (place.file, place.parts)
     }
 
+    /// Whether it has a file of that path.
+    func has(_ path: String) -> Bool { parts[path] != nil }
+
     /// A file of it; nil if it has none of that path.
-    func bytes(of path: String) throws -> ByteBuffer? {
+    func text(of path: String) throws -> GalleryText? {
         guard let part = parts[path] else { return nil }
         var buffer = ByteBufferAllocator().buffer(capacity: part.length)
         while buffer.readableBytes < part.length {
@@ -45,7 +43,9 @@ final class GalleryBuild: Sendable {
             }
             buffer.writeBytes(bytes)
         }
-        return buffer
+        return GalleryText(
+            bytes: buffer, digest: part.digest,
+            isUnchanging: !path.isSame(as: GalleryFile.catalogue))
     }
 
     private final class Place: GalleryPlace {
@@ -71,7 +71,8 @@ final class GalleryBuild: Sendable {
 
         func write(_ made: GalleryFile) throws {
             try file.write(made.bytes)
-            parts[made.path] = Part(start: end, length: made.bytes.count)
+            parts[made.path] = Part(
+                start: end, length: made.bytes.count, digest: Digest(of: made.bytes))
             end += Int64(made.bytes.count)
         }
     }

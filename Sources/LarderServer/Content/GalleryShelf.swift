@@ -6,89 +6,137 @@ import Synchronization
 /// The gallery's descriptions of all icons: made when somebody looks, on a thread of their own, and
 /// again once they are too old.
 final class GalleryShelf: Sendable {
-    /// So long, what was made is shown as it is.
-    private static let lifetime = TimeAmount.seconds(10)
+    /// What was made is shown as it is for so long if neither the index nor a manifest changes:
+    /// icons become stale.
+    fileprivate static let longestLifetime = TimeAmount.minutes(5)
+    /// A page that has begun to load may ask for the rest of it: what was made earlier is kept for
+    /// so long after the last request for it, as far as it is not too much.
+    fileprivate static let keptUnused = TimeAmount.minutes(5)
+    fileprivate static let mostKept = 4
 
-    private enum Outcome {
-        case made(GalleryBuild)
-        case failed(String, at: NIODeadline)
+    fileprivate struct Made {
+        let build: GalleryBuild
+        let sources: GallerySources
+        let at = NIODeadline.now()
+        let lifetime: TimeAmount
+        var usedAt = NIODeadline.now()
 
-        var isOld: Bool {
-            switch self {
-            case .made(let build): NIODeadline.now() - build.madeAt > lifetime
-            case .failed(_, let instant): NIODeadline.now() - instant > lifetime
-            }
+        func isOld(_ now: GallerySources) -> Bool {
+            let age = NIODeadline.now() - at
+            return age > lifetime && (sources != now || age > longestLifetime)
         }
     }
 
-    private struct State {
-        var last: Outcome?
-        /// Pages that have begun to load it may ask for the rest.
-        var earlier: GalleryBuild?
+    fileprivate struct State {
+        /// The newest is the last.
+        var made: [Made] = []
+        /// When the last one could not be made; nil if it could.
+        var failedAt: NIODeadline?
         var isMaking = false
-        var count = 0
+    }
+
+    private enum Found {
+        case build(GalleryBuild)
+        case failed
+        case notYet
     }
 
     private let reader: CacheReader
     private let configuration: ServerConfiguration
+    private let leastLifetime: TimeAmount
+    private let lifetimeFactor: Int
     private let onProblem: @Sendable (String) -> Void
     private let state = Mutex(State())
 
+    /// - Parameters:
+    ///   - leastLifetime: how long what was made is shown at least.
+    ///   - lifetimeFactor: how much longer than the making took.
     init(
         _ reader: CacheReader, _ configuration: ServerConfiguration,
+        leastLifetime: TimeAmount = .seconds(10), lifetimeFactor: Int = 20,
         onProblem: @escaping @Sendable (String) -> Void
     ) {
         self.reader = reader
         self.configuration = configuration
+        self.leastLifetime = leastLifetime
+        self.lifetimeFactor = lifetimeFactor
         self.onProblem = onProblem
     }
 
     /// What the page asks for first: the description, or that it is still being made. Starts the
     /// making of it if it is too old.
-    func description() throws -> ByteBuffer {
-        let last: Outcome? = state.withLock { state in
-            if let last = state.last, !last.isOld { return last }
+    func description() throws -> GalleryText {
+        let sources = GallerySources(reader, configuration.manifests)
+        let found: Found = state.withLock { state in
+            if let instant = state.failedAt {
+                if NIODeadline.now() - instant <= leastLifetime { return .failed }
+            } else if let last = state.made.last, !last.isOld(sources) {
+                state.made[state.made.count - 1].usedAt = .now()
+                return .build(last.build)
+            }
             if !state.isMaking {
                 state.isMaking = true
-                state.count += 1
-                start(number: state.count)
+                start(sources)
             }
-            return nil
+            return .notYet
         }
-        switch last {
-        case .made(let build): return try build.bytes(of: GalleryFile.catalogue) ?? ByteBuffer()
-        case .failed(let message, _):
-            return ByteBuffer(bytes: GalleryFile.description(ofProblem: message).bytes)
-        case nil: return ByteBuffer(bytes: GalleryFile.notYet.bytes)
+        switch found {
+        case .build(let build):
+            return try build.text(of: GalleryFile.catalogue)
+                ?? GalleryText(inPlace: GalleryFile.notYet)
+        case .failed:
+            return GalleryText(
+                inPlace: GalleryFile.description(
+                    ofProblem: "The gallery cannot be made. The server's messages say why."))
+        case .notYet: return GalleryText(inPlace: GalleryFile.notYet)
         }
     }
 
     /// Another of its files; nil if there is none, or no longer.
-    func bytes(of path: String) throws -> ByteBuffer? {
-        let (last, earlier) = state.withLock { ($0.last, $0.earlier) }
-        if case .made(let build) = last, let bytes = try build.bytes(of: path) { return bytes }
-        return try earlier?.bytes(of: path)
+    func text(of path: String) throws -> GalleryText? {
+        let build: GalleryBuild? = state.withLock { state in
+            guard let index = state.made.lastIndex(where: { $0.build.has(path) }) else {
+                return nil
+            }
+            state.made[index].usedAt = .now()
+            return state.made[index].build
+        }
+        return try build?.text(of: path)
     }
 
     /// Manifests may be long: none of the few threads that answer is kept.
-    private func start(number: Int) {
+    ///
+    /// - Parameter sources: as they were before.
+    private func start(_ sources: GallerySources) {
         let thread = Thread { [self] in
-            let outcome: Outcome
-            do {
-                outcome = .made(
-                    try GalleryBuild(
-                        reader, configuration.manifests, configuration, number: number))
-            } catch {
-                onProblem("the gallery: \(error)")
-                outcome = .failed("The gallery cannot be made: \(error)", at: .now())
-            }
+            let start = NIODeadline.now()
+            let build = Result { try GalleryBuild(reader, configuration) }
+            if case .failure(let error) = build { onProblem("the gallery: \(error)") }
+            let lifetime = max(leastLifetime, (.now() - start) * lifetimeFactor)
             state.withLock { state in
-                if case .made(let build) = state.last { state.earlier = build }
-                state.last = outcome
                 state.isMaking = false
+                switch build {
+                case .success(let build):
+                    state.failedAt = nil
+                    state.dropUnused()
+                    state.made.append(Made(build: build, sources: sources, lifetime: lifetime))
+                case .failure: state.failedAt = .now()
+                }
             }
         }
         thread.name = "larder.gallery"
         thread.start()
+    }
+}
+
+extension GalleryShelf.State {
+    /// Makes room for another one.
+    fileprivate mutating func dropUnused() {
+        made.removeAll { NIODeadline.now() - $0.usedAt > GalleryShelf.keptUnused }
+        while made.count >= GalleryShelf.mostKept,
+            let index = made.indices.min(by: { made[$0].usedAt < made[$1].usedAt })
+        {
+            made.remove(at: index)
+        }
     }
 }

@@ -19,7 +19,6 @@ final class IconStore: Sendable {
     private let keepsBytes: Bool
     private let uses: UseNotes
     private let metrics: ServerMetrics
-    private let generation = Atomic<Int>(0)
     /// Messages of damaged objects: each is told once.
     private let told = Mutex<Set<Digest>>([])
     private let onProblem: @Sendable (String) -> Void
@@ -41,16 +40,14 @@ final class IconStore: Sendable {
 
     /// Looks whether the cache was changed. Called every second, on a thread of the pool: what was
     /// found before is then looked up anew.
-    func refresh() {
-        if reader.hasChanged() { generation.add(1, ordering: .relaxed) }
-    }
+    func refresh() { reader.refresh() }
 
     // MARK: - On an event loop: nothing here waits
 
     /// The icon that a target led to, if that is still so and its bytes can be had at once.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
         guard let icon = hot.withLock({ $0[key] }),
-            icon.generation == generation.load(ordering: .relaxed),
+            icon.generation == reader.generation,
             NIODeadline.now() - icon.foundAt < Self.mostAge
         else { return nil }
         if let body = icon.body {
@@ -85,7 +82,7 @@ final class IconStore: Sendable {
         _ key: CacheKey, _ fields: [UInt8], _ lookUp: () throws -> StoredObject?
     ) throws -> FoundIcon? {
         // Before it is looked up: what changes meanwhile is looked up anew.
-        let generation = generation.load(ordering: .relaxed)
+        let generation = reader.generation
         guard let object = try lookUp() else {
             hot.withLock { $0.remove(key) }
             return nil

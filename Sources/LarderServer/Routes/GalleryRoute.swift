@@ -1,3 +1,4 @@
+import LarderCache
 import LarderGallery
 import NIOCore
 
@@ -25,18 +26,18 @@ struct GalleryRoute: Route {
             return Response(403, text: "This is for the gallery's own page.", [Self.isolation])
         }
         guard let file = Self.files[Self.path(of: request)] else { return nil }
-        return Self.response(file.mediaType, file.bytes)
+        return Self.response(file.mediaType, file.text, request)
     }
 
     func answer(_ request: RoutedRequest) throws -> Response {
         let path = Self.path(of: request)
-        let bytes =
+        let text =
             path.isSame(as: GalleryFile.catalogue)
-            ? try shelf.description() : try shelf.bytes(of: path)
-        guard let bytes else {
+            ? try shelf.description() : try shelf.text(of: path)
+        guard let text else {
             return Response(404, text: "There is no such file any more.", [Self.isolation])
         }
-        return Self.response(GalleryFile.script, bytes)
+        return Self.response(GalleryFile.script, text, request)
     }
 
     private static func path(of request: RoutedRequest) -> String {
@@ -45,17 +46,33 @@ struct GalleryRoute: Route {
     }
 
     private static let files = Dictionary(
-        uniqueKeysWithValues: GalleryFile.page.map {
-            ($0.path, (mediaType: $0.mediaType, bytes: ByteBuffer(bytes: $0.bytes)))
+        uniqueKeysWithValues: GalleryFile.page.map { file in
+            let text = GalleryText(
+                bytes: ByteBuffer(bytes: file.bytes), digest: Digest(of: file.bytes),
+                isUnchanging: false)
+            return (file.path, (mediaType: file.mediaType, text: text))
         })
 
-    private static func response(_ mediaType: String, _ bytes: ByteBuffer) -> Response {
-        Response(
+    private static func response(
+        _ mediaType: String, _ text: GalleryText, _ request: RoutedRequest
+    ) -> Response {
+        let tag = text.digest.map { "\"\($0.hex)\"" }
+        // The scripts are not for caches that clients share: they would not ask who includes them.
+        let lifetime =
+            text.isUnchanging
+            ? "private, max-age=31536000, immutable" : tag == nil ? "no-store" : "no-cache"
+        var fields = [("Cache-Control", lifetime), isolation]
+        if let tag { fields.append(("ETag", tag)) }
+        if let tag, let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(tag) {
+            var response = Response(304, fields, body: .bytes(ByteBuffer()))
+            response.hasLength = false
+            return response
+        }
+        return Response(
             200,
             [
-                ("Content-Type", mediaType), ("Cache-Control", "no-cache"),
-                ("X-Content-Type-Options", "nosniff"), ("Content-Security-Policy", policy),
-                ("Referrer-Policy", "no-referrer"), isolation,
-            ], body: .bytes(bytes))
+                ("Content-Type", mediaType), ("X-Content-Type-Options", "nosniff"),
+                ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer"),
+            ] + fields, body: .bytes(text.bytes))
     }
 }

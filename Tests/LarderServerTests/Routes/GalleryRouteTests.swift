@@ -70,18 +70,43 @@ import Testing
         }
     }
 
-    /// A manifest that cannot be read any longer is a message on the page, not an empty page.
+    /// A manifest that cannot be read any longer is a message on the page, not an empty page. Where
+    /// the server's files are is for its own messages.
     @Test func whatKeepsItFromBeingMadeIsSaid() async throws {
+        let problems = Problems()
         try await withServer([:]) { configuration, directory in
             let manifest = directory.path("apps.json")
             try Data(#"[{"icon": "http://a.example/1.png"}]"#.utf8)
                 .write(to: URL(fileURLWithPath: manifest))
             configuration.manifests = [.init(name: "apps.json", source: .file(manifest))]
+            configuration.onProblem = problems.add
         } _: { fixture in
             unlink(fixture.directory.path("apps.json"))
             let description = try Self.description(fixture.client())
             #expect(description.contains(#"{"problem":"#), "\(description)")
-            #expect(description.contains("apps.json"), "\(description)")
+            #expect(!description.contains("apps.json"), "\(description)")
+            #expect(problems.all.contains { $0.contains(fixture.directory.path("apps.json")) })
+        }
+    }
+
+    /// What a browser has, it does not fetch once more.
+    @Test func aReloadFetchesNothingAnew() async throws {
+        try await withServer(["http://a.example/1.png": noise(100)]) { fixture in
+            let client = try fixture.client()
+            let description = try Self.description(client)
+            let part = try #require(description.firstMatch(of: Self.part)).output
+            for path in ["", "gallery/gallery.css", "gallery/gallery.js", "gallery/icons.js"] {
+                let response = try client.get("/\(path)")
+                #expect(response.fields["cache-control"] == "no-cache", "\(path)")
+                let tag = try #require(response.fields["etag"])
+                let again = try client.get("/\(path)", ["If-None-Match: \(tag)"])
+                #expect(again.status == 304 && again.fields["etag"] == tag, "\(path)")
+            }
+            let first = try client.get("/\(part)")
+            #expect(first.fields["cache-control"]?.hasSuffix("immutable") == true)
+            // Under the name of its content.
+            let digest = try #require(first.fields["etag"]?.dropFirst().dropLast())
+            #expect(part.contains(digest))
         }
     }
 

@@ -1,0 +1,115 @@
+import Foundation
+import LarderCache
+import LarderGallery
+import LarderTestSupport
+import NIOCore
+import Synchronization
+import Testing
+
+@testable import LarderServer
+
+@Suite struct GalleryShelfTests {
+    /// What is neither in the index nor in a manifest is not looked for with each request.
+    @Test func nothingIsMadeAnewWithoutAChange() async throws {
+        try await withShelf { shelf, reader, directory in
+            let first = try Self.description(shelf)
+            for _ in 0..<3 {
+                reader.refresh()
+                #expect(try shelf.description().bytes == first.bytes)
+            }
+            try ServerFixture.fill(
+                directory.path("cache"), with: ["http://a.example/2.png": noise(200)])
+            reader.refresh()
+            // It is begun, and the last one is not shown meanwhile.
+            let begun = try shelf.description().bytes
+            #expect(begun == ByteBuffer(bytes: GalleryFile.notYet.bytes))
+            let second = try Self.description(shelf)
+            #expect(second.bytes != first.bytes)
+            try Self.manifest(["http://a.example/3.png"], in: directory)
+            #expect(try Self.description(shelf, unlike: second).bytes != second.bytes)
+        }
+    }
+
+    /// A page that loads slowly gets all of it, however often others reload theirs.
+    @Test func aPageThatIsLoadingGetsItsFiles() async throws {
+        try await withShelf { shelf, reader, directory in
+            let first = try Self.description(shelf)
+            let part = try #require(Self.parts(first).first)
+            var last = first
+            for number in 2..<8 {
+                // One after the other, as it would.
+                #expect(try shelf.text(of: part) != nil, "\(number)")
+                try ServerFixture.fill(
+                    directory.path("cache"),
+                    with: ["http://a.example/\(number).png": noise(100 + number)])
+                reader.refresh()
+                last = try Self.description(shelf, unlike: last)
+                #expect(Self.parts(last).first != part)
+            }
+            #expect(try shelf.text(of: part)?.isUnchanging == true)
+        }
+    }
+
+    /// Those that nobody loads are not kept.
+    @Test func nobodyKeepsMany() async throws {
+        try await withShelf { shelf, reader, directory in
+            var last = try Self.description(shelf)
+            var parts = Self.parts(last)
+            for number in 2..<8 {
+                try ServerFixture.fill(
+                    directory.path("cache"),
+                    with: ["http://a.example/\(number).png": noise(100 + number)])
+                reader.refresh()
+                last = try Self.description(shelf, unlike: last)
+                parts += Self.parts(last)
+            }
+            #expect(parts.count == 7)
+            #expect(try parts.map { try shelf.text(of: $0) != nil }.count { $0 } == 4)
+            #expect(try shelf.text(of: #require(parts.last)) != nil)
+        }
+    }
+
+    // MARK: -
+
+    /// One that makes it anew as soon as it may.
+    private func withShelf(
+        _ body: @escaping @Sendable (GalleryShelf, CacheReader, TemporaryDirectory) throws -> Void
+    ) async throws {
+        try await withTemporaryDirectory { directory in
+            let cache = directory.path("cache")
+            try ServerFixture.fill(cache, with: ["http://a.example/1.png": noise(100)])
+            try Self.manifest(["http://a.example/1.png"], in: directory)
+            var configuration = ServerConfiguration(cache: cache)
+            configuration.manifests = [
+                .init(name: "apps.json", source: .file(directory.path("apps.json")))
+            ]
+            let reader = try CacheReader(path: cache)
+            reader.refresh()
+            let shelf = GalleryShelf(
+                reader, configuration, leastLifetime: .nanoseconds(0), lifetimeFactor: 0
+            ) { Issue.record("\($0)") }
+            try await onThreadOfItsOwn { try body(shelf, reader, directory) }
+        }
+    }
+
+    private static func manifest(_ urls: [String], in directory: TemporaryDirectory) throws {
+        try JSONSerialization.data(withJSONObject: urls.map { ["icon": $0] })
+            .write(to: URL(fileURLWithPath: directory.path("apps.json")), options: .atomic)
+    }
+
+    /// Asked for as the page does, until it is made.
+    private static func description(
+        _ shelf: GalleryShelf, unlike last: GalleryText? = nil
+    ) throws -> GalleryText {
+        while true {
+            let text = try shelf.description()
+            if text.digest != nil, text.digest != last?.digest { return text }
+            try #require(text.digest == nil, "it is not made anew")
+        }
+    }
+
+    private static func parts(_ text: GalleryText) -> [String] {
+        String(buffer: text.bytes).matches(of: /gallery\/icons-[0-9a-f]+-\d+\.js/)
+            .map { String($0.output) }
+    }
+}
