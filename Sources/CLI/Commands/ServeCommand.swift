@@ -137,6 +137,10 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
             OpenFileLimit.raise()
             let opened = try cache.required(wait: .none)
             var configuration = try configuration(opened)
+            let missing = try missingList.map {
+                try MissingListFile(path: $0, manifests: manifests, cache: cache)
+            }
+            configuration.missing = missing?.output
             try confirmAccessLog()
             let log = try accessLog.map { try AccessLog($0) }
             if let log { configuration.accessLog = { log.add($0) } }
@@ -156,6 +160,8 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
                 Console.complain("responses were cut off")
                 try interrupts.status.exit()
             }
+            // The server has said it.
+            if let failure = missing?.failure { try ExitStatus(failure).exit() }
         }
     }
 
@@ -184,9 +190,6 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
         configuration.hasGallery = !noGallery
         configuration.fallback = fallbackStatus ?? .notFound
         configuration.allowedOrigin = allowOrigin
-        configuration.missing = try missingList.map {
-            try MissingListFile(path: $0, manifests: manifests, cache: cache).output
-        }
         configuration.onProblem = { Console.complain($0) }
         limits.apply(to: &configuration)
         return configuration

@@ -1,10 +1,15 @@
 import Foundation
 import LarderKit
 import LarderServer
+import Synchronization
 
 /// The file behind `--missing-list`: a manifest that is replaced as a whole.
-struct MissingListFile {
-    let path: String
+final class MissingListFile: Sendable {
+    private let path: String
+    private let lastFailure = Mutex<OutputFailure?>(nil)
+
+    /// Why it could not be written the last time; nil if it could.
+    var failure: OutputFailure? { lastFailure.withLock { $0 } }
 
     /// - Parameters:
     ///   - manifests: what the server reads.
@@ -18,7 +23,15 @@ struct MissingListFile {
     }
 
     var output: MissingListOutput {
-        MissingListOutput(load: load) { try OutputFile.write($0, to: path) }
+        MissingListOutput(load: load) { [self] text in
+            do throws(OutputFailure) {
+                try OutputFile.write(text, to: path)
+                lastFailure.withLock { $0 = nil }
+            } catch {
+                lastFailure.withLock { $0 = error }
+                throw error
+            }
+        }
     }
 
     /// The URLs of the last list.

@@ -5,43 +5,65 @@ import Synchronization
 
 /// The URLs that were asked for and are not cached, to be prefetched next time.
 final class MissingList: Sendable {
-    private struct State {
-        var urls: [String] = []
-        var known: Set<[UInt8]> = []
+    fileprivate struct Item {
+        let url: String
+        /// Its place among the others.
+        let number: Int
+        /// Whether it was asked for since the server was started.
+        var isAsked: Bool
+    }
+
+    fileprivate struct State {
+        var items: [[UInt8]: Item] = [:]
+        var count = 0
         var bytes = 0
+        /// Those of the last list, the oldest first, as far as they have not been dropped or passed
+        /// over for having been asked for since.
+        var old: ArraySlice<[UInt8]> = []
         var isChanged = false
         /// Whether one was not noted for want of room, and whether that was said.
         var isFull = false
         var isFullSaid = false
+        /// What the cache was when it was last asked for them; nil if it could not be.
+        var generation: Int?
     }
 
     private let output: MissingListOutput
     private let state = Mutex(State())
+    /// One saves at a time: the last one may come while another is under way.
+    private let saving = Mutex<Void>(())
 
     /// - Throws: what reading the last list does.
     init(_ output: MissingListOutput) throws {
         self.output = output
-        for url in try output.load() { note(url) }
-        state.withLock { $0.isChanged = false }
+        for url in try output.load() { note(url, isAsked: false) }
+        state.withLock { state in
+            state.old = state.items.sorted { $0.value.number < $1.value.number }.map(\.key)[...]
+            state.isChanged = false
+        }
     }
 
     /// Notes a URL as it was asked for, unless it is none that can be fetched, or has a secret of
-    /// the client's in it.
-    func note(_ url: String) {
+    /// the client's in it. If there is no room, those are dropped that nobody has asked for since
+    /// the server was started, the oldest first.
+    func note(_ url: String) { note(url, isAsked: true) }
+
+    private func note(_ url: String, isAsked: Bool) {
         guard url.utf8.count <= ManifestLimits.maximumURLSize,
             let parsed = try? HTTPURL(url), parsed.credentials == nil
         else { return }
         state.withLock { state in
             let bytes = Array(url.utf8)
-            guard !state.known.contains(bytes) else { return }
-            guard state.urls.count < MissingListOutput.maximumURLs,
-                state.bytes + bytes.count <= MissingListOutput.maximumBytes
-            else {
+            guard state.items[bytes] == nil else {
+                state.items[bytes]?.isAsked = true
+                return
+            }
+            guard state.makeRoom(for: bytes.count) else {
                 state.isFull = true
                 return
             }
-            state.known.insert(bytes)
-            state.urls.append(url)
+            state.items[bytes] = Item(url: url, number: state.count, isAsked: isAsked)
+            state.count += 1
             state.bytes += bytes.count
             state.isChanged = true
         }
@@ -58,25 +80,44 @@ final class MissingList: Sendable {
     /// Writes the list anew if it has changed; those that are cached by now are left out. Called
     /// every few seconds, on a thread of the pool, and at the end.
     func save(_ reader: CacheReader) throws {
-        let urls = state.withLock { $0.urls }
-        let cached = Set(
-            urls.indices.filter { (try? reader.resource(urls[$0])) ?? nil != nil })
-        let (isChanged, rest) = state.withLock { state in
-            for index in cached {
-                state.known.remove(Array(urls[index].utf8))
-                state.bytes -= urls[index].utf8.count
+        try saving.withLock { _ in
+            // Before they are looked up: what changes meanwhile is seen the next time.
+            let generation = reader.refresh()
+            if state.withLock({ $0.generation != generation }) {
+                removeCached(reader, generation)
             }
-            // What was noted meanwhile is behind those.
-            state.urls =
-                state.urls.indices.filter { !cached.contains($0) }.map { state.urls[$0] }
-            if !cached.isEmpty { state.isFull = false }
-            defer { state.isChanged = false }
-            return (state.isChanged || !cached.isEmpty, state.urls)
+            try write()
         }
-        guard isChanged else { return }
-        let lines = rest.map { url in
+    }
+
+    private func removeCached(_ reader: CacheReader, _ generation: Int) {
+        let items = state.withLock { $0.items }
+        var isKnown = true
+        let cached = items.filter { _, item in
+            do {
+                return try reader.resource(item.url) != nil
+            } catch {
+                isKnown = false
+                return false
+            }
+        }
+        state.withLock { state in
+            state.generation = isKnown ? generation : nil
+            for key in cached.keys { state.remove(key) }
+            if !cached.isEmpty { state.isFull = false }
+        }
+    }
+
+    private func write() throws {
+        let items: [Item]? = state.withLock { state in
+            guard state.isChanged else { return nil }
+            state.isChanged = false
+            return Array(state.items.values)
+        }
+        guard let items else { return }
+        let lines = items.sorted { $0.number < $1.number }.map { item in
             var entry = JSONObject()
-            entry.set("icon", exactly: url)
+            entry.set("icon", exactly: item.url)
             return entry.text
         }
         do {
@@ -86,5 +127,24 @@ final class MissingList: Sendable {
             state.withLock { $0.isChanged = true }
             throw error
         }
+    }
+}
+
+extension MissingList.State {
+    /// Whether there is room now.
+    fileprivate mutating func makeRoom(for count: Int) -> Bool {
+        while items.count >= MissingListOutput.maximumURLs
+            || bytes + count > MissingListOutput.maximumBytes
+        {
+            guard let oldest = old.popFirst() else { return false }
+            if items[oldest]?.isAsked == false { remove(oldest) }
+        }
+        return true
+    }
+
+    fileprivate mutating func remove(_ key: [UInt8]) {
+        guard items.removeValue(forKey: key) != nil else { return }
+        bytes -= key.count
+        isChanged = true
     }
 }

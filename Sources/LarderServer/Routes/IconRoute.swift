@@ -18,7 +18,8 @@ struct IconRoute: StoredRoute {
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "What is behind url= is no percent-encoded URL.") }
         guard let found = try store.icon(url, key: request.key, fields: answer.changing) else {
-            return answer.missing(url)
+            // What a page of another site asks for is nothing that anybody here lacks.
+            return answer.missing(request.request.isCrossSite ? nil : url)
         }
         return answer.found(found, request.request)
     }

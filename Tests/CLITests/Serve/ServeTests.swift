@@ -75,25 +75,6 @@ import Testing
         }
     }
 
-    @Test func aFullListIsSaid() async throws {
-        try await withFixture { larder in
-            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
-            let list = try larder.write(Self.list(10_000).utf8, to: "missing.json")
-            let serve = try ServeRun(larder, ["--missing-list", list])
-            let client = try serve.client()
-            for number in [3, 10_001, 10_002] {
-                let url = "http://a.example/\(number)"
-                #expect(try client.get("/icon?url=\(url)").status == 404)
-            }
-            let finished = try serve.stop()
-            let said = finished.standardError.split(separator: "\n").filter {
-                $0.contains("the list of missing icons is full")
-            }
-            #expect(finished.status == 0 && said.count == 1, "\(finished)")
-            #expect(try String(contentsOfFile: list, encoding: .utf8) == Self.list(10_000))
-        }
-    }
-
     private static func list(_ count: Int) -> String {
         let entries = (1...count).map { #"{"icon":"http://a.example/\#($0)"}"# }
         return "[\n" + entries.joined(separator: ",\n") + "\n]\n"

@@ -1,0 +1,48 @@
+import Foundation
+import LarderServer
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@Suite struct MissingListTests {
+    /// A list is taken, and counted as long as that takes.
+    private final class SlowOutput: Sendable {
+        private let state = Mutex((active: 0, most: 0, last: ""))
+        let isBegun = DispatchSemaphore(value: 0)
+        /// Nothing tells it that nobody comes.
+        private static let patience = 1.0
+        private let hasCompany = DispatchSemaphore(value: 0)
+
+        var mostAtOnce: Int { state.withLock { $0.most } }
+        var last: String { state.withLock { $0.last } }
+
+        @Sendable func store(_ text: String) {
+            let active = state.withLock { state in
+                state.active += 1
+                state.most = max(state.most, state.active)
+                return state.active
+            }
+            isBegun.signal()
+            if active > 1 { hasCompany.signal() }
+            _ = hasCompany.wait(timeout: .now() + Self.patience)
+            state.withLock { ($0.active, $0.last) = ($0.active - 1, text) }
+        }
+    }
+
+    /// The last saving, when the server ends, waits for one that is under way.
+    @Test func oneSavesAtATime() async throws {
+        let output = SlowOutput()
+        try await withServer([:]) { configuration, _ in
+            configuration.missing = MissingListOutput(load: { [] }, store: output.store)
+        } _: { fixture in
+            let client = try fixture.client()
+            #expect(try client.get("/icon?url=http://a.example/1").status == 404)
+            output.isBegun.wait()
+            #expect(try client.get("/icon?url=http://a.example/2").status == 404)
+            // The server is stopped now.
+        }
+        #expect(output.mostAtOnce == 1)
+        #expect(output.last.contains("http://a.example/1"))
+        #expect(output.last.contains("http://a.example/2"))
+    }
+}
