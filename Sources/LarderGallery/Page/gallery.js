@@ -1,9 +1,12 @@
-// A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, or larder.later
-// while it is made, and each file of icons larder.add. All text comes from manifests and servers: it is only ever set as text.
+// A contact sheet of a cache. The description (gallery/icons.js) calls larder.begin, or
+// larder.later while it is made, and each file of icons larder.add. All text comes from manifests
+// and servers: it is only ever set as text.
 "use strict";
 
 globalThis.larder = (() => {
   const perPage = 240;
+  // A longer list would take a browser seconds.
+  const longestList = 300;
   const states = ["fresh", "stale", "missing", "failed", "corrupt"];
   const find = (id) => document.getElementById(id);
   const filters = ["manifest", "host", "type", "state"];
@@ -17,13 +20,19 @@ globalThis.larder = (() => {
   let icons = [];
   let shown = [];
   let page = 0;
+  // Where the icons on the page are in the manifests' order.
+  let drawn = [];
   let isBroken = false;
+  let isLoaded = false;
+  // What the address asks for that is not there yet: values of filters, and the page.
+  let awaited = {};
 
   // Loading: one file after the other, each shown as it comes.
 
   function load(path) {
     const script = document.createElement("script");
     script.src = path;
+    script.onload = () => script.remove();
     script.onerror = () => fail("The icons could not be loaded. Reload the page.");
     document.head.append(script);
   }
@@ -31,7 +40,12 @@ globalThis.larder = (() => {
   function fail(message) {
     isBroken = true;
     find("status").classList.add("problem");
-    find("status").textContent = message;
+    say(message);
+  }
+
+  /// What is read aloud when it changes.
+  function say(message) {
+    if (find("status").textContent !== message) find("status").textContent = message;
   }
 
   function begin(description) {
@@ -48,12 +62,14 @@ globalThis.larder = (() => {
     if (about.manifests.length > 0) {
       find("manifest").append(new Option("In no manifest", "none"));
     }
+    // Once: what is typed while the rest comes is to stay.
+    restore();
     next(0);
   }
 
   /// A server is still reading the cache.
   function later() {
-    find("status").textContent = "Reading the cache …";
+    say("Reading the cache …");
     setTimeout(() => load("gallery/icons.js"), 500);
   }
 
@@ -73,8 +89,10 @@ globalThis.larder = (() => {
       if (number === 1) show();
       return;
     }
+    isLoaded = true;
     fillFilters();
-    restore();
+    page = awaited.page ?? page;
+    awaited = {};
     show();
     document.documentElement.dataset.loaded = "yes";
   }
@@ -96,11 +114,30 @@ globalThis.larder = (() => {
 
   function fillFilters() {
     for (const id of ["host", "type"]) {
-      const counts = [...tally(id)].sort((a, b) => order.compare(a[0], b[0]));
-      fill(id, counts.map(([value, n]) => [value, `${value} (${count.format(n)})`]));
+      const all = [...tally(id)].sort((a, b) => b[1] - a[1]);
+      const most = all.slice(0, longestList).sort((a, b) => order.compare(a[0], b[0]));
+      fill(id, most.map(([value, n]) => [value, `${value} (${count.format(n)})`]));
+      const others = all.length - most.length;
+      if (others > 0) {
+        const note = new Option(`${count.format(others)} more: use the search`, "");
+        note.disabled = true;
+        find(id).append(note);
+      }
     }
     const counts = tally("state");
-    fill("state", states.map((state) => [state, `${state} (${count.format(counts.get(state) ?? 0)})`]));
+    fill("state", states.map((state) =>
+      [state, `${state} (${count.format(counts.get(state) ?? 0)})`]));
+    for (const id of filters) if (awaited[id] && !find(id).value) choose(id, awaited[id]);
+  }
+
+  /// Sets a filter. A rare value gets its option now; one that no icon has is refused.
+  function choose(id, value) {
+    const control = find(id);
+    control.value = value;
+    if (control.value === value) return;
+    if (isLoaded && icons.some((icon) => icon[id] === value)) fill(id, [[value, value]]);
+    control.value = value;
+    if (control.value !== value) control.value = "";
   }
 
   const comparisons = {
@@ -142,15 +179,36 @@ globalThis.larder = (() => {
   function draw() {
     const first = page * perPage;
     const some = shown.slice(first, first + perPage);
-    find("sheet").replaceChildren(...some.map((icon, index) => card(icon, first + index)));
+    lay(some, first);
     find("pages").hidden = pageCount() === 1;
     find("page").value = page + 1;
     find("page").max = pageCount();
     find("page-count").textContent = count.format(pageCount());
-    find("previous").disabled = page === 0;
-    find("next").disabled = page === pageCount() - 1;
-    if (!isBroken) find("status").textContent = summary(first, some.length);
+    // A button that is disabled would lose the focus.
+    find("previous").setAttribute("aria-disabled", String(page === 0));
+    find("next").setAttribute("aria-disabled", String(page === pageCount() - 1));
+    if (!isBroken) say(summary(first, some.length));
     remember();
+  }
+
+  /// Puts icons on the page. The one that has the focus keeps it, or its place gives it to the
+  /// first; those that are there already stay.
+  function lay(some, first) {
+    const places = some.map((icon) => icon.place);
+    const sheet = find("sheet");
+    if (places.length !== drawn.length || places.some((place, at) => place !== drawn[at])) {
+      const current = sheet.contains(document.activeElement)
+        ? drawn[cards().indexOf(document.activeElement)] : null;
+      drawn = places;
+      sheet.replaceChildren(...some.map((icon) => card(icon)));
+      const all = cards();
+      if (all.length > 0) all[0].tabIndex = 0;
+      if (current !== null) {
+        const at = Math.max(0, places.indexOf(current));
+        if (all.length > 0) focus(all[at], { preventScroll: true }); else sheet.focus();
+      }
+    }
+    cards().forEach((card, at) => { card.dataset.index = first + at; });
   }
 
   function summary(first, length) {
@@ -171,13 +229,12 @@ globalThis.larder = (() => {
     return made;
   }
 
-  function card(icon, index) {
+  function card(icon) {
     const item = element("li");
     const button = element("button", undefined, "card");
     button.type = "button";
-    button.dataset.index = index;
     // One of them is a stop of the tabulator; arrows lead to the others.
-    button.tabIndex = index === page * perPage ? 0 : -1;
+    button.tabIndex = -1;
     const frame = element("span", undefined, "picture");
     frame.append(picture(icon, "lazy"));
     const name = element("span", icon.name, "name");
@@ -222,7 +279,9 @@ globalThis.larder = (() => {
 
   function age(seconds) {
     const passed = seconds - Date.now() / 1000;
-    const units = [["year", 31557600], ["month", 2629800], ["day", 86400], ["hour", 3600], ["minute", 60]];
+    const units = [
+      ["year", 31557600], ["month", 2629800], ["day", 86400], ["hour", 3600], ["minute", 60],
+    ];
     const [unit, length] = units.find(([, length]) => Math.abs(passed) >= length) ?? ["second", 1];
     return relative.format(Math.round(passed / length), unit);
   }
@@ -260,34 +319,38 @@ globalThis.larder = (() => {
   const members = ["search", ...filters, "sort"];
 
   function remember() {
-    if (document.documentElement.dataset.loaded !== "yes") return;
+    if (!isLoaded) return;
     const state = new URLSearchParams();
     for (const id of members) if (find(id).value !== "") state.set(id, find(id).value);
     if (find("direction").getAttribute("aria-pressed") === "true") state.set("reverse", "1");
     if (page > 0) state.set("page", page + 1);
     const text = state.toString();
     if (location.hash.slice(1) !== text) {
-      history.replaceState(null, "", text === "" ? location.pathname + location.search : `#${text}`);
+      const plain = location.pathname + location.search;
+      history.replaceState(null, "", text === "" ? plain : `#${text}`);
     }
   }
 
   function restore() {
     const state = new URLSearchParams(location.hash.slice(1));
+    awaited = {};
     for (const id of members) {
       const value = state.get(id) ?? "";
-      find(id).value = value;
-      // A select refuses what it has not.
-      if (find(id).value !== value) find(id).value = "";
+      choose(id, value);
+      if (!isLoaded && find(id).value !== value) awaited[id] = value;
     }
     find("direction").setAttribute("aria-pressed", String(state.get("reverse") === "1"));
-    turn(Number.parseInt(state.get("page") ?? "1", 10) - 1, false);
+    const number = Number.parseInt(state.get("page") ?? "1", 10) - 1;
+    page = number > 0 ? number : 0;
+    if (!isLoaded) awaited.page = page;
   }
 
-  function turn(to, isDrawn = true) {
-    page = Math.max(0, Number.isInteger(to) ? to : 0);
-    if (!isDrawn) return;
-    page = Math.min(page, pageCount() - 1);
+  function turn(to) {
+    delete awaited.page;
+    page = Number.isInteger(to) ? Math.min(Math.max(0, to), pageCount() - 1) : 0;
     draw();
+    // Nobody begins a page at its end.
+    if (find("sheet").getBoundingClientRect().top < 0) find("sheet").scrollIntoView();
   }
 
   // The keyboard.
@@ -300,11 +363,11 @@ globalThis.larder = (() => {
     return end < 0 ? all.length : end;
   }
 
-  function focus(card) {
+  function focus(card, options) {
     for (const other of document.querySelectorAll('.card[tabindex="0"]')) other.tabIndex = -1;
     card.tabIndex = 0;
-    card.focus();
-    card.scrollIntoView({ block: "nearest" });
+    card.focus(options);
+    if (!options?.preventScroll) card.scrollIntoView({ block: "nearest" });
   }
 
   function move(event) {
@@ -332,7 +395,11 @@ globalThis.larder = (() => {
   }
 
   function listen() {
-    const changed = () => { page = 0; show(); };
+    const changed = () => {
+      page = 0;
+      delete awaited.page;
+      show();
+    };
     find("search").addEventListener("input", changed);
     for (const id of [...filters, "sort"]) find(id).addEventListener("change", changed);
     find("direction").addEventListener("click", () => {
@@ -343,11 +410,20 @@ globalThis.larder = (() => {
     find("controls").addEventListener("submit", (event) => event.preventDefault());
     find("controls").addEventListener("reset", () => {
       find("direction").setAttribute("aria-pressed", "false");
+      awaited = {};
       // The controls are reset after this.
       setTimeout(changed);
     });
-    find("previous").addEventListener("click", () => turn(page - 1));
-    find("next").addEventListener("click", () => turn(page + 1));
+    for (const [id, step] of [["previous", -1], ["next", 1]]) {
+      find(id).addEventListener("click", () => {
+        if (find(id).getAttribute("aria-disabled") !== "true") turn(page + step);
+      });
+    }
+    find("skip").addEventListener("click", (event) => {
+      // The address is for what is selected.
+      event.preventDefault();
+      (document.querySelector('.card[tabindex="0"]') ?? find("sheet")).focus();
+    });
     find("page").addEventListener("change", () => turn(find("page").valueAsNumber - 1));
     find("sheet").addEventListener("click", (event) => {
       const button = event.target.closest(".card");

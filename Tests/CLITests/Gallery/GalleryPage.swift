@@ -9,9 +9,19 @@ struct GalleryPage {
 
     /// Opens it, and returns when it has loaded all icons.
     init(_ browser: Browser, _ address: String) async throws {
+        try await self.init(opening: browser, address)
+        try await waitForAll()
+    }
+
+    /// Opens it, and returns when its first script has been read.
+    init(opening browser: Browser, _ address: String) async throws {
         self.browser = browser
         self.address = address
         try await browser.open(address)
+    }
+
+    /// Returns when it has loaded all icons, or cannot.
+    func waitForAll() async throws {
         try await browser.wait(
             until: """
                 document.documentElement.dataset.loaded === "yes"
