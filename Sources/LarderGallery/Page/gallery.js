@@ -18,6 +18,8 @@ globalThis.larder = (() => {
 
   let about = null;
   let icons = [];
+  // By what icons were sorted: all of them in that order, and the rank of each by its place.
+  let sorted = new Map();
   let shown = [];
   let page = 0;
   // Where the icons on the page are in the manifests' order.
@@ -79,6 +81,7 @@ globalThis.larder = (() => {
       icon.words = [icon.name, icon.url].filter(Boolean).join("\n").toLowerCase();
       icons.push(icon);
     }
+    sorted = new Map();
     next(number + 1);
   }
 
@@ -149,6 +152,22 @@ globalThis.larder = (() => {
     state: (a, b) => states.indexOf(b.state) - states.indexOf(a.state),
   };
 
+  /// Some icons, sorted. To compare names as people do takes a second for all: that is done once,
+  /// and ranks are compared after that.
+  function inOrder(some, sort) {
+    const compare = comparisons[sort];
+    if (!compare) return some;
+    if (!sorted.has(sort)) {
+      const all = [...icons].sort((a, b) => compare(a, b) || a.place - b.place);
+      const ranks = new Uint32Array(all.length);
+      all.forEach((icon, rank) => { ranks[icon.place] = rank; });
+      sorted.set(sort, { all, ranks });
+    }
+    const { all, ranks } = sorted.get(sort);
+    return Array.from(Uint32Array.from(some, (icon) => ranks[icon.place]).sort(),
+      (rank) => all[rank]);
+  }
+
   function select() {
     const words = find("search").value.toLowerCase().split(/\s+/).filter(Boolean);
     const wanted = filters.map((id) => [id, find(id).value]).filter(([, value]) => value !== "");
@@ -156,8 +175,7 @@ globalThis.larder = (() => {
       wanted.every(([id, value]) =>
         value === (id === "manifest" ? String(icon.manifest ?? "none") : icon[id]))
       && words.every((word) => icon.words.includes(word) || isDigest(word, icon)));
-    const compare = comparisons[find("sort").value];
-    if (compare) shown.sort((a, b) => compare(a, b) || a.place - b.place);
+    shown = inOrder(shown, find("sort").value);
     if (find("direction").getAttribute("aria-pressed") === "true") shown.reverse();
   }
 
