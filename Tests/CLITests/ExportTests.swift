@@ -133,8 +133,13 @@ import Testing
                 file)
             #expect(finished.status == 0, "\(finished)")
             let source = try String(contentsOfFile: file, encoding: .utf8)
-            #expect(source.contains("enum LarderSeed {"))
+            #expect(source.contains("enum LarderKingfisherSeed {"))
             #expect(source.contains("com.onevcat.Kingfisher.ImageCache.default"))
+            // Before anything is written, it is known that there is no such directory.
+            let other = larder.directory.path("Other")
+            let nowhere = try larder.run(
+                "export", other, "--layout", "nuke", "--installer", other + "/none/a.swift")
+            #expect(nowhere.status != 0 && files(other).isEmpty, "\(nowhere)")
             // Not over a manifest, nor into the cache.
             let manifest = try larder.manifest(larder.origin.url("/0"))
             for place in [manifest, larder.cache + "/a.swift"] {

@@ -109,6 +109,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             if let installer {
                 try OutputFile.confirm(
                     installer, isNoneOf: manifests, orIn: self.cache.path, for: "--installer")
+                try OutputReplacement(installer).check()
             }
             let cache = try cache.required(wait: run.wait)
             var configuration = ExportConfiguration(layout: layout, directory: directory)
@@ -125,7 +126,8 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             ).export(manifests.isEmpty ? nil : sources)
             run.line.clear()
             if let installer, !report.isInterrupted,
-                let source = SeedInstaller(report, directory: directory)?.source
+                let source = try SeedInstaller(
+                    report, directory: directory, isCancelled: { run.interrupts.isAsked })?.source
             {
                 try OutputFile.write(source, to: installer)
             }

@@ -28,13 +28,10 @@ public struct ExportReport: Sendable {
     public internal(set) var isInterrupted = false
     /// How long it took.
     public internal(set) var seconds: Double = 0
-    /// The digest of all names and digests of files: other icons, another one.
-    public internal(set) var fingerprint: Digest
 
     init(layout: ExportLayout, directory: String) {
         self.layout = layout
         self.directory = directory
-        fingerprint = Fingerprint().digest
     }
 
     /// Icons that were skipped.

@@ -128,7 +128,6 @@ public struct Exporter {
         var progress = ObjectProgress()
         progress.total = report.icons - report.skipped
         var last: (stem: String, digest: Digest)?
-        var fingerprint = Fingerprint()
         try list.forEach { icon in
             if isCancelled() { throw CancellationError() }
             defer {
@@ -151,12 +150,10 @@ public struct Exporter {
             last = (stem, object.digest)
             do {
                 report.note(try files.place(icon, object, stem), bytes: object.size)
-                fingerprint.add(stem, object.digest)
             } catch let error as CacheError {
                 report.problems.note(icon.problem(try code(of: error, object), error.message))
             }
         }
-        report.fingerprint = fingerprint.digest
     }
 
     /// Why one icon has failed; an error that would fail the others, too, is thrown again.

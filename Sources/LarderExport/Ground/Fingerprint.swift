@@ -1,15 +1,36 @@
 import Crypto
 import LarderCache
 
-/// Tells one set of files from another.
+/// Tells one directory of files from another, in whatever order the file system lists them.
 struct Fingerprint {
-    private var hasher = SHA256()
+    private var sum = [UInt8](repeating: 0, count: LarderCache.Digest.byteCount)
 
-    /// Adds a file, by its name and its bytes.
-    mutating func add(_ name: String, _ digest: LarderCache.Digest) {
-        // No name has a line's end: names are digests, or were made safe.
-        hasher.update(data: Array("\(name) \(digest.hex)\n".utf8))
+    /// That of the files in a directory, those beneath it and hidden ones left out.
+    ///
+    /// - Returns: nil if it was ended.
+    /// - Throws: ``CacheError``.
+    static func of(
+        _ directory: String, isCancelled: () -> Bool
+    ) throws -> LarderCache.Digest? {
+        let directory = try Cache.usersDirectory(directory, create: false)
+        let reader = ObjectReader()
+        var fingerprint = Fingerprint()
+        var isEnded = false
+        try directory.forEachName { (name) throws(CacheError) in
+            guard !isEnded, name.utf8.first != UInt8(ascii: "."),
+                try directory.status(of: name)?.isRegularFile == true
+            else { return }
+            let read = try reader.digest(directory.file(name), isCancelled: isCancelled)
+            isEnded = read == nil || isCancelled()
+            if let read { fingerprint.add(name, read.digest) }
+        }
+        return isEnded ? nil : fingerprint.digest
     }
 
-    var digest: LarderCache.Digest { LarderCache.Digest(hasher.finalize()) }
+    private mutating func add(_ name: String, _ digest: LarderCache.Digest) {
+        let file = SHA256.hash(data: Array("\(digest.hex) \(name)".utf8))
+        for (index, byte) in file.enumerated() { sum[index] ^= byte }
+    }
+
+    private var digest: LarderCache.Digest { LarderCache.Digest(SHA256.hash(data: sum)) }
 }

@@ -14,19 +14,26 @@ public struct SeedInstaller: Sendable {
     private let directory: String
     private let fingerprint: Digest
 
+    /// Reads all files of an export.
+    ///
     /// - Parameters:
     ///   - report: of the export.
     ///   - directory: the directory that was exported to: its name is that of the bundle's folder.
-    /// - Returns: nil of a layout that no app has a cache of, or none in Swift.
-    public init?(_ report: ExportReport, directory: String) {
+    ///   - isCancelled: asked often: true ends it. Default: never.
+    /// - Returns: nil of a layout that no app has a cache of, or none in Swift, or if it was ended.
+    /// - Throws: ``CacheError``.
+    public init?(
+        _ report: ExportReport, directory: String, isCancelled: () -> Bool = { false }
+    ) throws {
         guard Self.isPossible(report.layout),
-            let keyed = report.layout.keyed(kingfisherVersion: 8)
+            let keyed = report.layout.keyed(kingfisherVersion: 8),
+            let fingerprint = try Fingerprint.of(report.directory, isCancelled: isCancelled)
         else { return nil }
         layout = report.layout
         folders = keyed.folders
         self.directory =
             URL(fileURLWithPath: directory).standardizedFileURL.lastPathComponent
-        fingerprint = report.fingerprint
+        self.fingerprint = fingerprint
     }
 
     /// Whether there is one for a layout.
@@ -56,12 +63,12 @@ public struct SeedInstaller: Sendable {
         guard layout == .kingfisher else { return "" }
         return """
 
-                        // Kingfisher takes these for the last access and for the expiry.
-                        try files.setAttributes(
-                            [
-                                .creationDate: Date(),
-                                .modificationDate: Date(timeIntervalSinceNow: lifetime),
-                            ], ofItemAtPath: temporary.path)
+                                // Kingfisher takes these for the last access and for the expiry.
+                                try files.setAttributes(
+                                    [
+                                        .creationDate: Date(),
+                                        .modificationDate: Date(timeIntervalSinceNow: lifetime),
+                                    ], ofItemAtPath: temporary.path)
             """
     }
 
@@ -75,6 +82,24 @@ public struct SeedInstaller: Sendable {
             """
     }
 
+    /// Whether the library would still use the file at `file`.
+    private var isUsable: String {
+        guard layout == .kingfisher else { return "true" }
+        return "try modified(file) > Date()"
+    }
+
+    private var modified: String {
+        guard layout == .kingfisher else { return "" }
+        return """
+
+                private static func modified(_ file: URL) throws -> Date {
+                    let values = try FileManager.default.attributesOfItem(atPath: file.path)
+                    return values[.modificationDate] as? Date ?? .distantPast
+                }
+
+            """
+    }
+
     /// The file's text: Swift 5.9 and later, with Foundation alone.
     public var source: String {
         let folder = folders.joined(separator: "/").swiftLiteral
@@ -83,53 +108,97 @@ public struct SeedInstaller: Sendable {
             import Foundation
 
             /// Puts the icons that come with the app to where \(library) looks for them.
-            enum LarderSeed {
+            enum Larder\(library)Seed {
                 /// Tells this seed from others.
                 static let fingerprint = "\(fingerprint.hex)"
                 /// The directory of \(library)'s cache, beneath Library/Caches.
                 static let folder = \(folder)
-                /// Where the seed is: add the exported directory to the app as a folder.
+                /// Where the seed is: add the exported directory to the app as a folder reference.
                 static var bundled: URL? {
                     Bundle.main.resourceURL?.appendingPathComponent(\(directory.swiftLiteral))
                 }\(lifetime)
 
-                /// Copies what is not there yet; once for each seed, unless the system has emptied
-                /// Library/Caches. Call it at launch,
+                /// Copies what is not there yet, and replaces what an earlier seed has put there:
+                /// once for each seed, unless the system has emptied the directory. What the app
+                /// has loaded itself stays. Call it at launch,
                 /// \(moment).
                 ///
                 /// - Parameters:
                 ///   - seed: the exported directory.
                 ///   - caches: the app's Library/Caches.
-                /// - Returns: how many files were copied.
+                /// - Returns: how many files were copied, and how many could not be: those are
+                ///   tried again the next time.
                 @discardableResult
                 static func install(
                     from seed: URL? = bundled, into caches: URL? = nil
-                ) throws -> Int {
+                ) throws -> (copied: Int, failed: Int) {
                     let files = FileManager.default
                     let caches =
                         try caches
                         ?? files.url(
                             for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil,
                             create: true)
-                    let mark = caches.appendingPathComponent(".larder-seed-\(layout.rawValue)")
-                    let done = try? String(contentsOf: mark, encoding: .utf8)
-                    guard let seed, done != fingerprint else { return 0 }
-                    let source = seed.appendingPathComponent(folder)
                     let target = caches.appendingPathComponent(folder)
-                    try files.createDirectory(at: target, withIntermediateDirectories: true)
-                    var copied = 0
-                    for name in try files.contentsOfDirectory(atPath: source.path) {
-                        let file = target.appendingPathComponent(name)
-                        if name.hasPrefix(".") || files.fileExists(atPath: file.path) { continue }
-                        // Written, and not copied: with rights and dates of its own.
-                        let temporary = target.appendingPathComponent(".larder-seed.partial")
-                        let bytes = try Data(contentsOf: source.appendingPathComponent(name))
-                        try bytes.write(to: temporary)\(stamp)
-                        try files.moveItem(at: temporary, to: file)
-                        copied += 1
+                    // The seed that was installed, and a line for each of its files. \(library)
+                    // leaves hidden files alone.
+                    let mark = target.appendingPathComponent(".larder-seed")
+                    let lines = ((try? String(contentsOf: mark, encoding: .utf8)) ?? "")
+                        .split(separator: "\\n")
+                    guard let seed, lines.first.map(String.init) != fingerprint else {
+                        return (0, 0)
                     }
-                    try fingerprint.write(to: mark, atomically: true, encoding: .utf8)
-                    return copied
+                    let earlier = Set(lines.dropFirst().map(String.init))
+                    var current: [String] = []
+                    var (copied, failed) = (0, 0)
+                    let source = seed.appendingPathComponent(folder)
+                    try files.createDirectory(at: target, withIntermediateDirectories: true)
+                    for name in try files.contentsOfDirectory(atPath: source.path) {
+                        let original = source.appendingPathComponent(name)
+                        let values = try? original.resourceValues(forKeys: [.isRegularFileKey])
+                        guard !name.hasPrefix("."), values?.isRegularFile == true else { continue }
+                        do {
+                            try pooled {
+                                let bytes = try Data(contentsOf: original)
+                                let file = target.appendingPathComponent(name)
+                                if let old = try? Data(contentsOf: file), \(isUsable),
+                                    old == bytes || !earlier.contains(line(name, old))
+                                {
+                                    if old == bytes { current.append(line(name, bytes)) }
+                                    return
+                                }
+                                // Written, and not copied: with rights and dates of its own.
+                                let temporary = target.appendingPathComponent(".larder-partial")
+                                try bytes.write(to: temporary)\(stamp)
+                                guard rename(temporary.path, file.path) == 0 else {
+                                    throw CocoaError(.fileWriteUnknown)
+                                }
+                                current.append(line(name, bytes))
+                                copied += 1
+                            }
+                        } catch {
+                            failed += 1
+                            current += earlier.filter { $0.hasPrefix("\\(name) ") }
+                        }
+                    }
+                    let text = ([failed == 0 ? fingerprint : "unfinished"] + current)
+                        .joined(separator: "\\n")
+                    try text.write(to: mark, atomically: true, encoding: .utf8)
+                    return (copied, failed)
+                }
+            \(modified)
+                /// Tells a file from others: its name and a digest of its bytes (FNV-1a).
+                private static func line(_ name: String, _ bytes: Data) -> String {
+                    var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+                    for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+                    return "\\(name) \\(digest) \\(bytes.count)"
+                }
+
+                private static func pooled(_ body: () throws -> Void) rethrows {
+                    #if canImport(ObjectiveC)
+                        try autoreleasepool(invoking: body)
+                    #else
+                        try body()
+                    #endif
                 }
             }
 

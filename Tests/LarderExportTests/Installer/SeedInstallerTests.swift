@@ -12,9 +12,9 @@ import Testing
 
     /// A directory's name that needs escapes in Swift.
     private func export(
-        _ layout: ExportLayout, _ scene: ExportScene
+        _ layout: ExportLayout, _ scene: ExportScene, stores: Bool = true
     ) throws -> (seed: String, report: ExportReport) {
-        try scene.store(urls: Self.urls)
+        if stores { try scene.store(urls: Self.urls) }
         let seed = scene.directory.path("Seed \"a\\b\" ü")
         return (seed, try scene.export(layout, to: seed))
     }
@@ -26,13 +26,43 @@ import Testing
         ).wait()
     }
 
+    /// Compiles the source file for an app, and a program that calls it.
+    private func program(_ report: ExportReport, _ seed: String, _ scene: ExportScene) throws
+        -> String
+    {
+        let source = try #require(try SeedInstaller(report, directory: seed)?.source)
+        let type = try #require(source.firstMatch(of: /\nenum (Larder[A-Za-z]+Seed) {/)?.1)
+        let folder = scene.directory.path("program-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true)
+        try scene.overwrite("\(folder)/\(type).swift", with: Array(source.utf8))
+        let main = """
+            import Foundation
+            let words = CommandLine.arguments.map { URL(fileURLWithPath: $0) }
+            let (copied, failed) = try \(type).install(from: words[1], into: words[2])
+            print(copied, failed)
+            """
+        try scene.overwrite("\(folder)/main.swift", with: Array(main.utf8))
+        let compiled = try compiler(
+            ["\(folder)/\(type).swift", "\(folder)/main.swift", "-o", "\(folder)/program"])
+        try #require(compiled.status == 0, "\(compiled)")
+        return "\(folder)/program"
+    }
+
+    private func run(_ program: String, _ seed: String, _ caches: String) throws -> String {
+        let finished = try RunningProcess(program, [seed, caches], environment: [:]).wait()
+        #expect(finished.status == 0, "\(finished)")
+        return finished.standardOutput.trimmingCharacters(in: .newlines)
+    }
+
     @Test(arguments: [ExportLayout.coil, .glide, .files, .assetCatalog])
     func othersHaveNone(_ layout: ExportLayout) throws {
         let report = ExportReport(layout: layout, directory: "/seed")
-        #expect(SeedInstaller(report, directory: "/seed") == nil)
+        #expect(try SeedInstaller(report, directory: "/seed") == nil)
     }
 
-    /// Compiled by Swift 6, and run: it copies, stamps, does so once, and again with another seed.
+    /// Compiled by Swift 6, and run: it copies, stamps, does so once, and again where the system
+    /// has emptied the directory.
     @Test(arguments: [ExportLayout.nuke, .sdwebimage, .kingfisher])
     func itPutsTheSeedWhereTheLibraryLooks(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
@@ -43,36 +73,18 @@ import Testing
                 let old = [timeval(tv_sec: 1, tv_usec: 0), timeval(tv_sec: 1, tv_usec: 0)]
                 utimes("\(seed)/\(name)", old)
             }
-            let installer = try #require(SeedInstaller(report, directory: seed))
-            let program = scene.directory.path("program")
-            try scene.overwrite(
-                scene.directory.path("LarderSeed.swift"), with: Array(installer.source.utf8))
-            let main = """
-                import Foundation
-                let words = CommandLine.arguments.map { URL(fileURLWithPath: $0) }
-                print(try LarderSeed.install(from: words[1], into: words[2]))
-                """
-            try scene.overwrite(scene.directory.path("main.swift"), with: Array(main.utf8))
-            let compiled = try compiler([
-                scene.directory.path("LarderSeed.swift"), scene.directory.path("main.swift"),
-                "-o", program,
-            ])
-            try #require(compiled.status == 0, "\(compiled)")
-
+            // What somebody has left in it is no icon.
+            mkdir("\(seed)/\(folder)/directory", 0o755)
+            let program = try program(report, seed, scene)
             let caches = scene.directory.path("Library Caches")
-            try FileManager.default.createDirectory(
-                atPath: caches, withIntermediateDirectories: true)
-            func install() throws -> String {
-                let finished = try RunningProcess(program, [seed, caches], environment: [:]).wait()
-                #expect(finished.status == 0, "\(finished)")
-                return finished.standardOutput
-            }
+            let target = "\(caches)/\(folder)"
             let now = time(nil)
-            #expect(try install() == "3\n")
-            let installed = scene.files(in: "\(caches)/\(folder)")
+            #expect(try run(program, seed, caches) == "3 0")
+            var installed = scene.files(in: target)
+            #expect(installed.removeValue(forKey: ".larder-seed") != nil)
             #expect(installed == scene.files(in: report.directory))
             for name in installed.keys {
-                let status = try scene.status(name, in: "\(caches)/\(folder)")
+                let status = try scene.status(name, in: target)
                 #expect(status.st_mode & 0o200 != 0)
                 if layout == .kingfisher {
                     #expect(status.st_mtim.tv_sec > now + 9 * 365 * 86_400)
@@ -81,25 +93,118 @@ import Testing
                 }
             }
             // Once: what the library has removed since stays away.
-            let one = try #require(installed.keys.first)
-            unlink("\(caches)/\(folder)/\(one)")
-            #expect(try install() == "0\n")
-            // But not where the system has emptied the directory.
-            unlink("\(caches)/.larder-seed-\(layout.rawValue)")
-            #expect(try install() == "1\n")
+            unlink("\(target)/\(try #require(installed.keys.first))")
+            #expect(try run(program, seed, caches) == "0 0")
+            // But not where the system has emptied the library's directory, and nothing else.
+            try FileManager.default.removeTree(atPath: target)
+            #expect(try run(program, seed, caches) == "3 0")
+        }
+    }
+
+    /// An icon that came with an older version of the app gives way; one that the app has loaded
+    /// stays.
+    @Test(arguments: [ExportLayout.nuke, .sdwebimage, .kingfisher])
+    func anotherSeedReplacesTheFilesOfTheFirst(_ layout: ExportLayout) throws {
+        try ExportScene.run { scene in
+            let (first, report) = try export(layout, scene)
+            let folder = String(report.directory.dropFirst(first.utf16.count + 1))
+            let caches = scene.directory.path("Library Caches")
+            let target = "\(caches)/\(folder)"
+            #expect(try run(try program(report, first, scene), first, caches) == "3 0")
+            let files = Self.urls.map { url in
+                layout.keyed(kingfisherVersion: 8).map { "\(target)/\($0.file($0.stem(of: url)))" }
+            }.compactMap(\.self)
+            func bytes(_ index: Int) throws -> [UInt8] {
+                Array(try Data(contentsOf: URL(fileURLWithPath: files[index])))
+            }
+            // The app has used the first, whatever date the library notes, and loaded the second.
+            utimes(files[0], nil)
+            if layout == .kingfisher {
+                let later = timeval(tv_sec: time(nil) + 1000, tv_usec: 0)
+                utimes(files[0], [later, later])
+            }
+            try Data(ExportScene.icon(50)).write(to: URL(fileURLWithPath: files[1]))
+            if layout == .kingfisher {
+                let later = timeval(tv_sec: time(nil) + 1000, tv_usec: 0)
+                utimes(files[1], [later, later])
+            }
+            // What cannot be replaced fails alone.
+            unlink(files[2])
+            mkdir(files[2], 0o755)
+            try scene.overwrite(files[2] + "/in-it", with: [1])
+            for (seed, url) in Self.urls.enumerated() {
+                try scene.store(ExportScene.icon(20 + seed), at: url)
+            }
+            let second = scene.directory.path("Second")
+            let installer = try program(try scene.export(layout, to: second), second, scene)
+            #expect(try run(installer, second, caches) == "1 1")
+            #expect(try bytes(0) == ExportScene.icon(20))
+            #expect(try bytes(1) == ExportScene.icon(50))
+            // And is tried again.
+            try FileManager.default.removeTree(atPath: files[2])
+            #expect(try run(installer, second, caches) == "1 0")
+            #expect(try bytes(2) == ExportScene.icon(22))
+            #expect(try bytes(1) == ExportScene.icon(50))
+            #expect(try run(installer, second, caches) == "0 0")
+        }
+    }
+
+    /// Kingfisher would load it again.
+    @Test func anExpiredFileIsReplaced() throws {
+        try ExportScene.run { scene in
+            let (seed, report) = try export(.kingfisher, scene)
+            let folder = String(report.directory.dropFirst(seed.utf16.count + 1))
+            let target = "\(scene.directory.path("Caches"))/\(folder)"
+            try FileManager.default.createDirectory(
+                atPath: target, withIntermediateDirectories: true)
+            let file = "\(target)/\(Self.urls[0].sha256Hex)"
+            try scene.overwrite(file, with: ExportScene.icon(50))
+            let old = timeval(tv_sec: 1000, tv_usec: 0)
+            utimes(file, [old, old])
+            let program = try program(report, seed, scene)
+            #expect(try run(program, seed, scene.directory.path("Caches")) == "3 0")
+            #expect(Array(try Data(contentsOf: URL(fileURLWithPath: file))) == ExportScene.icon(0))
+        }
+    }
+
+    /// Of layouts that an app may both have.
+    @Test func twoInstallersAreTwoTypes() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            var sources: [String] = []
+            for layout in [ExportLayout.nuke, .sdwebimage, .kingfisher] {
+                let report = try scene.export(layout)
+                let source = try #require(try SeedInstaller(report, directory: "Seed")?.source)
+                sources.append(scene.directory.path("\(layout.rawValue).swift"))
+                try scene.overwrite(sources[sources.count - 1], with: Array(source.utf8))
+            }
+            let compiled = try compiler(["-typecheck", "-parse-as-library"] + sources)
+            #expect(compiled.status == 0, "\(compiled)")
         }
     }
 
     @Test func anotherSeedHasAnotherFingerprint() throws {
         try ExportScene.run { scene in
-            let first = try export(.nuke, scene).report.fingerprint
-            #expect(try scene.export(.nuke).fingerprint == first)
-            try scene.store(ExportScene.icon(9), at: Self.urls[0])
-            let second = try scene.export(.nuke)
-            #expect(second.fingerprint != first)
-            let source = try #require(SeedInstaller(second, directory: "Seed")?.source)
-            #expect(source.contains(second.fingerprint.hex))
-            #expect(source.contains("appendingPathComponent(\"Seed\")"))
+            func fingerprint(_ report: ExportReport) throws -> Substring {
+                let source = try #require(try SeedInstaller(report, directory: "Seed")?.source)
+                #expect(source.contains("appendingPathComponent(\"Seed\")"))
+                return try #require(source.firstMatch(of: /fingerprint = "([0-9a-f]{64})"/)?.1)
+            }
+            let first = try fingerprint(try export(.nuke, scene).report)
+            #expect(try fingerprint(try export(.nuke, scene).report) == first)
+            let url = Self.urls[0]
+            try scene.store(ExportScene.icon(9), at: url)
+            let seed = try export(.nuke, scene, stores: false)
+            let second = try fingerprint(seed.report)
+            #expect(second != first)
+            // Of all that would be installed: what an earlier export has left, too.
+            let manifest = try ExportScene.manifest([("", url)])
+            let left = try scene.export(.nuke, manifest: manifest, to: seed.seed)
+            #expect(try fingerprint(left) == second)
+            let pruned = try scene.export(.nuke, manifest: manifest, to: seed.seed) {
+                $0.isPruning = true
+            }
+            #expect(try fingerprint(pruned) != second)
         }
     }
 }
