@@ -55,13 +55,6 @@ final class ExportTree: Sendable {
 
     deinit { flock(folder.raw, LOCK_UN) }
 
-    /// A directory in ``folder``, made if it is not there.
-    ///
-    /// - Throws: ``CacheError``, `.unusable` if something else is there.
-    func directory(_ name: String) throws(CacheError) -> FileDescriptor {
-        try folder.folder(name)
-    }
-
     /// Hands over the names in a directory.
     ///
     /// - Parameter directory: default: ``folder``.
@@ -93,16 +86,21 @@ final class ExportTree: Sendable {
 
     /// The name of a file that is not finished; a number of its own for each.
     static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
-}
 
-extension FileDescriptor {
-    fileprivate func folder(_ name: String) throws(CacheError) -> FileDescriptor {
-        do throws(CacheError) {
-            return try directory(name, create: true)
-        } catch  where [ENOTDIR, ELOOP].contains(error.errno) {
-            throw CacheError(
-                .unusable, subject: path(of: name),
-                message: "is not a directory; links are not followed")
+    /// Makes a file that is not finished.
+    ///
+    /// - Parameter serial: the last number; behind it, what is in the way is passed over: it may be
+    ///   a directory, or somebody else's.
+    func newFile(
+        after serial: inout Int
+    ) throws(CacheError) -> (name: String, file: FileDescriptor) {
+        while true {
+            serial += 1
+            let name = Self.temporary(serial)
+            do throws(CacheError) {
+                let flags = O_RDWR | O_CREAT | O_EXCL
+                return (name, try folder.open(name, flags: flags, mode: 0o666))
+            } catch  where error.errno == EEXIST {}
         }
     }
 }

@@ -1,21 +1,17 @@
 import Foundation
 import LarderCache
 
-#if !canImport(Darwin)
-    import Glibc
-#endif
-
 /// Puts files into a tree, each in one step: who reads it finds the old one or the new one, whole.
 /// A file that is there and has the right bytes stays as it is.
 final class ExportWriter {
-    private let tree: ExportTree
-    private let cache: Cache
+    let tree: ExportTree
+    let cache: Cache
     private let modified: Date?
     private let isCancelled: () -> Bool
     private let reader = ObjectReader()
     private var serial = 0
-    private var mayLink: Bool
-    private var mayClone: Bool
+    var mayLink: Bool
+    var mayClone: Bool
     /// Whether something was written since ``flush()``.
     private var isDirty = false
 
@@ -35,15 +31,23 @@ final class ExportWriter {
         self.isCancelled = isCancelled
     }
 
+    /// - Throws: `CancellationError` if it is to end.
+    func goOn() throws {
+        if isCancelled() { throw CancellationError() }
+    }
+
     // MARK: - Objects
 
     /// Puts an object's bytes into a file, compared with its digest before it gets its name.
     ///
-    /// - Parameter directory: default: the layout's own.
+    /// - Parameters:
+    ///   - directory: default: the layout's own.
+    ///   - body: is done right before a file that differs is replaced. Default: nothing.
     /// - Throws: ``CacheError``, `.corrupt` if the cache has not those bytes, `.obstructed` if
     ///   something that is no file is in the place; `CancellationError`.
     func place(
-        _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil
+        _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil,
+        before body: () throws -> Void = {}
     ) throws -> Placement {
         let directory = directory ?? tree.folder
         if try isInPlace(object, name, directory) { return .unchanged }
@@ -53,13 +57,13 @@ final class ExportWriter {
         if mayClone, let temporary = try clone(file) {
             let copy = try tree.folder.file(temporary)
             try confirm(copy, is: object, orRemove: temporary)
-            try finish(copy, temporary, as: name, in: directory)
+            try finish(copy, temporary, as: name, in: directory, before: body)
             return .cloned
         }
         if mayLink {
             try confirm(file, is: object, orRemove: nil)
             if let temporary = try link(object, identity) {
-                try rename(temporary, to: name, in: directory)
+                try rename(temporary, to: name, in: directory, before: body)
                 return .linked
             }
             guard lseek(file.raw, 0, SEEK_SET) == 0 else {
@@ -76,47 +80,43 @@ final class ExportWriter {
             unlinkat(tree.folder.raw, temporary, 0)
             throw error
         }
-        try finish(copy, temporary, as: name, in: directory)
+        try finish(copy, temporary, as: name, in: directory, before: body)
         return .copied
+    }
+
+    /// Compares an object's own file with its digest, unless that is the one in a directory.
+    ///
+    /// - Throws: ``CacheError``, `.corrupt` if the cache has not those bytes; `CancellationError`.
+    func confirm(
+        _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
+    ) throws {
+        let (file, identity) = try cache.open(object)
+        if let status = try directory.status(of: name),
+            FileIdentity(status).isSameContent(as: identity)
+        {
+            return
+        }
+        try confirm(file, is: object, orRemove: nil)
     }
 
     /// Whether the file has those bytes already, and is of its own if it has to be.
     private func isInPlace(
         _ object: StoredObject, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
-        guard let status = try self.status(of: name, in: directory), status.isRegularFile,
+        guard let status = try directory.statusOfFile(name), status.isRegularFile,
             status.st_size == object.size, mayLink || status.st_nlink == 1
         else { return false }
         // It may be somebody's who lets nobody read it: then it is replaced.
         guard let file = try? directory.file(name), try file.status().isRegularFile else {
             return false
         }
-        guard let read = try reader.digest(file, isCancelled: isCancelled) else {
-            throw CancellationError()
-        }
-        guard read == (object.digest, object.size) else { return false }
+        guard try digest(of: file) == object.digest else { return false }
         if let modified, status.modified.tv_sec != Int(modified.timeIntervalSince1970) {
-            try stamp(file)
+            // Somebody else's may be read, and not be changed: it is replaced, too.
+            guard try file.setDates(modified: modified) else { return false }
             isDirty = true
         }
         return true
-    }
-
-    /// What is in a file's place; nil if nothing is.
-    private func status(of name: String, in directory: FileDescriptor) throws -> stat? {
-        do throws(CacheError) {
-            guard let status = try directory.status(of: name) else { return nil }
-            guard !status.isDirectory else {
-                throw CacheError(
-                    .obstructed, subject: directory.path(of: name),
-                    message: "is a directory, in the place of a file")
-            }
-            return status
-        } catch  where error.errno == ENAMETOOLONG {
-            throw CacheError(
-                .obstructed, subject: directory.path(of: name),
-                message: "the name is too long for this file system")
-        }
     }
 
     private func confirm(
@@ -140,43 +140,12 @@ final class ExportWriter {
         }
     }
 
-    // MARK: - Ways
-
-    /// A new file that shares the blocks of another; nil if that is not possible here.
-    private func clone(_ file: FileDescriptor) throws -> String? {
-        #if canImport(Darwin)
-            let temporary = newName()
-            if fclonefileat(file.raw, tree.folder.raw, temporary, 0) == 0 {
-                // A clone has the rights of its original, which nobody may write.
-                guard fchmodat(tree.folder.raw, temporary, 0o644, 0) == 0 else {
-                    throw CacheError("chmod", subject: tree.path, errno: errno)
-                }
-                return temporary
-            }
-        #else
-            let (temporary, copy) = try newFile()
-            // FICLONE, ioctl_ficlone(2): _IOW(0x94, 9, int), which Glibc's module lacks.
-            if ioctl(copy.raw, 0x4004_9409, file.raw) == 0 { return temporary }
-            unlinkat(tree.folder.raw, temporary, 0)
-        #endif
-        mayClone = false
-        return nil
-    }
-
-    /// Another name of an object's file, if that is the file that was read; nil if it can have none
-    /// here.
-    private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
-        let temporary = newName()
-        if let number = try cache.link(object.digest, to: tree.folder, as: temporary) {
-            // Of the other reasons, some are this file's alone: as many names as it may have, or
-            // another owner (proc(5), protected_hardlinks).
-            if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
-            return nil
+    /// The digest of a file that is there.
+    func digest(of file: FileDescriptor) throws -> Digest {
+        guard let read = try reader.digest(file, isCancelled: isCancelled) else {
+            throw CancellationError()
         }
-        let status = try tree.folder.status(of: temporary)
-        if let status, FileIdentity(status).isSameContent(as: read) { return temporary }
-        unlinkat(tree.folder.raw, temporary, 0)
-        return nil
+        return read.digest
     }
 
     // MARK: - Bytes
@@ -188,7 +157,7 @@ final class ExportWriter {
     ) throws -> Bool {
         let place = directory ?? tree.folder
         // No file is made for what is there already.
-        if modified == nil, let old = try status(of: name, in: place), old.isRegularFile,
+        if let old = try place.statusOfFile(name), old.isRegularFile,
             old.st_size == bytes.count, let file = try? place.file(name),
             try file.status().isRegularFile, try file.read(atMost: bytes.count + 1) == bytes
         {
@@ -209,12 +178,11 @@ final class ExportWriter {
             let generated = GeneratedFile(file)
             try body(generated)
             let made = try generated.finish()
-            if let old = try status(of: name, in: directory), old.isRegularFile,
+            if let old = try directory.statusOfFile(name), old.isRegularFile,
                 old.st_size == made.count, let file = try? directory.file(name),
                 let read = try reader.digest(file, isCancelled: isCancelled), read == made
             {
                 unlinkat(tree.folder.raw, temporary, 0)
-                if modified != nil { try stamp(file) }
                 return false
             }
         } catch {
@@ -228,7 +196,9 @@ final class ExportWriter {
     // MARK: - Files
 
     /// Removes a file; one that is gone already is fine. Returns whether it was there.
-    func remove(_ name: String, in directory: FileDescriptor? = nil) throws -> Bool {
+    func remove(
+        _ name: String, in directory: FileDescriptor? = nil
+    ) throws(CacheError) -> Bool {
         let directory = directory ?? tree.folder
         guard unlinkat(directory.raw, name, 0) == 0 else {
             guard errno == ENOENT else {
@@ -249,47 +219,39 @@ final class ExportWriter {
         isDirty = false
     }
 
-    private func newName() -> String {
+    func newName() -> String {
         serial += 1
         return ExportTree.temporary(serial)
     }
 
-    private func newFile() throws(CacheError) -> (name: String, file: FileDescriptor) {
-        let name = newName()
-        let flags = O_RDWR | O_CREAT | O_EXCL
-        return (name, try tree.folder.open(name, flags: flags, mode: 0o666))
+    func newFile() throws(CacheError) -> (name: String, file: FileDescriptor) {
+        try tree.newFile(after: &serial)
     }
 
     private func finish(
-        _ file: FileDescriptor, _ temporary: String, as name: String, in directory: FileDescriptor
+        _ file: FileDescriptor, _ temporary: String, as name: String, in directory: FileDescriptor,
+        before body: () throws -> Void = {}
     ) throws {
         do {
-            try stamp(file)
+            if let modified, try !file.setDates(modified: modified) {
+                throw CacheError("set times", subject: file.subject, errno: EPERM)
+            }
             try Durability.add(file)
         } catch {
             unlinkat(tree.folder.raw, temporary, 0)
             throw error
         }
-        try rename(temporary, to: name, in: directory)
+        try rename(temporary, to: name, in: directory, before: body)
     }
 
     private func rename(
-        _ temporary: String, to name: String, in directory: FileDescriptor
+        _ temporary: String, to name: String, in directory: FileDescriptor,
+        before body: () throws -> Void
     ) throws {
         isDirty = true
         // Where both are names of one file already, nothing is renamed (rename(2)).
         defer { unlinkat(tree.folder.raw, temporary, 0) }
+        try body()
         try tree.folder.rename(temporary, to: directory, as: name)
-    }
-
-    private func stamp(_ file: FileDescriptor) throws {
-        guard let modified else { return }
-        let seconds = time_t(modified.timeIntervalSince1970)
-        var times = [
-            timespec(tv_sec: time(nil), tv_nsec: 0), timespec(tv_sec: seconds, tv_nsec: 0),
-        ]
-        guard futimens(file.raw, &times) == 0 else {
-            throw CacheError("set times", subject: file.subject, errno: errno)
-        }
     }
 }

@@ -3,9 +3,7 @@ import LarderCache
 /// How a layout's files are written and removed.
 protocol ExportedFiles {
     /// Puts an icon into its place.
-    func place(
-        _ icon: ExportedIcon, _ object: StoredObject, _ stem: String
-    ) throws -> Placement
+    func place(_ object: StoredObject, _ stem: String) throws -> Placement
 
     /// Writes what lists the files, and removes those of no icon in the list if it is to.
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws

@@ -69,7 +69,7 @@ public struct Exporter {
             report = collection.report
             let writer = ExportWriter(
                 tree, cache: cache,
-                mayLink: !configuration.copiesAll && keyed?.mayLink ?? true,
+                mayLink: !configuration.copiesAll && keyed?.modified == nil,
                 mayClone: !configuration.copiesAll, modified: keyed?.modified,
                 isCancelled: isCancelled)
             let files = files(tree, writer, keyed)
@@ -128,6 +128,7 @@ public struct Exporter {
         var progress = ObjectProgress()
         progress.total = report.icons - report.skipped
         var last: (stem: String, digest: Digest)?
+        var failure: (code: ExportReason, message: String)?
         try list.forEach { icon in
             if isCancelled() { throw CancellationError() }
             defer {
@@ -139,7 +140,12 @@ public struct Exporter {
             guard let stem = icon.stem, let object = icon.object else { return }
             if let last, last.stem.isSame(as: stem) {
                 if last.digest == object.digest {
-                    report.duplicates += 1
+                    // What has failed for one has for the other.
+                    if let (code, message) = failure {
+                        report.problems.note(icon.problem(code, message))
+                    } else {
+                        report.duplicates += 1
+                    }
                 } else {
                     report.problems.note(
                         icon.problem(
@@ -148,10 +154,13 @@ public struct Exporter {
                 return
             }
             last = (stem, object.digest)
+            failure = nil
             do {
-                report.note(try files.place(icon, object, stem), bytes: object.size)
+                report.note(try files.place(object, stem), bytes: object.size)
             } catch let error as CacheError {
-                report.problems.note(icon.problem(try code(of: error, object), error.message))
+                let reason = try code(of: error, object)
+                failure = (reason, error.message)
+                report.problems.note(icon.problem(reason, error.message))
             }
         }
     }
@@ -163,6 +172,8 @@ public struct Exporter {
         switch error.code {
         case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
         case .obstructed: .obstructed
+        // What is in one file's place, and somebody else's.
+        case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
         // Of the cache's own file; one that cannot be written stops everything.
         case _ where isOfObject(error): .unreadable
         default: throw error

@@ -25,8 +25,8 @@ final class GalleryFiles: GalleryPlace {
         self.writer = writer
         self.report = report
         self.rethrow = rethrow
-        pictures = try tree.directory("objects")
-        parts = try tree.directory(Self.partsFolder)
+        pictures = try tree.folder.folder("objects")
+        parts = try tree.folder.folder(Self.partsFolder)
     }
 
     private static let partsFolder = "gallery"

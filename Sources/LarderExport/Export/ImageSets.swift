@@ -11,9 +11,7 @@ struct ImageSets: ExportedFiles {
         self.writer = writer
     }
 
-    func place(
-        _ icon: ExportedIcon, _ object: StoredObject, _ stem: String
-    ) throws -> Placement {
+    func place(_ object: StoredObject, _ stem: String) throws -> Placement {
         let name = stem + ImageSet.suffix
         let isNew = try tree.folder.status(of: name) == nil
         let set = try directory(name)

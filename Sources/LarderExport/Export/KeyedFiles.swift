@@ -13,13 +13,13 @@ struct KeyedFiles: ExportedFiles {
         self.writer = writer
     }
 
-    func place(
-        _ icon: ExportedIcon, _ object: StoredObject, _ stem: String
-    ) throws -> Placement {
-        let placement = try writer.place(object, as: layout.file(stem))
-        for name in layout.journal?.emptyFiles(stem) ?? [] {
-            try writer.write([], as: name)
+    func place(_ object: StoredObject, _ stem: String) throws -> Placement {
+        func writeEmptyFiles() throws {
+            for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
+        // Before the bytes, lest what an app has noted of the old ones be taken for these'.
+        let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
+        if placement == .unchanged { try writeEmptyFiles() }
         return placement
     }
 
@@ -73,6 +73,7 @@ struct KeyedFiles: ExportedFiles {
 
     private func forEachFile(_ body: (_ name: String, _ stem: String) throws -> Void) throws {
         try tree.forEachName { name in
+            try writer.goOn()
             if let stem = layout.stem(ofFile: name) { try body(name, stem) }
         }
     }

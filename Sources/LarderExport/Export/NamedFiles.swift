@@ -16,9 +16,7 @@ struct NamedFiles: ExportedFiles {
         "\(stem).\(ImageFile.suffix(of: object.mediaType))"
     }
 
-    func place(
-        _ icon: ExportedIcon, _ object: StoredObject, _ stem: String
-    ) throws -> Placement {
+    func place(_ object: StoredObject, _ stem: String) throws -> Placement {
         try writer.place(object, as: Self.file(stem, object))
     }
 

@@ -4,11 +4,9 @@ import Foundation
 protocol KeyedLayout: Sendable {
     /// The directories beneath the one that is exported to, from the outermost.
     var folders: [String] { get }
-    /// The date of last modification that files must have; nil: any.
+    /// The date of last modification that files must have; nil: any. With one, no file may be
+    /// another name of the cache's own, which has one date with it.
     var modified: Date? { get }
-    /// Whether a file may be another name of the cache's own: not if the library, or whoever
-    /// installs the files, changes what both have in common.
-    var mayLink: Bool { get }
     /// How the directory lists its files; nil if it does not.
     var journal: JournalForm? { get }
 
@@ -22,7 +20,6 @@ protocol KeyedLayout: Sendable {
 
 extension KeyedLayout {
     var modified: Date? { nil }
-    var mayLink: Bool { true }
     var journal: JournalForm? { nil }
 
     /// The names under which the library looks for a URL's bytes, in its order.

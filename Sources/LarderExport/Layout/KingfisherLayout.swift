@@ -16,8 +16,6 @@ struct KingfisherLayout: KeyedLayout {
     static let expiry = Date(timeIntervalSince1970: 2_145_830_400)
 
     var modified: Date? { Self.expiry }
-    /// A file that two names have has one date.
-    var mayLink: Bool { false }
 
     func stem(of url: String) -> String { version >= 8 ? url.sha256Hex : url.md5Hex }
 
