@@ -17,7 +17,7 @@ final class ExportList {
                     PRAGMA main.cache_size = -4096;
                     CREATE TABLE main.o (
                         id INTEGER PRIMARY KEY, name TEXT NOT NULL, url TEXT, key TEXT NOT NULL,
-                        stem TEXT, base TEXT, folded TEXT,
+                        stem TEXT, base TEXT, folded TEXT, alike TEXT,
                         digest BLOB, size INTEGER, media_type TEXT, width INTEGER, height INTEGER,
                         stored_at REAL, used_at REAL
                     );
@@ -42,7 +42,7 @@ final class ExportList {
     func add(_ rows: [Row]) throws {
         try database.inTransaction { db in
             let insert = try PreparedStatement(
-                db, "INSERT INTO o VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")
+                db, "INSERT INTO o VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)")
             for row in rows {
                 count += 1
                 try insert.run {
@@ -92,7 +92,8 @@ final class ExportList {
             guard let last = page.last else { break }
             (folded, id) = (last.0, last.1)
             try database.inTransaction { db in
-                let update = try PreparedStatement(db, "UPDATE o SET stem = ? WHERE id = ?")
+                let update = try PreparedStatement(
+                    db, "UPDATE o SET stem = ?, alike = ? WHERE id = ?")
                 for (folded, id, base, identity) in page {
                     var stem = SafeName.told(apart: base, by: identity)
                     if let first, first.folded.isSame(as: folded) {
@@ -102,7 +103,7 @@ final class ExportList {
                         if !SafeName.isTold(base) { stem = base }
                         first = (folded, identity, stem)
                     }
-                    try update.run(stem, id)
+                    try update.run(stem, SafeName.folded(stem), id)
                 }
                 return .commit
             }
@@ -112,7 +113,11 @@ final class ExportList {
     /// Sorts the list by the names.
     func sort() throws {
         try database.writeWithoutTransaction {
-            try $0.execute(sql: "CREATE INDEX main.by_stem ON o (stem, id)")
+            try $0.execute(
+                sql: """
+                    CREATE INDEX main.by_stem ON o (stem, id);
+                    CREATE INDEX main.by_likeness ON o (alike) WHERE alike IS NOT NULL;
+                    """)
         }
     }
 
@@ -140,6 +145,14 @@ final class ExportList {
         try database.read { db in
             try PreparedStatement(db, "SELECT 1 FROM o WHERE stem = ? LIMIT 1")
                 .firstInteger(stem) != nil
+        }
+    }
+
+    /// Whether an icon has a name for people that a file system may take for that one.
+    func hasLike(_ stem: String) throws -> Bool {
+        try database.read { db in
+            try PreparedStatement(db, "SELECT 1 FROM o WHERE alike = ? LIMIT 1")
+                .firstInteger(SafeName.folded(stem)) != nil
         }
     }
 

@@ -72,7 +72,8 @@ public struct Exporter {
                 mayLink: !configuration.copiesAll && keyed?.modified == nil,
                 mayClone: !configuration.copiesAll, modified: keyed?.modified,
                 isCancelled: isCancelled)
-            let files = files(tree, writer, keyed)
+            let files = try files(tree, writer, keyed)
+            try files.begin(list)
             try place(list, files, &report)
             if !isCancelled() { try files.finish(list, prune: mayPrune(report), &report) }
             try writer.flush()
@@ -115,9 +116,9 @@ public struct Exporter {
 
     private func files(
         _ tree: ExportTree, _ writer: ExportWriter, _ keyed: (any KeyedLayout)?
-    ) -> any ExportedFiles {
+    ) throws -> any ExportedFiles {
         if let keyed { return KeyedFiles(keyed, tree, writer) }
-        return configuration.layout == .assetCatalog
+        return try configuration.layout == .assetCatalog
             ? ImageSets(tree, writer) : NamedFiles(tree, writer)
     }
 

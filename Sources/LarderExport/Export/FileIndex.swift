@@ -6,10 +6,14 @@ import LarderKit
 /// names.
 struct FileIndex {
     static let file = "index.json"
+    /// Lines that the list lacks, while an export is under way.
+    static let pendingFile = ".larder-pending.json"
     /// A longer line is not read: more than an entry's name and URL, all of it escaped.
     private static let longestLine = 128 << 10
     /// More lines than that are not read.
     private static let mostLines = 4_000_000
+    /// Nor more bytes: a file may be sparse, and as large as it likes.
+    private static let mostBytes: Int64 = 2 << 30
 
     /// What is known of a file.
     struct Line {
@@ -73,25 +77,34 @@ struct FileIndex {
     }
 
     private let directory: FileDescriptor
+    private let name: String
 
     /// The list in a directory, if there is one.
-    init(in directory: FileDescriptor) { self.directory = directory }
+    init(in directory: FileDescriptor, _ name: String = file) {
+        self.directory = directory
+        self.name = name
+    }
 
     /// Hands over the lines that can be read, with their text: what others have written into the
     /// file is passed over.
     ///
+    /// - Parameter goOn: is called often; what it throws ends the reading.
     /// - Returns: whether there is a list.
     @discardableResult
-    func forEach(_ body: (_ line: Line, _ text: String) throws -> Void) throws -> Bool {
-        guard try directory.status(of: Self.file)?.isRegularFile == true else { return false }
-        let file = try directory.file(Self.file)
+    func forEach(
+        _ goOn: () throws -> Void, _ body: (_ line: Line, _ text: String) throws -> Void
+    ) throws -> Bool {
+        guard try directory.status(of: name)?.isRegularFile == true else { return false }
+        let file = try directory.file(name)
         guard try file.status().isRegularFile else { return false }
         var rest: [UInt8] = []
         var isTooLong = false
-        var lines = 0
-        while lines < Self.mostLines {
+        var (lines, bytesLeft) = (0, Self.mostBytes)
+        while lines < Self.mostLines, bytesLeft > 0 {
+            try goOn()
             let bytes = try file.read(atMost: 64 << 10)
             if bytes.isEmpty { break }
+            bytesLeft -= Int64(bytes.count)
             for piece in bytes.split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
             ).enumerated() {

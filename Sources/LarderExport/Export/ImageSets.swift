@@ -13,28 +13,36 @@ struct ImageSets: ExportedFiles {
 
     func place(_ object: StoredObject, _ stem: String) throws -> Placement {
         let name = stem + ImageSet.suffix
-        let isNew = try tree.folder.status(of: name) == nil
         let set = try directory(name)
-        let earlier = isNew ? nil : try image(in: set)
-        guard try isNew || earlier != nil || set.names().isEmpty else {
+        let isOld = try holdsImage(set)
+        guard try isOld || isUnfinished(set, stem) else {
             throw CacheError(
                 .obstructed, subject: name, message: "is an image set that larder has not made")
         }
         let file = "\(stem).\(ImageFile.suffix(of: object.mediaType))"
+        // A new set's description comes first: without one, it would be nobody's. An old one's
+        // comes behind the image that it names.
+        if !isOld { try describe(file, object, in: set) }
         let placement = try writer.place(object, as: file, in: set)
-        // Behind the image that it names.
+        if isOld { try describe(file, object, in: set) }
+        for other in try set.names() where ImageSet.isImage(other, of: stem) {
+            if try !set.mayHave(other, for: file) { _ = try removeFile(other, in: set) }
+        }
+        return placement
+    }
+
+    private func describe(_ file: String, _ object: StoredObject, in set: FileDescriptor) throws {
         try writer.write(
             Array(ImageSet.contents(of: file, mediaType: object.mediaType).utf8),
             as: ImageSet.contentsFile, in: set)
-        if let earlier, !earlier.isSame(as: file) { _ = try writer.remove(earlier, in: set) }
-        return placement
     }
 
     private func directory(_ name: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try tree.folder.directory(name, create: true)
-        } catch  where [ENOTDIR, ELOOP].contains(error.errno) {
-            throw CacheError(.obstructed, subject: name, message: "is not a directory")
+        } catch  where [ENOTDIR, ELOOP, EACCES].contains(error.errno) {
+            throw CacheError(
+                .obstructed, subject: name, message: "is not a directory, or may not be read")
         }
     }
 
@@ -45,7 +53,10 @@ struct ImageSets: ExportedFiles {
                 Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
         }
         guard prune else { return }
-        try tree.forEachName { if try remove($0, unlessIn: list) { report.pruned += 1 } }
+        try tree.forEachName {
+            try writer.goOn()
+            if try remove($0, unlessIn: list) { report.pruned += 1 }
+        }
     }
 
     /// Removes an image set of no icon in the list, if an export has made it.
@@ -55,26 +66,46 @@ struct ImageSets: ExportedFiles {
         guard name.isSame(as: stem + ImageSet.suffix), try !list.has(stem),
             try tree.folder.status(of: name)?.isDirectory == true
         else { return false }
-        let set = try tree.folder.directory(name)
-        guard let image = try image(in: set) else { return false }
-        // With something of somebody else's in it, it stays.
-        guard
-            try set.names().allSatisfy({
-                $0.isSame(as: ImageSet.contentsFile) || $0.isSame(as: image)
-            })
+        if try list.hasLike(stem), try tree.folder.mindsNoCase(of: name) { return false }
+        // One that nobody but its owner may read is somebody's.
+        guard let set = try? tree.folder.directory(name),
+            try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
+        // With something of somebody else's in it, it stays.
+        let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
+        guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
         // The description at last: what is left without it would be nobody's.
-        _ = try writer.remove(image, in: set)
-        _ = try writer.remove(ImageSet.contentsFile, in: set)
+        for file in names { _ = try removeFile(file, in: set) }
+        _ = try removeFile(ImageSet.contentsFile, in: set)
         return unlinkat(tree.folder.raw, name, AT_REMOVEDIR) == 0
     }
 
-    /// The image of a set that an export has made; nil of any other.
-    private func image(in set: FileDescriptor) throws -> String? {
+    /// Whether an export has made a set: its description says so.
+    private func holdsImage(_ set: FileDescriptor) throws -> Bool {
         guard let status = try set.status(of: ImageSet.contentsFile), status.isRegularFile,
-            status.st_size <= ImageSet.longestContents
-        else { return nil }
-        return ImageSet.image(
-            in: try set.file(ImageSet.contentsFile).read(atMost: ImageSet.longestContents))
+            status.st_size <= ImageSet.longestContents,
+            let contents = try? set.file(ImageSet.contentsFile)
+        else { return false }
+        return ImageSet.image(in: try contents.read(atMost: ImageSet.longestContents)) != nil
+    }
+
+    /// Whether a set has at most the images that an export gives it: one that was killed may leave
+    /// it so.
+    private func isUnfinished(_ set: FileDescriptor, _ stem: String) throws -> Bool {
+        try set.names().allSatisfy { try isFile($0, of: stem, in: set) }
+    }
+
+    private func isFile(_ name: String, of stem: String, in set: FileDescriptor) throws -> Bool {
+        guard ImageSet.isImage(name, of: stem) else { return false }
+        return try set.status(of: name)?.isRegularFile == true
+    }
+
+    /// Removes a file; somebody else's, or what is none, stays.
+    private func removeFile(_ name: String, in set: FileDescriptor) throws -> Bool {
+        do throws(CacheError) {
+            return try writer.remove(name, in: set)
+        } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {
+            return false
+        }
     }
 }

@@ -22,7 +22,9 @@ struct ListedSource: ImportSource {
     private let database: DatabaseQueue
 
     /// Reads the list of a directory.
-    init(_ directory: FileDescriptor) throws {
+    ///
+    /// - Parameter goOn: is called often; what it throws ends the reading.
+    init(_ directory: FileDescriptor, _ goOn: () throws -> Void) throws {
         database = try Cache.scratchDatabase(at: nil, beside: nil)
         try database.writeWithoutTransaction {
             try $0.execute(
@@ -34,7 +36,7 @@ struct ListedSource: ImportSource {
                     """)
         }
         var page: [FileIndex.Line] = []
-        let isThere = try FileIndex(in: directory).forEach { line, _ in
+        let isThere = try FileIndex(in: directory).forEach(goOn) { line, _ in
             page.append(line)
             guard page.count >= 500 else { return }
             try add(page)

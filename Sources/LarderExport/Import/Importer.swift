@@ -44,7 +44,8 @@ public struct Importer {
                 kingfisherVersion: configuration.kingfisherVersion)
             let folder = try folder(keyed?.folders ?? [])
             let source: any ImportSource =
-                try keyed.map { KeyedSource(layout: $0) } ?? ListedSource(folder)
+                try keyed.map { KeyedSource(layout: $0) }
+                ?? ListedSource(folder) { if isCancelled() { throw CancellationError() } }
             let store = try cache.store()
             defer { store.close() }
             var pages = ImportPages(
@@ -77,6 +78,12 @@ public struct Importer {
             }
             pages.report.seconds = (ContinuousClock.now - start) / .seconds(1)
             return pages.report
+        } catch is CancellationError {
+            // While the directory's list was read.
+            var report = ImportReport(
+                layout: configuration.layout, directory: configuration.directory)
+            report.isInterrupted = true
+            return report
         } catch let error as DatabaseError {
             throw CacheError(index: "the directory's list", error)
         }

@@ -66,9 +66,22 @@ enum ImageSet {
             (info["author"] as? String)?.isSame(as: author) == true,
             let images = json["images"] as? [[String: Any]],  // text: likewise
             images.count == 1,
-            let file = images[0]["filename"] as? String,
-            !file.utf8.contains(UInt8(ascii: "/")), file.utf8.first != UInt8(ascii: ".")
+            let file = images[0]["filename"] as? String, stem(ofImage: file) != nil
         else { return nil }
         return file
+    }
+
+    /// What an image's name begins with; nil of a name that no image of a set made here has.
+    static func stem(ofImage file: String) -> String? {
+        let suffix = PathExtension.ofText(file)
+        guard ImageFile.isSuffix(suffix), file.utf8.first != UInt8(ascii: "."),
+            !file.utf8.contains(UInt8(ascii: "/"))
+        else { return nil }
+        return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
+    }
+
+    /// Whether a file in the set of a stem is one that an export has made.
+    static func isImage(_ file: String, of stem: String) -> Bool {
+        self.stem(ofImage: file).map(SafeName.folded)?.isSame(as: SafeName.folded(stem)) == true
     }
 }

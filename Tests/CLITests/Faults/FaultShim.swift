@@ -6,10 +6,11 @@ import LarderTestSupport
 struct FaultShim {
     let path: String
 
-    init(in directory: TemporaryDirectory) throws {
-        path = directory.path("faults.so")
+    /// - Parameter name: of the source file.
+    init(in directory: TemporaryDirectory, named name: String = "faults") throws {
+        path = directory.path("\(name).so")
         let source = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-            .appendingPathComponent("../../FaultInjection/faults.c").standardizedFileURL.path
+            .appendingPathComponent("../../FaultInjection/\(name).c").standardizedFileURL.path
         let compiled = try RunningProcess(
             "/usr/bin/env", ["clang", "-shared", "-fPIC", "-O1", "-o", path, source]
         ).wait()

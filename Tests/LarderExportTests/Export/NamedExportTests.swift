@@ -46,10 +46,32 @@ import Testing
             let names = list.compactMap { $0["file"] as? String }
             #expect(Set(names.map { $0.lowercased() }).count == names.count)
             #expect(names[1] == "Alpha.svg")
-            // Another order of the entries changes who has the plain name, and nothing else.
             let before = scene.prints()
             #expect(try scene.export(.files, manifest: manifest).unchanged == 4)
             #expect(scene.prints() == before)
+        }
+    }
+
+    /// Another order of the entries changes who has the plain name, and nothing else.
+    @Test func theFirstOfLikeNamesHasThePlainOne() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let entries = [
+                ("Alpha", Self.urls[0]), ("alpha", Self.urls[1]), ("Beta", Self.urls[2]),
+            ]
+            try scene.export(.files, manifest: try ExportScene.manifest(entries))
+            let before = scene.files()
+            let told = "alpha-\(Self.urls[1].sha256Hex.prefix(16)).svg"
+            #expect(Set(before.keys) == ["Alpha.svg", told, "Beta.svg", "index.json"])
+            let report = try scene.export(
+                .files, manifest: try ExportScene.manifest(entries.reversed())
+            ) { $0.isPruning = true }
+            #expect(report.unchanged == 1 && report.pruned == 2)
+            let other = "Alpha-\(Self.urls[0].sha256Hex.prefix(16)).svg"
+            let after = scene.files()
+            #expect(Set(after.keys) == ["alpha.svg", other, "Beta.svg", "index.json"])
+            #expect(after["alpha.svg"] == ExportScene.icon(1))
+            #expect(after[other] == ExportScene.icon(0))
         }
     }
 

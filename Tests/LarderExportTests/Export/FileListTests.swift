@@ -1,0 +1,103 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@testable import LarderExport
+
+/// The list of `files`, and what is not in it.
+@Suite struct FileListTests {
+    private static let urls = (0..<4).map { "https://a.example/\($0).svg" }
+
+    /// A list of hostile size is given up, and an interrupt is heeded meanwhile.
+    @Test func aListAsLargeAsADiskIsNotReadToItsEnd() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(.files)
+            #expect(truncate(scene.target + "/index.json", 1 << 41) == 0)
+            var asked = 0
+            func isCancelled() -> Bool {
+                asked += 1
+                return asked > 1000
+            }
+            let report = try Exporter(
+                try Cache.open(at: scene.cachePath),
+                ExportConfiguration(layout: .files, directory: scene.target),
+                isCancelled: isCancelled
+            ).export(nil)
+            #expect(report.isInterrupted && report.pruned == 0)
+            let manifest: [ManifestSource] = [
+                .bytes(Array(try ExportScene.manifest([("", Self.urls[0])]).utf8), name: "test")
+            ]
+            asked = 0
+            let imported = try Importer(
+                try Cache.create(at: scene.directory.path("copy")),
+                ImportConfiguration(layout: .files, directory: scene.target),
+                isCancelled: isCancelled
+            ).run(manifest)
+            #expect(imported.isInterrupted && imported.imported == 0)
+        }
+    }
+
+    /// To compare it with its digest would take minutes.
+    @Test(.timeLimit(.minutes(1))) func aListedFileAsLargeAsADiskIsLeftAlone() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(.files)
+            try scene.overwrite(scene.target + "/huge.svg", with: [])
+            #expect(truncate(scene.target + "/huge.svg", 1 << 41) == 0)
+            let digest = String(repeating: "ab", count: 32)
+            let line = #"{"name":"","url":null,"file":"huge.svg","bytes":\#(1 << 41),"#
+            let text = "[\n" + line + #""digest":"sha256:\#(digest)","media_type":null}"# + "\n]\n"
+            try scene.overwrite(scene.target + "/index.json", with: Array(text.utf8))
+            #expect(try scene.export(.files) { $0.isPruning = true }.pruned == 0)
+            #expect(FileManager.default.fileExists(atPath: scene.target + "/huge.svg"))
+        }
+    }
+
+    /// An export that was interrupted has new bytes in files that the list has with the old ones.
+    @Test func filesOfAnInterruptedExportAreKnown() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let all = try ExportScene.manifest(Self.urls.enumerated().map { ("App\($0)", $1) })
+            try scene.export(.files, manifest: all)
+            for (number, url) in Self.urls.enumerated() {
+                try scene.store(ExportScene.icon(10 + number), at: url)
+            }
+            var done = 0
+            let report = try Exporter(
+                try Cache.open(at: scene.cachePath),
+                ExportConfiguration(layout: .files, directory: scene.target),
+                isCancelled: { done >= 2 }, onProgress: { done = $0.objects }
+            ).export([.bytes(Array(all.utf8), name: "test")])
+            #expect(report.isInterrupted && report.unfinished == 2)
+            // Meanwhile, all of them can be imported.
+            let copy = scene.directory.path("copy")
+            let imported = try Importer(
+                try Cache.create(at: copy),
+                ImportConfiguration(layout: .files, directory: scene.target)
+            ).run([.bytes(Array(all.utf8), name: "test")])
+            #expect(imported.imported == 4, "\(imported)")
+            // Nor does a list without them leave their files behind.
+            let none = try scene.export(.files, manifest: "[]") { $0.isPruning = true }
+            #expect(none.pruned == 4)
+            #expect(Set(scene.files().keys) == ["index.json"])
+        }
+    }
+
+    /// Without another's line, a file of other bytes is not in the list.
+    @Test func anIconThatFailsKeepsTheLineOfItsFile() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let all = try ExportScene.manifest(Self.urls.enumerated().map { ("App\($0)", $1) })
+            try scene.export(.files, manifest: all)
+            let before = scene.files()
+            let digest = try scene.store(ExportScene.icon(10), at: Self.urls[0])
+            try scene.overwrite(scene.object(digest), with: ExportScene.icon(11))
+            let report = try scene.export(.files, manifest: all) { $0.isPruning = true }
+            #expect(report.problems.counts == [.corrupt: 1])
+            #expect(scene.files() == before)
+        }
+    }
+}
