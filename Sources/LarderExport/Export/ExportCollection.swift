@@ -70,19 +70,11 @@ struct ExportCollection {
                 name: entry.name, url: nil, key: entry.resourceKey,
                 digest: entry.expectedDigest, size: entry.expectedSize)
         case .skipped(let reason):
-            note(.noIcon, item, reason)
+            report.problems.note(.without(item, reason))
         case .failed(let error):
-            let place = item.line.map { "line \($0)" } ?? "entry \(item.position)"
-            note(.badEntry, item, "\(place): \(error.message)")
+            report.problems.note(.bad(item, error))
         }
         return nil
-    }
-
-    private mutating func note(
-        _ code: ExportReason, _ item: ManifestItem, _ message: String
-    ) {
-        report.problems.note(
-            ExportProblem(code: code, name: item.name ?? "", url: nil, message: message))
     }
 
     private mutating func add(_ page: [Wanted]) throws {

@@ -20,14 +20,17 @@ struct ImportFile {
     /// - Returns: nil if there is no such file.
     /// - Throws: ``Refusal``; ``CacheError`` if the cache fails.
     func stage(
-        _ name: String, listed: Digest?, demanded digest: Digest?, size: Int64?
+        _ place: ImportPlace, demanded digest: Digest?, size: Int64?
     ) throws -> StagedObject? {
-        guard let file = try open(name) else { return nil }
+        guard let file = try open(place.name) else { return nil }
+        // Without it, the library has no such entry.
+        if let answer = place.answer, try !isSuccess(answer) { return nil }
         let body = try body(of: file)
         let found = try body.finish()
-        if let listed, listed != found {
+        if !place.digests.isEmpty, !place.digests.contains(found) {
             throw Refusal(
-                code: .integrityMismatch, message: "\(name) is not what the directory's list says")
+                code: .integrityMismatch,
+                message: "\(place.name) is not what the directory's list says")
         }
         if let digest, digest != found {
             throw Refusal(
@@ -44,7 +47,7 @@ struct ImportFile {
 
     private func open(_ name: String) throws -> FileDescriptor? {
         do throws(CacheError) {
-            let file = try directory.file(name)
+            let file = try file(name)
             let status = try file.status()
             guard status.isRegularFile else {
                 throw CacheError(.obstructed, subject: name, message: "is not a file")
@@ -62,6 +65,42 @@ struct ImportFile {
             default: throw Refusal(code: .unreadable, message: error.description)
             }
         }
+    }
+
+    /// Opens a file and leaves its date of last access alone, if that is allowed: libraries remove
+    /// what was read the longest ago.
+    private func file(_ name: String) throws(CacheError) -> FileDescriptor {
+        #if os(Linux)
+            do throws(CacheError) {
+                // O_NOATIME, which Glibc's module lacks: for the owner alone (open(2)).
+                return try directory.open(name, flags: O_RDONLY | O_NONBLOCK | 0o1000000)
+            } catch  where error.errno == EPERM {}
+        #endif
+        return try directory.file(name)
+    }
+
+    /// Whether the origin's answer had the image: Coil stores the bodies of some errors, too.
+    ///
+    /// The file is empty if there was no answer, else its first line is the status: Coil 3.5.0,
+    /// CacheNetworkResponse.kt; that of 304 is stored behind the body that it confirms
+    /// (DefaultCacheStrategy.kt).
+    ///
+    /// - Returns: false if there is no such file.
+    private func isSuccess(_ name: String) throws -> Bool {
+        guard let file = try open(name) else { return false }
+        let head: [UInt8]
+        do {
+            head = try file.read(atMost: 32)
+        } catch {
+            throw Refusal(code: .unreadable, message: "\(error)")
+        }
+        let line = head.prefix { $0 != UInt8(ascii: "\n") }
+        let status = Int(String(decoding: line, as: UTF8.self))
+        guard head.isEmpty || status.map({ 200..<300 ~= $0 || $0 == 304 }) == true else {
+            let words = status.map { "of status \($0)" } ?? "of an unknown status"
+            throw Refusal(code: .errorResponse, message: "it is the body of an answer \(words)")
+        }
+        return true
     }
 
     private var tooLarge: Refusal {

@@ -37,14 +37,9 @@ struct ImportPages {
                     code: .noURL, name: entry.name, url: nil,
                     message: "the manifest has the icon itself"))
         case .skipped(let reason):
-            report.problems.note(
-                ImportProblem(code: .noIcon, name: item.name ?? "", url: nil, message: reason))
+            report.problems.note(.without(item, reason))
         case .failed(let error):
-            let place = item.line.map { "line \($0)" } ?? "entry \(item.position)"
-            report.problems.note(
-                ImportProblem(
-                    code: .badEntry, name: item.name ?? "", url: nil,
-                    message: "\(place): \(error.message)"))
+            report.problems.note(.bad(item, error))
         }
     }
 
@@ -57,44 +52,52 @@ struct ImportPages {
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
         // Of this page: what is stored is found only behind it.
-        var begun: Set<[UInt8]> = []
+        var staged: [[UInt8]: Content] = [:]
         for (entry, resource) in zip(entries, resources) {
             let isWhole = resource != nil && isPresent.next() == true
-            if isWhole, let object = resource?.object, entry.accepts(object) {
+            let stored = isWhole ? resource.map { Content($0.object.digest, $0.object.size) } : nil
+            let key = Array(entry.resourceKey.utf8)
+            if [stored, staged[key]].contains(where: { $0.map(entry.accepts) == true }) {
                 report.present += 1
                 note(entry.spelling, of: entry)
-                continue
+            } else if let content = try take(entry) {
+                staged[key] = content
             }
-            guard begun.insert(Array(entry.resourceKey.utf8)).inserted else {
-                report.present += 1
-                continue
-            }
-            try take(entry)
         }
         try settle()
     }
 
-    private mutating func take(_ entry: Entry) throws {
+    /// Stages the first file of an entry that can be used: under its URL as the manifest spells it,
+    /// or else as the cache does.
+    private mutating func take(_ entry: Entry) throws -> Content? {
         let url = entry.writtenURL
-        do {
-            for (name, listed) in try source.files(of: url) {
+        let canonical = entry.icon.string
+        var places = try source.places(of: url)
+        if !canonical.isSame(as: url) { places += try source.places(of: canonical) }
+        var refusal: ImportFile.Refusal?
+        for place in places {
+            do {
                 guard
-                    let staged = try file.stage(
-                        name, listed: listed, demanded: entry.expectedDigest,
-                        size: entry.expectedSize)
+                    let object = try file.stage(
+                        place, demanded: entry.expectedDigest, size: entry.expectedSize)
                 else { continue }
                 stage.add(
-                    staged, key: entry.resourceKey, url: entry.icon.string,
-                    ImportStage.Adopted(name: entry.name, url: url, size: staged.size))
+                    object, key: entry.resourceKey, url: canonical,
+                    ImportStage.Adopted(name: entry.name, url: url, size: object.size))
                 note(entry.spelling, of: entry)
-                return
+                return Content(object.digest, object.size)
+            } catch let error as ImportFile.Refusal {
+                refusal = refusal ?? error
             }
-            report.missing += 1
-        } catch let refusal as ImportFile.Refusal {
+        }
+        if let refusal {
             report.problems.note(
                 ImportProblem(
                     code: refusal.code, name: entry.name, url: url, message: refusal.message))
+        } else {
+            report.missing += 1
         }
+        return nil
     }
 
     private mutating func note(_ spelling: String?, of entry: Entry) {
@@ -118,10 +121,18 @@ struct ImportPages {
     }
 }
 
+/// What tells an object's bytes from others.
+private struct Content {
+    let digest: Digest
+    let size: Int64
+
+    init(_ digest: Digest, _ size: Int64) { (self.digest, self.size) = (digest, size) }
+}
+
 extension Entry {
-    /// Whether it demands no other bytes than those of an object.
-    fileprivate func accepts(_ object: StoredObject) -> Bool {
-        (expectedDigest ?? object.digest) == object.digest
-            && (expectedSize ?? object.size) == object.size
+    /// Whether it demands no other bytes.
+    fileprivate func accepts(_ content: Content) -> Bool {
+        (expectedDigest ?? content.digest) == content.digest
+            && (expectedSize ?? content.size) == content.size
     }
 }

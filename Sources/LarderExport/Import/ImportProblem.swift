@@ -18,6 +18,8 @@ public enum ImportReason: String, ProblemReason {
     case notAFile = "not-a-file"
     /// The file cannot be read.
     case unreadable
+    /// The library has stored the body of an error.
+    case errorResponse = "error-response"
     /// The file has more bytes than are allowed.
     case tooLarge = "too-large"
     /// The file is no image, or not a whole one.

@@ -1,19 +1,29 @@
 import GRDB
 import LarderCache
 
-/// Where a directory has the bytes of a URL.
+/// Where a directory may have the bytes of a URL.
+struct ImportPlace {
+    /// The file's name.
+    let name: String
+    /// The digests that the directory says it may have; none if it says nothing.
+    var digests: [Digest] = []
+    /// The file that says how the origin has answered; nil if the library has none.
+    var answer: String?
+}
+
+/// Knows where a directory has the bytes of a URL.
 protocol ImportSource {
-    /// The names of files that may have them, the likeliest first, and the digest that the
-    /// directory says they have; nil if it says nothing.
-    func files(of url: String) throws -> [(name: String, digest: Digest?)]
+    /// The places, the likeliest first.
+    func places(of url: String) throws -> [ImportPlace]
 }
 
 /// A library's cache: files are named by their URLs.
 struct KeyedSource: ImportSource {
     let layout: any KeyedLayout
 
-    func files(of url: String) -> [(name: String, digest: Digest?)] {
-        layout.names(of: url).map { ($0, nil) }
+    func places(of url: String) -> [ImportPlace] {
+        let answer = layout.journal?.emptyFiles(layout.stem(of: url)).first
+        return layout.names(of: url).map { ImportPlace(name: $0, answer: answer) }
     }
 }
 
@@ -31,23 +41,29 @@ struct ListedSource: ImportSource {
                 sql: """
                     PRAGMA main.cache_size = -2048;
                     CREATE TABLE main.files (
-                        url TEXT PRIMARY KEY, file TEXT NOT NULL, digest BLOB NOT NULL
+                        url TEXT, file TEXT, digest BLOB, PRIMARY KEY (url, file, digest)
                     ) WITHOUT ROWID;
                     """)
         }
+        guard try add(FileIndex(in: directory), goOn) else {
+            throw CacheError(
+                .missing, subject: directory.subject,
+                message: "there is no \(FileIndex.file), which says whose the files are")
+        }
+        // An export that did not come to its end has left files that the list does not know.
+        _ = try add(FileIndex(in: directory, FileIndex.pendingFile), goOn)
+    }
+
+    private func add(_ index: FileIndex, _ goOn: () throws -> Void) throws -> Bool {
         var page: [FileIndex.Line] = []
-        let isThere = try FileIndex(in: directory).forEach(goOn) { line, _ in
+        let isThere = try index.forEach(goOn) { line, _ in
             page.append(line)
             guard page.count >= 500 else { return }
             try add(page)
             page.removeAll(keepingCapacity: true)
         }
-        guard isThere else {
-            throw CacheError(
-                .missing, subject: directory.subject,
-                message: "there is no \(FileIndex.file), which says whose the files are")
-        }
         try add(page)
+        return isThere
     }
 
     private func add(_ lines: [FileIndex.Line]) throws {
@@ -60,10 +76,17 @@ struct ListedSource: ImportSource {
         }
     }
 
-    func files(of url: String) throws -> [(name: String, digest: Digest?)] {
-        try database.read { db in
-            try PreparedStatement(db, "SELECT file, digest FROM files WHERE url = ?")
-                .rows(url) { (try $0.requireText(0), try $0.requireDigest(1)) }
+    func places(of url: String) throws -> [ImportPlace] {
+        let rows = try database.read { db in
+            try PreparedStatement(
+                db, "SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100"
+            ).rows(url) { (file: try $0.requireText(0), digest: try $0.requireDigest(1)) }
         }
+        var places: [ImportPlace] = []
+        for (file, digest) in rows {
+            if places.last?.name.isSame(as: file) != true { places.append(ImportPlace(name: file)) }
+            places[places.count - 1].digests.append(digest)
+        }
+        return places
     }
 }

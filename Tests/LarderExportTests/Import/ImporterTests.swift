@@ -117,6 +117,9 @@ import Testing
         try ExportScene.run { scene in
             try put(IconPainter.png(seed: 3, size: 16), name, scene)
             try put([1, 2, 3], name + ".nomedia", scene)
+            if layout == .coil {
+                try put(Array("200\n1\n2\n0\n".utf8), name.dropLast(2) + ".0", scene)
+            }
             let times = [
                 timeval(tv_sec: 0, tv_usec: 0), timeval(tv_sec: 4_000_000_000, tv_usec: 0),
             ]

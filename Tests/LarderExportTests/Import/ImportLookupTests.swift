@@ -1,0 +1,149 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@testable import LarderExport
+
+/// Which files are looked up, and which of them are adopted.
+@Suite struct ImportLookupTests {
+    private static let folder = "com.github.kean.Nuke.DataCache"
+    private static let canonical = "http://a.example/mail.png"
+    private static let spelled = "HTTP://a.example/mail.png"
+
+    private func put(_ bytes: [UInt8], _ name: String, _ scene: ExportScene) throws {
+        let path = URL(fileURLWithPath: "\(scene.target)/\(name)")
+        try FileManager.default.createDirectory(
+            at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try scene.overwrite(path.path, with: bytes)
+    }
+
+    private func run(
+        _ layout: ExportLayout, _ scene: ExportScene, manifest: String, into name: String = "cache"
+    ) throws -> ImportReport {
+        try Importer(
+            try Cache.create(at: scene.directory.path(name)),
+            ImportConfiguration(layout: layout, directory: scene.target)
+        ).run([.bytes(Array(manifest.utf8), name: "test")])
+    }
+
+    /// As many entries as a page has before those that matter, or none.
+    private static func filler(_ count: Int) -> [[String: String]] {
+        (0..<count).map { ["icon": "https://a.example/filler/\($0)"] }
+    }
+
+    private static func manifest(_ entries: [[String: String]]) throws -> String {
+        String(decoding: try JSONSerialization.data(withJSONObject: entries), as: UTF8.self)
+    }
+
+    /// At every place of a page's end, which is where lookups begin anew.
+    private static let fillers = [0, 498, 499, 500]
+
+    @Test(arguments: fillers) func theSecondSpellingOfAURLIsLookedUp(_ filler: Int) throws {
+        try ExportScene.run { scene in
+            try put(ExportScene.icon(0), "\(Self.folder)/\(Self.canonical.sha1Hex)", scene)
+            let other = "HTTP://A.example/mail.png"
+            let manifest = try Self.manifest(
+                Self.filler(filler) + [
+                    ["icon": Self.spelled], ["icon": Self.canonical], ["icon": other],
+                ])
+            let report = try run(.nuke, scene, manifest: manifest)
+            #expect(report.imported == 1 && report.present == 2, "\(report)")
+            #expect(report.missing == filler && report.failed == 0)
+            let cache = try Cache.open(at: scene.cachePath)
+            #expect(try cache.resource(spelledAs: Self.spelled)?.key == Self.canonical)
+            #expect(try cache.resource(spelledAs: other)?.key == Self.canonical)
+        }
+    }
+
+    /// Of two URLs under one key, either may have the file; of neither, both are missing.
+    @Test(arguments: fillers) func eachURLOfAKeyIsLookedUp(_ filler: Int) throws {
+        try ExportScene.run { scene in
+            let urls = ["https://a.example/1", "https://a.example/2"]
+            let manifest = try Self.manifest(
+                Self.filler(filler) + urls.map { ["icon": $0, "key": "app"] })
+            #expect(mkdir(scene.target, 0o755) == 0)
+            #expect(mkdir("\(scene.target)/\(Self.folder)", 0o755) == 0)
+            let none = try run(.nuke, scene, manifest: manifest)
+            #expect(none.missing == filler + 2 && none.present == 0, "\(none)")
+            // The first is no image.
+            try put([1, 2], "\(Self.folder)/\(urls[0].sha1Hex)", scene)
+            try put(ExportScene.icon(1), "\(Self.folder)/\(urls[1].sha1Hex)", scene)
+            let report = try run(.nuke, scene, manifest: manifest)
+            #expect(report.imported == 1 && report.present == 0, "\(report)")
+            #expect(report.problems.counts == [.notAnImage: 1])
+            #expect(try Cache.open(at: scene.cachePath).resource("key:app")?.url == urls[1])
+        }
+    }
+
+    @Test(arguments: fillers) func aURLNamedTwiceWithoutAFileIsMissingTwice(_ filler: Int) throws {
+        try ExportScene.run { scene in
+            try put([], "\(Self.folder)/other", scene)
+            let manifest = try Self.manifest(
+                Self.filler(filler) + [["icon": Self.canonical], ["icon": Self.canonical]])
+            let report = try run(.nuke, scene, manifest: manifest)
+            #expect(report.missing == filler + 2 && report.present == 0, "\(report)")
+        }
+    }
+
+    /// An export of the whole cache has the URLs in canonical spelling.
+    @Test(arguments: [ExportLayout.files, .nuke])
+    func whatWasExportedWithoutAManifestIsFound(_ layout: ExportLayout) throws {
+        try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(0), at: Self.canonical)
+            try scene.export(layout)
+            let manifest = try Self.manifest([["icon": Self.spelled]])
+            #expect(try run(layout, scene, manifest: manifest, into: "copy").imported == 1)
+        }
+    }
+
+    // MARK: - Answers
+
+    /// Coil stores the bodies of some errors; those of 304 are the ones that it confirmed.
+    @Test(
+        arguments: [
+            ("", [:]), ("200\n1\n2\n0\n", [:]), ("206\n", [:]), ("304\n1\n", [:]),
+            ("404\n1\n2\n0\n", [.errorResponse: 1]), ("300\n", [.errorResponse: 1]),
+            ("HTTP/1.1 200 OK\n", [.errorResponse: 1]), ("\n200\n", [.errorResponse: 1]),
+            (String(repeating: "2", count: 100), [.errorResponse: 1]),
+        ] as [(String, [ImportReason: Int])])
+    func bodiesOfErrorsAreNotAdopted(_ headers: String, _ problems: [ImportReason: Int]) throws {
+        try ExportScene.run { scene in
+            let name = "coil3_disk_cache/\(Self.canonical.sha256Hex)"
+            try put(ExportScene.icon(0), name + ".1", scene)
+            try put(Array(headers.utf8), name + ".0", scene)
+            let manifest = try Self.manifest([["icon": Self.canonical]])
+            let report = try run(.coil, scene, manifest: manifest)
+            #expect(report.problems.counts == problems)
+            #expect(report.imported == (problems.isEmpty ? 1 : 0))
+        }
+    }
+
+    /// For Coil, it is no entry.
+    @Test func aBodyWithoutHeadersIsMissing() throws {
+        try ExportScene.run { scene in
+            let name = "coil3_disk_cache/\(Self.canonical.sha256Hex)"
+            try put(ExportScene.icon(0), name + ".1", scene)
+            let manifest = try Self.manifest([["icon": Self.canonical]])
+            #expect(try run(.coil, scene, manifest: manifest).missing == 1)
+            symlink("/dev/null", "\(scene.target)/\(name).0")
+            #expect(try run(.coil, scene, manifest: manifest).problems.counts == [.notAFile: 1])
+        }
+    }
+
+    #if os(Linux)
+        /// Nuke and SDWebImage remove what was read the longest ago.
+        @Test func readingIsNoUse() throws {
+            try ExportScene.run { scene in
+                let name = "\(Self.folder)/\(Self.canonical.sha1Hex)"
+                try put(ExportScene.icon(0), name, scene)
+                let old = [timeval(tv_sec: 1000, tv_usec: 0), timeval(tv_sec: 2000, tv_usec: 0)]
+                #expect(utimes("\(scene.target)/\(name)", old) == 0)
+                let manifest = try Self.manifest([["icon": Self.canonical]])
+                #expect(try run(.nuke, scene, manifest: manifest).imported == 1)
+                #expect(try scene.status(name).st_atim.tv_sec == 1000)
+            }
+        }
+    #endif
+}
