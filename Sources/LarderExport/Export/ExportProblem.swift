@@ -13,6 +13,8 @@ public enum ExportReason: String, ProblemReason {
     case notAnImage = "not-an-image"
     /// Xcode takes no image of that type.
     case unsupportedType = "unsupported-type"
+    /// A gallery shows no more icons.
+    case notShown = "not-shown"
 
     // Failed.
 
@@ -36,7 +38,7 @@ public enum ExportReason: String, ProblemReason {
     /// Whether it is skipped, and has not failed.
     public var isSkip: Bool {
         switch self {
-        case .noIcon, .noURL, .notAnImage, .unsupportedType: true
+        case .noIcon, .noURL, .notAnImage, .unsupportedType, .notShown: true
         case .badEntry, .missing, .corrupt, .integrityMismatch, .sizeMismatch, .unreadable,
             .obstructed, .ambiguous:
             false

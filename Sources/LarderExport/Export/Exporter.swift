@@ -99,14 +99,14 @@ public struct Exporter {
             mayClone: !configuration.copiesAll, modified: nil, isCancelled: isCancelled)
         let files = try GalleryFiles(
             tree, writer, report: ExportReport(layout: .gallery, directory: tree.path)
-        ) { error, object in _ = try code(of: error, object) }
+        ) { error, object in try code(of: error, object) }
         let start = ContinuousClock.now
         do {
             let gallery = Gallery(
                 of: cache, manifests: manifests ?? [], rules: configuration.manifestRules,
                 hasOthers: manifests == nil)
             try files.write(gallery, onProgress: onProgress)
-            if mayPrune(files.report) { try files.removeOthers() }
+            if mayPrune(files.report), !isCancelled() { try files.removeOthers() }
             try writer.flush()
         } catch is CancellationError {}
         files.report.isInterrupted = isCancelled()

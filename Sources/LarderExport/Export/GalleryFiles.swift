@@ -11,20 +11,24 @@ final class GalleryFiles: GalleryPlace {
     private let tree: ExportTree
     private let pictures: FileDescriptor
     private let parts: FileDescriptor
-    private let rethrow: (CacheError, StoredObject) throws -> Void
+    private let reason: (CacheError, StoredObject) throws -> ExportReason
     /// Bounded by what a gallery shows.
     private var placed: Set<Digest> = []
+    /// Why the last object has no file.
+    private var failure: (reason: ExportReason, message: String)?
+    /// What has failed keeps its file.
+    private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
-    /// - Parameter rethrow: throws an error that is not one object's alone.
+    /// - Parameter reason: throws an error that is not one object's alone.
     init(
         _ tree: ExportTree, _ writer: ExportWriter, report: ExportReport,
-        unlessOneObjects rethrow: @escaping (CacheError, StoredObject) throws -> Void
+        reason: @escaping (CacheError, StoredObject) throws -> ExportReason
     ) throws {
         self.tree = tree
         self.writer = writer
         self.report = report
-        self.rethrow = rethrow
+        self.reason = reason
         pictures = try tree.folder.folder("objects")
         parts = try tree.folder.folder(Self.partsFolder)
     }
@@ -37,7 +41,11 @@ final class GalleryFiles: GalleryPlace {
     ) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
-        try gallery.write(to: self) { icon in
+        try gallery.write(to: self) { omission in
+            try writer.goOn()
+            note(omission)
+        } onIcon: { icon in
+            try writer.goOn()
             note(icon)
             progress.objects += 1
             progress.bytes += icon.resource?.object.size ?? 0
@@ -47,17 +55,34 @@ final class GalleryFiles: GalleryPlace {
         for file in GalleryFile.page { try write(file) }
     }
 
+    private func note(_ omission: GalleryOmission) {
+        report.icons += 1
+        switch omission {
+        case .withoutIcon(let name, let reason):
+            report.problems.note(
+                ExportProblem(code: .noIcon, name: name, url: nil, message: reason))
+        case .excess:
+            report.problems.note(
+                ExportProblem(
+                    code: .notShown, name: "", url: nil,
+                    message: "a gallery shows \(GalleryLimits.icons) icons"))
+        }
+    }
+
     private func note(_ icon: GalleryIcon) {
         report.icons += 1
+        var message = icon.note ?? ""
         let code: ExportReason
         switch icon.state {
         case .fresh, .stale: return
-        case .missing: code = .missing
+        case .missing: code = icon.mismatch.flatMap(ExportReason.init) ?? .missing
         case .failed: code = icon.url == nil ? .badEntry : .missing
-        case .corrupt: code = .corrupt
+        case .corrupt:
+            code = failure?.reason ?? .corrupt
+            if let failure, code != .corrupt { message = failure.message }
         }
         report.problems.note(
-            ExportProblem(code: code, name: icon.name, url: icon.url, message: icon.note ?? ""))
+            ExportProblem(code: code, name: icon.name, url: icon.url, message: message))
     }
 
     func address(of object: StoredObject) throws -> String? {
@@ -66,10 +91,15 @@ final class GalleryFiles: GalleryPlace {
             report.duplicates += 1
             return name
         }
+        failure = nil
         do {
-            report.note(try writer.place(object, as: name, in: pictures), bytes: object.size)
+            let placement = try writer.place(object, as: name, in: pictures)
+            // The page says how the cache's own bytes are.
+            if placement == .unchanged { try writer.confirm(object, unlessIn: pictures, name) }
+            report.note(placement, bytes: object.size)
         } catch let error as CacheError {
-            try rethrow(error, object)
+            failure = (try reason(error, object), error.message)
+            failed.insert(object.digest)
             return nil
         }
         placed.insert(object.digest)
@@ -91,10 +121,14 @@ final class GalleryFiles: GalleryPlace {
     /// shape.
     func removeOthers() throws {
         try tree.forEachName(in: pictures) { name in
-            guard let digest = Self.digest(ofFile: name), !placed.contains(digest) else { return }
+            try writer.goOn()
+            guard let digest = Self.digest(ofFile: name), !placed.contains(digest),
+                !failed.contains(digest)
+            else { return }
             if try remove(name, in: pictures) { report.pruned += 1 }
         }
         try tree.forEachName(in: parts) { name in
+            try writer.goOn()
             guard GalleryFile.isPart(name), !written.contains(name) else { return }
             _ = try remove(name, in: parts)
         }

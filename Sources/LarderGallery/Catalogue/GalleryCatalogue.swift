@@ -15,11 +15,14 @@ struct GalleryCatalogue {
 
     /// Hands over each icon, ``GalleryLimits/icons`` at most.
     ///
-    /// - Parameter isWhole: whether an object's bytes are those of its digest.
-    /// - Returns: how many there are.
+    /// - Parameters:
+    ///   - isWhole: whether an object's bytes are those of its digest.
+    ///   - leaveOut: is handed what is not shown.
+    /// - Returns: how many icons there are.
     /// - Throws: `ManifestError`, `CacheError`, or what the closures throw.
     func forEachIcon(
-        isWhole: (StoredObject) throws -> Bool, _ body: (GalleryIcon) throws -> Void
+        isWhole: (StoredObject) throws -> Bool,
+        leaveOut: (GalleryOmission) throws -> Void, _ body: (GalleryIcon) throws -> Void
     ) throws -> Int {
         var count = 0
         /// The keys that manifests name, as far as icons are shown.
@@ -28,7 +31,7 @@ struct GalleryCatalogue {
         var others: ScratchKeys?
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
-            if count <= GalleryLimits.icons { try body(icon()) }
+            if count <= GalleryLimits.icons { try body(icon()) } else { try leaveOut(.excess) }
         }
         for (number, source) in manifests.enumerated() {
             var waiting: [(item: ManifestItem, key: String?)] = []
@@ -50,7 +53,9 @@ struct GalleryCatalogue {
                 try keys.insert(more)
             }
             _ = try ManifestReader(source: source.cached(in: cache), rules: rules).read { item in
-                if case .skipped = item.result { return }
+                if case .skipped(let reason) = item.result {
+                    return try leaveOut(.withoutIcon(name: item.name ?? "", reason: reason))
+                }
                 waiting.append((item, item.resourceKey))
                 if waiting.count == Self.batch { try flush() }
             }
@@ -83,16 +88,19 @@ struct GalleryCatalogue {
         of item: ManifestItem, in manifest: Int, _ found: Found,
         isWhole: (StoredObject) throws -> Bool
     ) throws -> GalleryIcon {
-        func icon(_ url: String?, _ state: GalleryState, _ note: String?) -> GalleryIcon {
+        func icon(
+            _ url: String?, _ state: GalleryState, _ note: String?, _ mismatch: String? = nil
+        ) -> GalleryIcon {
             GalleryIcon(
                 name: item.name, url: url, manifest: manifest,
                 resource: state == .missing || state == .failed ? nil : found.resource,
-                state: state, note: note)
+                state: state, note: note, mismatch: mismatch)
         }
         if case .failed(let error) = item.result { return icon(nil, .failed, error.message) }
         let url = item.shownURL
         if let resource = found.resource, let refusal = item.refusal(of: resource.object) {
-            return icon(url, .missing, "other bytes are cached: \(refusal)")
+            return icon(
+                url, .missing, "other bytes are cached: \(refusal.message)", refusal.code)
         }
         if let resource = found.resource {
             let (state, note) = try state(of: resource, isWhole: isWhole)

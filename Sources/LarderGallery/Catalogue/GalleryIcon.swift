@@ -19,10 +19,13 @@ public struct GalleryIcon: Sendable {
     public let state: GalleryState
     /// Why it is so, for people; nil if nothing is wrong.
     public let note: String?
+    /// What of the cached bytes is not as the manifest demands, by the reason that a prefetch
+    /// reports; nil if that is not why it is missing.
+    public let mismatch: String?
 
     init(
         name: String?, url: String?, manifest: Int?, resource: Resource?, state: GalleryState,
-        note: String?
+        note: String?, mismatch: String? = nil
     ) {
         let name = name.flatMap { $0.isEmpty ? nil : $0 } ?? Self.name(in: url) ?? "unnamed"
         self.name = name.cut(to: GalleryLimits.nameBytes)
@@ -31,6 +34,7 @@ public struct GalleryIcon: Sendable {
         self.manifest = manifest
         self.resource = resource
         self.state = state
+        self.mismatch = mismatch
         self.note = note?.cut(to: GalleryLimits.nameBytes)
     }
 

@@ -34,13 +34,17 @@ public struct Gallery {
     /// - Parameters:
     ///   - isNamedByContent: whether a digest of its bytes is in the name of each file of icons:
     ///     what has such a name never changes. Default: false.
-    ///   - onIcon: is told of each icon that is shown. Default: nobody looks.
+    ///   - onOmission: is told of what is not shown; what it throws ends the writing. Default:
+    ///     nobody looks.
+    ///   - onIcon: is told of each icon that is shown; what it throws ends the writing. Default:
+    ///     nobody looks.
     /// - Returns: how many icons there are of each state, as far as they are shown.
-    /// - Throws: `ManifestError`, `CacheError`, or what the place throws.
+    /// - Throws: `ManifestError`, `CacheError`, or what the place or a closure throws.
     @discardableResult
     public func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
-        onIcon: (GalleryIcon) -> Void = { _ in }
+        onOmission: (GalleryOmission) throws -> Void = { _ in },
+        onIcon: (GalleryIcon) throws -> Void = { _ in }
     ) throws -> GalleryReport {
         var report = GalleryReport()
         var icons: [JSONObject] = []
@@ -60,10 +64,12 @@ public struct Gallery {
         report.total = try catalogue.forEachIcon { object in
             address = try place.address(of: object)
             return address != nil
+        } leaveOut: {
+            try onOmission($0)
         } _: { icon in
             report.counts[icon.state, default: 0] += 1
             if let date = icon.resource?.receivedAt { newest = max(newest ?? date, date) }
-            onIcon(icon)
+            try onIcon(icon)
             icons.append(icon.json(address))
             address = nil
             if icons.count == Self.iconsPerFile { try flush() }

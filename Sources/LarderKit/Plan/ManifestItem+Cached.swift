@@ -19,7 +19,7 @@ extension ManifestItem {
     }
 
     /// Why bytes are not those that it demands; nil if they are, or it demands none.
-    package func refusal(of object: StoredObject) -> String? {
+    package func refusal(of object: StoredObject) -> FetchFailure? {
         let expectation: Expectation
         switch result {
         case .entry(let entry):
@@ -28,6 +28,6 @@ extension ManifestItem {
             expectation = Expectation(digest: entry.expectedDigest, size: entry.expectedSize)
         case .skipped, .failed: return nil
         }
-        return expectation.refusal(digest: object.digest, size: object.size)?.message
+        return expectation.refusal(digest: object.digest, size: object.size)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderKit
 import LarderTestSupport
 import Testing
 
@@ -73,6 +74,82 @@ import Testing
             #expect(symlink(elsewhere, scene.target + "/objects") == 0)
             #expect(throws: (any Error).self) { try scene.export(.gallery) }
             #expect(try FileManager.default.contentsOfDirectory(atPath: elsewhere).isEmpty)
+        }
+    }
+
+    /// As documented, and as the other layouts count.
+    @Test func itsReportIsThatOfTheOthers() throws {
+        try ExportScene.run { scene in
+            let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
+            let manifest = """
+                [{"name": "A", "icon": "\(Self.urls[0])", "sha256": "\(String(repeating: "0", count: 64))"},
+                 {"name": "B", "icon": "\(Self.urls[0])", "size": 1},
+                 {"name": "C"}, {"name": "D", "icon": "ftp://a.example/"},
+                 {"name": "E", "icon": "\(Self.urls[1])"},
+                 {"name": "F", "icon": "\(Self.urls[0])", "sha256": "\(digest.hex)"}]
+                """
+            let reports = try [ExportLayout.gallery, .files].map { layout in
+                try scene.export(
+                    layout, manifest: manifest, to: scene.directory.path(layout.rawValue))
+            }
+            for report in reports {
+                #expect(
+                    report.problems.counts == [
+                        .integrityMismatch: 1, .sizeMismatch: 1, .noIcon: 1, .badEntry: 1,
+                        .missing: 1,
+                    ])
+                #expect(report.icons == 6 && report.unfinished == 0, "\(report)")
+            }
+        }
+    }
+
+    /// A page that shows how the cache is looks at the cache, and not at what it has written.
+    @Test func damageBehindAnExportedFileIsFound() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(.gallery) { $0.copiesAll = true }
+            let digest = try #require(try Digest.of(ExportScene.icon(1)))
+            try scene.overwrite(scene.object(digest), with: ExportScene.icon(5))
+            let report = try scene.export(.gallery) {
+                $0.copiesAll = true
+                $0.isPruning = true
+            }
+            #expect(report.problems.counts == [.corrupt: 1] && report.unchanged == 3)
+            let part = String(
+                decoding: scene.files()["gallery/icons-0.js"] ?? [], as: UTF8.self)
+            #expect(part.contains(#""state":"corrupt""#))
+            // The copy is whole, and stays until the icon is.
+            #expect(report.pruned == 0 && icons(scene).contains("objects/\(digest.hex).svg"))
+        }
+    }
+
+    /// Nothing is pruned then, and nobody waits for the rest of a long manifest.
+    @Test func anInterruptEndsIt() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(.gallery)
+            let urls = Self.urls.prefix(2) + (0..<20_000).map { "https://a.example/none/\($0)" }
+            let manifest = ManifestSource.bytes(
+                Array(urls.joined(separator: "\n").utf8), name: "test")
+            for limit in [1, 10_000] {
+                var (done, asked) = (0, 0)
+                let report = try Exporter(
+                    try Cache.open(at: scene.cachePath),
+                    {
+                        var configuration = ExportConfiguration(
+                            layout: .gallery, directory: scene.target)
+                        configuration.isPruning = true
+                        return configuration
+                    }(),
+                    isCancelled: {
+                        asked += 1
+                        return asked >= limit
+                    }, onProgress: { done = $0.objects }
+                ).export([manifest])
+                #expect(report.isInterrupted && report.pruned == 0)
+                #expect(done <= limit && report.icons <= limit)
+                #expect(icons(scene).count == 4)
+            }
         }
     }
 }
