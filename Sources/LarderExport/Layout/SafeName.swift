@@ -3,7 +3,7 @@ import LarderCache
 import LarderTransfer
 
 /// A name for a file that people read, made of text from outside: one that every usual file system
-/// takes, and no shell or server minds.
+/// takes. A shell minds parentheses: there it is quoted.
 enum SafeName {
     /// So many bytes are left for what tells it from its like, and an extension.
     private static let longest = 100
@@ -48,11 +48,14 @@ enum SafeName {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }
         name = last.map { String(Substring(bytes[...$0])) } ?? ""
-        return isReserved(name) ? name + "_" : name
+        guard isReserved(name) else { return name }
+        // Windows looks at what is before the first dot.
+        let stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
+        return String(Substring(stem)) + "_" + String(Substring(name.utf8.dropFirst(stem.count)))
     }
 
     private static func isEdge(_ byte: UInt8) -> Bool {
-        [UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: " ")].contains(byte)
+        byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
     /// Letters, marks and digits of any script, and a few signs.

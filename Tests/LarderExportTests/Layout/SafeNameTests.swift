@@ -8,7 +8,8 @@ import Testing
         ("Alpha", "Alpha"), ("  A  b ", "A-b"), ("../../etc/passwd", "etc-passwd"),
         (".hidden", "hidden"), ("a.", "a"), ("-rf", "rf"),
         ("a/b\\c:d*e?f\"g<h>i|j", "a-b-c-d-e-f-g-h-i-j"),
-        ("CON", "CON_"), ("nul.txt", "nul.txt_"), ("Lpt9", "Lpt9_"), ("COM10", "COM10"),
+        ("CON", "CON_"), ("nul.txt", "nul_.txt"), ("aux.a.b", "aux_.a.b"), ("Lpt9", "Lpt9_"),
+        ("COM10", "COM10"),
         ("\u{202E}gnp", "gnp"), ("a\0b\n", "a-b"), ("日本語 アプリ", "日本語-アプリ"),
         ("e\u{301}", "\u{E9}"), ("😀", "icon"), ("...", "icon"),
     ])
