@@ -8,7 +8,7 @@ import Testing
 
 @testable import LarderServer
 
-@Suite struct GalleryShelfTests {
+@Suite(.timeLimit(.minutes(10))) struct GalleryShelfTests {
     /// What is neither in the index nor in a manifest is not looked for with each request.
     @Test func nothingIsMadeAnewWithoutAChange() async throws {
         try await withShelf { shelf, reader, directory in
