@@ -26,7 +26,7 @@ struct GalleryCatalogue {
     ) throws -> Int {
         var count = 0
         /// The keys that manifests name, as far as icons are shown.
-        var named: Set<String> = []
+        var named: Set<[UInt8]> = []
         /// The others that they name, as far as they are cached: not counted once more.
         var others: ScratchKeys?
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
@@ -40,7 +40,7 @@ struct GalleryCatalogue {
                 var more: [String] = []
                 for ((item, key), found) in zip(waiting, found) {
                     if let key, count < GalleryLimits.icons {
-                        named.insert(key)
+                        named.insert(Array(key.utf8))
                     } else if let key, found.resource != nil {
                         more.append(key)
                     }
@@ -63,7 +63,8 @@ struct GalleryCatalogue {
         }
         guard hasOthers else { return count }
         try cache.forEachResource { resource in
-            if try named.contains(resource.key) || others?.contains(resource.key) == true { return }
+            let isNamed = named.contains(Array(resource.key.utf8))
+            if try isNamed || others?.contains(resource.key) == true { return }
             try show(icon(of: resource, isWhole: isWhole))
         }
         return count

@@ -119,6 +119,6 @@ extension GalleryIcon {
 
 extension String {
     fileprivate var lastPathComponent: String {
-        split(separator: "/").last.map(String.init) ?? self
+        utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) } ?? self
     }
 }

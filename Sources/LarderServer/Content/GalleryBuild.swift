@@ -12,7 +12,7 @@ final class GalleryBuild: Sendable {
     }
 
     private let file: LarderCache.FileDescriptor
-    private let parts: [String: Part]
+    private let parts: [[UInt8]: Part]
 
     /// Makes it; takes seconds for many icons.
     init(_ reader: CacheReader, _ configuration: ServerConfiguration) throws {
@@ -28,11 +28,11 @@ final class GalleryBuild: Sendable {
     }
 
     /// Whether it has a file of that path.
-    func has(_ path: String) -> Bool { parts[path] != nil }
+    func has(_ path: String) -> Bool { parts[Array(path.utf8)] != nil }
 
     /// A file of it; nil if it has none of that path.
     func text(of path: String) throws -> GalleryText? {
-        guard let part = parts[path] else { return nil }
+        guard let part = parts[Array(path.utf8)] else { return nil }
         var buffer = ByteBufferAllocator().buffer(capacity: part.length)
         while buffer.readableBytes < part.length {
             let bytes = try file.read(
@@ -51,7 +51,7 @@ final class GalleryBuild: Sendable {
     private final class Place: GalleryPlace {
         let objects = "objects/sha256/"
         let file: LarderCache.FileDescriptor
-        private(set) var parts: [String: Part] = [:]
+        private(set) var parts: [[UInt8]: Part] = [:]
         private let reader: CacheReader
         private var end: Int64 = 0
 
@@ -71,7 +71,7 @@ final class GalleryBuild: Sendable {
 
         func write(_ made: GalleryFile) throws {
             try file.write(made.bytes)
-            parts[made.path] = Part(
+            parts[Array(made.path.utf8)] = Part(
                 start: end, length: made.bytes.count, digest: Digest(of: made.bytes))
             end += Int64(made.bytes.count)
         }

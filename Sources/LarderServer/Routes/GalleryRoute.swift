@@ -25,7 +25,7 @@ struct GalleryRoute: Route {
         if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
             return Response(403, text: "This is for the gallery's own page.", [Self.isolation])
         }
-        guard let file = Self.files[Self.path(of: request)] else { return nil }
+        guard let file = Self.files[Array(Self.path(of: request).utf8)] else { return nil }
         return Self.response(file.mediaType, file.text, request)
     }
 
@@ -50,7 +50,7 @@ struct GalleryRoute: Route {
             let text = GalleryText(
                 bytes: ByteBuffer(bytes: file.bytes), digest: Digest(of: file.bytes),
                 isUnchanging: false)
-            return (file.path, (mediaType: file.mediaType, text: text))
+            return (Array(file.path.utf8), (mediaType: file.mediaType, text: text))
         })
 
     private static func response(
