@@ -22,6 +22,16 @@ extension Cache {
         }
     }
 
+    /// The directory at a path of the user's own, or the one that it would be made in.
+    package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            return try usersDirectory(path, create: false)
+        } catch  where error.code == .missing && path.utf8.count > 1 {
+            return try nearestDirectory(
+                to: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        }
+    }
+
     /// Gives an object's file another name, in a directory that is not the cache's.
     ///
     /// - Returns: nil, or the system's error number. Which file it was is not known: compare it.

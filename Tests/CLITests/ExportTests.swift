@@ -179,6 +179,54 @@ import Testing
         }
     }
 
+    /// An import that fails leaves no cache, and none is made among what it reads.
+    @Test func anImportThatFailsMakesNoCache() async throws {
+        try await withFixture { larder in
+            let seed = larder.directory.path("seed")
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            #expect(try larder.prefetch(manifest).status == 0)
+            #expect(try larder.run("export", seed, "--layout", "nuke").status == 0)
+            let folder = "com.github.kean.Nuke.DataCache"
+            let before = files(seed)
+            let new = larder.directory.path("new")
+            for (directory, cache, list, status) in [
+                // The library's directory instead of the one above it.
+                ("\(seed)/\(folder)", new, manifest, 66), (seed, new, "none.json", 66),
+                (seed, seed, manifest, 1), (seed, "\(seed)/\(folder)/new", manifest, 1),
+            ] {
+                let finished = try larder.binary.run([
+                    "import", directory, "--layout", "nuke", "--manifest", list, "--cache", cache,
+                ])
+                #expect(finished.status == status, "\(finished)")
+                #expect(!FileManager.default.fileExists(atPath: new))
+                #expect(files(seed) == before)
+            }
+            // Beside it, as on a Mac.
+            let finished = try larder.binary.run([
+                "import", seed, "--layout", "nuke", "--manifest", manifest, "--cache",
+                "\(seed)/larder",
+            ])
+            #expect(finished.status == 0, "\(finished)")
+            #expect(finished.standardOutput.contains("1 imported"))
+        }
+    }
+
+    @Test func anImportThatFindsNothingSaysWhatMayBeWrong() async throws {
+        try await withFixture { larder in
+            let seed = larder.directory.path("seed")
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            #expect(try larder.prefetch(manifest).status == 0)
+            #expect(try larder.run("export", seed, "--layout", "kingfisher").status == 0)
+            let finished = try larder.binary.run([
+                "import", seed, "--layout", "kingfisher", "--kingfisher-version", "7",
+                "--manifest", manifest, "--cache", larder.directory.path("new"),
+            ])
+            #expect(finished.status == 0)
+            #expect(finished.standardOutput.contains("1 missing"))
+            #expect(finished.standardOutput.contains("version right?"), "\(finished)")
+        }
+    }
+
     #if os(Linux)
         /// One of its objects takes minutes to be read: it cannot come to its end before.
         @Test(arguments: [(SIGINT, 130), (SIGTERM, 143)] as [(Int32, Int32)])

@@ -9,14 +9,16 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         commandName: "export",
         abstract: "Write icons in the layout that another program reads.",
         discussion: """
-            The layouts nuke, sdwebimage, kingfisher, coil and glide are those libraries' disk \
-            caches, so that an app starts with a warm one. Files are named by the URL exactly as \
-            the manifest spells it. files has names for people and an index.json; asset-catalog \
-            is Xcode's; gallery is a page with all icons.
+            The layouts nuke, sdwebimage, kingfisher, coil and glide write the disk cache of that \
+            library, so that an app starts with a filled cache; each file is named after the URL \
+            exactly as the manifest spells it. files writes files with readable names, and an \
+            index.json; asset-catalog writes an asset catalog for Xcode, to a directory that ends \
+            with .xcassets; gallery writes a web page with all icons.
 
-            Each object is compared with its digest before its file gets its name. Run again, \
-            only what changed is written. The exit status is 2 if an icon is not in the cache, or \
-            its object is damaged and not yet exported; its file from an earlier export stays.
+            Each object is compared with its digest before its file gets its name. If you run it \
+            again, it writes only what has changed. The exit status is 2 if an icon is not in the \
+            cache, or is damaged there and was not exported before. Then its file from an earlier \
+            export stays.
             """)
 
     static let guide = CommandGuide(
@@ -26,7 +28,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         ],
         examples: [
             .init(
-                "Let an app that uses Nuke start with a warm cache.",
+                "Let an app that uses Nuke start with a filled cache.",
                 "larder export Seed --layout nuke --manifest apps.json"),
             .init(
                 "Write all icons of the cache as files, and remove those that are gone.",
@@ -43,11 +45,11 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "Where to write: the directory beneath which the library has its cache.",
+            "Where to write. A library's cache is a directory in it.",
             valueName: "dir"))
     var directory: String
 
-    @Option(help: "Which program's layout.")
+    @Option(help: "The layout to write. (required)")
     var layout: ExportLayout
 
     @Option(
@@ -59,11 +61,11 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The major version of Kingfisher: 7 and earlier name files otherwise than 8.",
+            "The major version of Kingfisher: 7 and earlier name files differently from 8.",
             valueName: "n"))
     var kingfisherVersion = 8
 
-    @Flag(help: "Remove the layout's files of icons that are no longer there.")
+    @Flag(help: "Remove files of earlier exports whose icons are no longer exported.")
     var prune = false
 
     @Flag(help: "Copy every file, instead of cloning or hard-linking the cache's.")

@@ -11,11 +11,12 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
         discussion: """
             The icons are looked up by the names that the library gives their files: in a \
             simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
-            it is a whole image, and what its entry demands. What the cache has already is left \
-            as it is. What is adopted is stale: the next prefetch asks its origin.
+            it is a complete image, with the digest and size that its entry has. Icons that are \
+            in the cache already are not changed. Adopted icons count as stale, so the next \
+            prefetch downloads them again.
 
-            The exit status is 2 if a file cannot be used, 0 if one is only missing: larder \
-            prefetch fetches the rest.
+            The exit status is 2 if a file cannot be used. Files that are missing do not count as \
+            failures: larder prefetch downloads the rest.
             """)
 
     static let guide = CommandGuide(
@@ -36,20 +37,21 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The directory beneath which the library has its cache.", valueName: "dir"))
+            "The directory that has the library's cache in it.", valueName: "dir"))
     var directory: String
 
-    @Option(name: .customLong("layout"), help: "Which program's layout.")
+    @Option(name: .customLong("layout"), help: "The layout to read. (required)")
     var source: ImportLayout
 
     @Option(
         name: .customLong("manifest"),
-        help: ArgumentHelp("A manifest of the icons. May be repeated.", valueName: "manifest"))
+        help: ArgumentHelp(
+            "A manifest of the icons. May be repeated. (required)", valueName: "manifest"))
     var manifests: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The major version of Kingfisher: 7 and earlier name files otherwise than 8.",
+            "The major version of Kingfisher: 7 and earlier name files differently from 8.",
             valueName: "n"))
     var kingfisherVersion = 8
 
@@ -99,6 +101,10 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
             configuration.manifestRules = try reading.rules
             // Not to make a cache for what is not there.
             try MissingInput.checkDirectory(directory)
+            for name in manifests where name != "-" && !LocalManifests.isURL(name) {
+                try MissingInput.check(name, for: "--manifest")
+            }
+            try Self.asMissingInput { try configuration.check(besideCacheAt: self.cache.path) }
             run.interrupts.ask("ending what is begun")
             let cache = try Cache.create(at: cache.path, wait: run.wait)
             let sources = try manifests.map {
@@ -107,17 +113,21 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
             let importer = Importer(
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("looked up")) })
-            let report: ImportReport
-            do {
-                report = try importer.run(sources)
-            } catch let error as CacheError where error.code == .missing {
-                throw MissingInput(description: error.description)
-            }
+            let report = try Self.asMissingInput { try importer.run(sources) }
             run.line.clear()
             if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
             if quiet, let complaint = report.complaint { Console.complain(complaint) }
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+
+    /// The directory that is imported from is an input: its absence is no absence of a cache.
+    private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as CacheError where error.code == .missing {
+            throw MissingInput(description: error.description)
         }
     }
 }

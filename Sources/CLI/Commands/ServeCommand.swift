@@ -7,12 +7,12 @@ import LarderServer
 struct ServeCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Serve the cache over HTTP, without a network.",
+        abstract: "Serve the cache over HTTP. Nothing is ever downloaded.",
         discussion: """
             Prints its URL when it listens. There, a page shows all icons. /icon?url=URL is an \
             icon, /objects/sha256/DIGEST an object, /manifest/NAME a manifest whose icons are at \
-            this server, /metrics is for Prometheus, and /healthz says whether it answers. Each \
-            object is compared with its digest before it is sent. Nothing is ever downloaded.
+            this server, /metrics is for Prometheus, and /healthz answers "ok". Each object is \
+            compared with its digest before it is sent.
 
             With --mirror it is also a proxy for http URLs: an unchanged app that uses it reads \
             from the cache.
@@ -58,13 +58,13 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
 
     @Option(
         help: ArgumentHelp(
-            "What clients call the server. (default: what their requests say)", valueName: "url"))
+            "The URL that clients use. (default: the Host of each request)", valueName: "url"))
     var publicURL: String?
 
     @Flag(help: "Answer as a proxy does, for any http URL that is cached.")
     var mirror = false
 
-    @Option(help: "What is answered for an icon that is not cached. (default: 404)")
+    @Option(help: "The answer for an icon that is not cached. (default: 404)")
     var fallbackStatus: MissingIcon?
 
     @Option(
@@ -90,7 +90,7 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
     @Flag(help: "Serve no page with all icons and their URLs.")
     var noGallery = false
 
-    @Flag(name: .shortAndLong, help: "Print the URL, and else only what is wrong.")
+    @Flag(name: .shortAndLong, help: "Print only the URL and problems.")
     var quiet = false
 
     func validate() throws {
@@ -107,7 +107,7 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
         }
         if missingList == "-" { throw ValidationError("--missing-list needs a file, and not -.") }
         if let publicURL { _ = try Self.base(publicURL) }
-        if let allowOrigin, !allowOrigin.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {
+        if let allowOrigin, allowOrigin != "*", try !Self.isOrigin(allowOrigin) {
             throw ValidationError("--allow-origin is * or an origin, such as https://a.example.")
         }
         _ = try manifests.map(ManifestOptions.url)
@@ -130,6 +130,11 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
             throw ValidationError("--public-url is a URL such as https://icons.example.")
         }
         return text.hasSuffix("/") ? String(text.dropLast()) : text
+    }
+
+    /// Whether a URL has a scheme, a host and perhaps a port, and nothing else.
+    private static func isOrigin(_ text: String) throws -> Bool {
+        text.utf8.count { $0 == UInt8(ascii: "/") } == 2 && (try? base(text)) == text
     }
 
     func run() async throws {

@@ -6,8 +6,8 @@ enum LayoutUsage {
     static func validate(
         _ layout: ExportLayout, kingfisherVersion: Int, directory: String
     ) throws {
-        guard (1...99).contains(kingfisherVersion) else {
-            throw ValidationError("--kingfisher-version must be from 1 to 99.")
+        guard (1...8).contains(kingfisherVersion) else {
+            throw ValidationError("--kingfisher-version must be from 1 to 8, the newest known.")
         }
         if kingfisherVersion != 8, layout != .kingfisher {
             throw ValidationError("--kingfisher-version needs --layout kingfisher.")

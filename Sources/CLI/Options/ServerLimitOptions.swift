@@ -14,7 +14,7 @@ struct ServerLimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Let so many clients connect; others wait until one leaves.", valueName: "n"))
+            "The most clients at a time; others wait until one leaves.", valueName: "n"))
     var maxConnections = 4_096
 
     @Option(

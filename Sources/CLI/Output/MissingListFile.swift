@@ -43,16 +43,27 @@ final class MissingListFile: Sendable {
         guard stat(path, &status) == 0, status.st_size > 0 else { return [] }
         var urls: [String] = []
         var bytes = 0
-        _ = try ManifestReader(source: .file(path)).read { item in
-            guard case .entry(let entry) = item.result, entry.icon.credentials == nil,
-                entry == Entry(icon: entry.icon, spelling: entry.spelling)
-            else { throw refusal(.notAManifest, at: .entry(item.position), "is not only a URL") }
-            urls.append(entry.writtenURL)
-            bytes += entry.writtenURL.utf8.count
-            guard urls.count <= MissingListOutput.maximumURLs,
-                bytes <= MissingListOutput.maximumBytes
-            else { throw refusal(.tooLarge, "is larger than a list of missing icons") }
-        }
+        var refusal: ManifestError?
+        do {
+            _ = try ManifestReader(source: .file(path)).read { item in
+                guard case .entry(let entry) = item.result, entry.icon.credentials == nil,
+                    entry == Entry(icon: entry.icon, spelling: entry.spelling)
+                else {
+                    refusal = self.refusal(
+                        .notAManifest, at: .entry(item.position), "has more than a URL")
+                    throw CancellationError()
+                }
+                urls.append(entry.writtenURL)
+                bytes += entry.writtenURL.utf8.count
+                guard urls.count <= MissingListOutput.maximumURLs,
+                    bytes <= MissingListOutput.maximumBytes
+                else {
+                    refusal = self.refusal(.tooLarge, "is larger than a list of missing icons")
+                    throw CancellationError()
+                }
+            }
+        } catch is CancellationError {}
+        if let refusal { throw refusal }
         return urls
     }
 

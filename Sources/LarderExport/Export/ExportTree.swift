@@ -25,7 +25,7 @@ final class ExportTree: Sendable {
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         // Before anything is made.
-        guard try !Self.nearestDirectory(to: path).lies(in: cache.root) else {
+        guard try !Cache.nearestDirectory(to: path).lies(in: cache.root) else {
             throw CacheError(.unusable, subject: path, message: "lies in the cache")
         }
         root = try Cache.usersDirectory(path, create: true)
@@ -41,16 +41,6 @@ final class ExportTree: Sendable {
                 .locked, subject: self.path, message: "another export writes into it")
         }
         try sweep()
-    }
-
-    /// The directory itself, or the one that it will be made in.
-    private static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
-        do throws(CacheError) {
-            return try Cache.usersDirectory(path, create: false)
-        } catch  where error.code == .missing && path.utf8.count > 1 {
-            return try nearestDirectory(
-                to: URL(fileURLWithPath: path).deletingLastPathComponent().path)
-        }
     }
 
     deinit { flock(folder.raw, LOCK_UN) }

@@ -1,3 +1,5 @@
+import Foundation
+import LarderCache
 import LarderKit
 
 /// What is imported, and how.
@@ -20,4 +22,43 @@ public struct ImportConfiguration: Sendable {
         self.layout = layout
         self.directory = directory
     }
+
+    /// Makes sure that there is something to import from, before a cache is made for it.
+    ///
+    /// - Parameter path: the cache's directory, which need not be there.
+    /// - Throws: `CacheError`, `.missing` if there is no such directory, `.unusable` if it is the
+    ///   cache, lies in it, or has it among the library's files.
+    public func check(besideCacheAt path: String) throws(CacheError) {
+        _ = try folder(besideCacheAt: path)
+    }
+
+    /// The layout's directory; a link on the way beneath the user's own one is not followed.
+    func folder(besideCacheAt path: String) throws(CacheError) -> FileDescriptor {
+        let names = layout.keyed(kingfisherVersion: kingfisherVersion)?.folders ?? []
+        let root = try Cache.usersDirectory(directory, create: false)
+        var folder = root
+        for name in names {
+            do throws(CacheError) {
+                folder = try folder.directory(name)
+            } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.errno) {
+                throw CacheError(
+                    .missing, subject: directory,
+                    message: """
+                        there is no directory \(names.joined(separator: "/")) in it; name the one \
+                        that has it
+                        """)
+            }
+        }
+        let place = try Cache.nearestDirectory(to: path)
+        let isCache = path.fileSystemPath.isSame(as: directory.fileSystemPath)
+        // On macOS, the default cache lies beside those of the libraries, in Library/Caches.
+        guard !isCache, try !place.lies(in: folder) else {
+            throw CacheError(.unusable, subject: directory, message: "has the cache in it")
+        }
+        return folder
+    }
+}
+
+extension String {
+    fileprivate var fileSystemPath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
 }

@@ -34,15 +34,15 @@ public struct Importer {
     /// Imports what the manifests name.
     ///
     /// - Precondition: the layout ``ExportLayout/isImportable``.
-    /// - Throws: ``CacheError``, `.missing` if there is no such directory, or no list in it;
-    ///   `ManifestError`.
+    /// - Throws: ``CacheError``: what ``ImportConfiguration/check(besideCacheAt:)`` does, and
+    ///   `.missing` if there is no list in the directory; `ManifestError`.
     public func run(_ manifests: [ManifestSource]) throws -> ImportReport {
         precondition(configuration.layout.isImportable, "a layout that cannot be imported")
         do {
             let start = ContinuousClock.now
             let keyed = configuration.layout.keyed(
                 kingfisherVersion: configuration.kingfisherVersion)
-            let folder = try folder(keyed?.folders ?? [])
+            let folder = try configuration.folder(besideCacheAt: cache.path)
             let source: any ImportSource =
                 try keyed.map { KeyedSource(layout: $0) }
                 ?? ListedSource(folder) { if isCancelled() { throw CancellationError() } }
@@ -92,20 +92,5 @@ public struct Importer {
     private func path(of folders: [String]) -> String {
         let root = URL(fileURLWithPath: configuration.directory).standardizedFileURL.path
         return ([root] + folders).joined(separator: "/")
-    }
-
-    /// The layout's directory; a link on the way beneath the user's own one is not followed.
-    private func folder(_ folders: [String]) throws(CacheError) -> FileDescriptor {
-        var folder = try Cache.usersDirectory(configuration.directory, create: false)
-        for name in folders {
-            do throws(CacheError) {
-                folder = try folder.directory(name)
-            } catch  where [ENOENT, ENOTDIR, ELOOP].contains(error.errno) {
-                throw CacheError(
-                    .missing, subject: configuration.directory,
-                    message: "has no directory \(folders.joined(separator: "/"))")
-            }
-        }
-        return folder
     }
 }

@@ -82,10 +82,10 @@ public struct SeedInstaller: Sendable {
             """
     }
 
-    /// Whether the library would still use the file at `file`.
+    /// A condition: the library would still use the file at `file`.
     private var isUsable: String {
-        guard layout == .kingfisher else { return "true" }
-        return "try modified(file) > Date()"
+        guard layout == .kingfisher else { return "" }
+        return " try modified(file) > Date(),"
     }
 
     private var modified: String {
@@ -109,7 +109,7 @@ public struct SeedInstaller: Sendable {
 
             /// Puts the icons that come with the app to where \(library) looks for them.
             enum Larder\(library)Seed {
-                /// Tells this seed from others.
+                /// Identifies this export.
                 static let fingerprint = "\(fingerprint.hex)"
                 /// The directory of \(library)'s cache, beneath Library/Caches.
                 static let folder = \(folder)
@@ -160,7 +160,7 @@ public struct SeedInstaller: Sendable {
                             try pooled {
                                 let bytes = try Data(contentsOf: original)
                                 let file = target.appendingPathComponent(name)
-                                if let old = try? Data(contentsOf: file), \(isUsable),
+                                if let old = try? Data(contentsOf: file),\(isUsable)
                                     old == bytes || !earlier.contains(line(name, old))
                                 {
                                     if old == bytes { current.append(line(name, bytes)) }

@@ -10,6 +10,11 @@ extension ImportReport {
         lines.append(
             "\(icons.of("icon")): \(parts.joined(separator: ", ")); read "
                 + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
+        if imported == 0, present == 0, missing > 0, failed == 0 {
+            lines.append(
+                "\(directory.sanitizedForTerminal): has none of these files: are --layout and its "
+                    + "version right?")
+        }
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
         return lines.joined(separator: "\n")
     }

@@ -47,7 +47,7 @@ final class ManifestShelves: Sendable {
         self.onProblem = onProblem
         let shelves = try manifests.map { manifest in
             let identity = try identity(of: manifest)
-            return Shelf(spool: try ManifestSpool(manifest, rules: rules), identity: identity)
+            return Shelf(spool: try read(manifest), identity: identity)
         }
         state.withLock { $0.shelves = shelves }
     }
@@ -69,9 +69,9 @@ final class ManifestShelves: Sendable {
             return nil
         }
         if let last { return last }
-        let spool = Result { try ManifestSpool(manifests[index], rules: rules) }
+        let spool = Result { try read(manifests[index]) }
         if case .failure(let error) = spool {
-            onProblem("the manifest is served as it was: \(error)")
+            onProblem("\(error); the manifest's last version is served")
         }
         return state.withLock { state in
             state.isReading = false
@@ -80,6 +80,19 @@ final class ManifestShelves: Sendable {
             if let spool = try? spool.get() { state.shelves[index].spool = spool }
             return state.shelves[index].spool
         }
+    }
+
+    private func read(_ manifest: ServedManifest) throws -> ManifestSpool {
+        let spool = try ManifestSpool(manifest, rules: rules)
+        if spool.unusable > 0 {
+            let entries = spool.unusable == 1 ? "an entry" : "\(spool.unusable) entries"
+            onProblem(
+                """
+                \(manifest.source.name.sanitizedForTerminal): leaves out \(entries) that cannot be \
+                used; larder plan says why
+                """)
+        }
+        return spool
     }
 
     private func identity(of manifest: ServedManifest) throws -> Identity {

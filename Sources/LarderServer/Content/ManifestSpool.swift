@@ -13,6 +13,8 @@ final class ManifestSpool: Sendable {
     let size: Int64
     /// How many marks there are.
     let marks: Int
+    /// How many entries cannot be used.
+    let unusable: Int
     /// Another one for each spool.
     let name = UInt64.random(in: .min ... .max)
     private let file: FileDescriptor
@@ -21,6 +23,7 @@ final class ManifestSpool: Sendable {
     init(_ manifest: ServedManifest, rules: ManifestRules) throws {
         let file = try FileDescriptor.unnamed()
         var writer = ManifestSpoolWriter(file)
+        var unusable = 0
         _ = try ManifestReader(source: manifest.source, rules: rules).read { item in
             switch item.result {
             case .entry(let entry):
@@ -31,11 +34,13 @@ final class ManifestSpool: Sendable {
                 try writer.add(
                     entry.name, entry.resourceKey, entry.priority, entry.expectedDigest,
                     entry.expectedSize)
-            case .skipped, .failed: break
+            case .failed: unusable += 1
+            case .skipped: break
             }
         }
         try writer.finish()
         self.file = file
+        self.unusable = unusable
         size = writer.size
         marks = writer.marks
     }

@@ -117,8 +117,8 @@ struct RouteTable: Sendable {
     private static let misdirected = Response(
         421,
         text: """
-            This server is not called that. As a proxy it answers with --mirror; by another name \
-            with --public-url.
+            This server does not answer to this host name. Start it with --mirror to use it as a \
+            proxy, or with --public-url to give it a name.
             """)
 
     private static func last(

@@ -134,8 +134,14 @@ public final class CacheServer: Sendable {
     }
 
     private static func reason(_ error: any Error) -> String {
-        guard let error = error as? IOError else { return "\(error)" }
-        return String(cString: strerror(error.errnoCode))
+        switch error {
+        case is SocketAddressError.UnknownHost: return "there is no host of this name"
+        case let error as IOError where error.errnoCode == EADDRINUSE:
+            return "cannot listen: another program uses this address"
+        case let error as IOError:
+            return "cannot listen: \(String(cString: strerror(error.errnoCode)))"
+        default: return "cannot listen: \(error)"
+        }
     }
 
     private func bind(
@@ -170,7 +176,7 @@ public final class CacheServer: Sendable {
         } catch {
             throw ServerError(
                 code: .address, subject: "\(configuration.host):\(configuration.port)",
-                message: "cannot be listened on: \(Self.reason(error))")
+                message: Self.reason(error))
         }
     }
 }

@@ -2,7 +2,7 @@
 public struct ServerError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
-        /// The address cannot be listened on.
+        /// The server cannot listen on the address.
         case address
     }
 

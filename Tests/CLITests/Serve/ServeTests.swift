@@ -184,6 +184,7 @@ import Testing
         ["--public-url", "icons.example"], ["--public-url", "https://"],
         ["--public-url", "https://a.example/\r\nX: y"], ["--manifest", ""], ["--manifest", "-"],
         ["--manifest", "a/x.json", "--manifest", "b/x.json"], ["--allow-origin", "a b"],
+        ["--allow-origin", "icons.example"], ["--allow-origin", "https://icons.example/"],
         ["--missing-list", "-"], ["--max-connections", "0"], ["--idle-timeout", "0"],
         ["--fallback-status", "500"],
     ])

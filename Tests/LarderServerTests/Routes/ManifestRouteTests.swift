@@ -38,12 +38,16 @@ import Testing
 
     @Test func entriesLeadHere() async throws {
         let digest = ReferenceSHA256.hex(Self.icon)
-        try await withManifest([
+        let problems = Problems()
+        try await withManifest(
             [
-                "name": "Näme \"x\"", "icon": "https://a.example/x?a=1&b=2", "priority": 4,
-                "sha256": digest, "size": 50,
-            ], ["icon": "https://a.example/y", "key": "app 2"], ["icon": 3],
-        ]) { fixture in
+                [
+                    "name": "Näme \"x\"", "icon": "https://a.example/x?a=1&b=2", "priority": 4,
+                    "sha256": digest, "size": 50,
+                ], ["icon": "https://a.example/y", "key": "app 2"], ["icon": 3],
+            ], onProblem: problems.add
+        ) { fixture in
+            #expect(problems.all.count == 1 && problems.all[0].contains("an entry"))
             let entries = try Self.entries(fixture)
             #expect(entries.count == 2)
             let icon = try #require(entries[0]["icon"] as? String)
