@@ -49,4 +49,9 @@ extension Cache {
     /// A number that is another one once anybody has changed the index, this process included; nil
     /// if there is no index.
     package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
+
+    /// The index's file of the cache that is at `path` now; nil if there is none.
+    package static func indexFile(ofCacheAt path: String) -> FileIdentity? {
+        FileIdentity(path: "\(path)/\(CacheLayout.index)")
+    }
 }

@@ -1,14 +1,14 @@
 import CLarderSystem
 import Foundation
 
-/// The open file of an object whose bytes were compared with its digest. It stays, whatever an
-/// eviction takes meanwhile.
+/// An open file that is sent: of an object whose bytes were compared with its digest, or of what
+/// the sender has made. It stays, whatever an eviction takes meanwhile.
 package final class LentFile: Sendable {
     /// How many bytes it has.
     package let size: Int64
     private let file: FileDescriptor
 
-    init(_ file: FileDescriptor, size: Int64) {
+    package init(_ file: FileDescriptor, size: Int64) {
         self.file = file
         self.size = size
     }
@@ -17,6 +17,9 @@ package final class LentFile: Sendable {
     package func isStill(_ known: FileIdentity) -> Bool {
         (try? file.status()).map { FileIdentity($0) == known } ?? false
     }
+
+    /// Whether somebody has cut it off meanwhile.
+    package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
 
     /// A descriptor of the caller's own, with a position of its own.
     ///

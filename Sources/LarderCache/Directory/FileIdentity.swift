@@ -18,6 +18,18 @@ package struct FileIdentity: Sendable, Hashable {
             && modified == other.modified
     }
 
+    /// Whether both are the same file, whatever its bytes.
+    package func isSameFile(as other: FileIdentity) -> Bool {
+        device == other.device && inode == other.inode
+    }
+
+    /// Of what is at a path of the user's own; nil if nothing is, or nobody may know.
+    package init?(path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
     private struct Time: Sendable, Hashable {
         let seconds: Int
         let nanoseconds: Int

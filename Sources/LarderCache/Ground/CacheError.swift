@@ -185,6 +185,12 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// leads to a socket, which cannot be opened.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
 
+    /// Whether it is about an object's file alone, which is damaged, hidden or cannot be read.
+    package var isOfObject: Bool {
+        code == .corrupt || code == .obstructed
+            || [EACCES, EIO].contains(errno) && subject.utf8.starts(with: "objects/".utf8)
+    }
+
     /// `subject: message`.
     public var description: String { "\(subject): \(message)" }
 }

@@ -52,13 +52,15 @@ struct GalleryCatalogue {
                 others = keys
                 try keys.insert(more)
             }
-            _ = try ManifestReader(source: source.cached(in: cache), rules: rules).read { item in
+            let reader = ManifestReader(source: source.cached(in: cache), rules: rules)
+            let summary = try reader.read { item in
                 if case .skipped(let reason) = item.result {
                     return try leaveOut(.withoutIcon(name: item.name ?? "", reason: reason))
                 }
                 waiting.append((item, item.resourceKey))
                 if waiting.count == Self.batch { try flush() }
             }
+            if let refusal = summary.refusal(of: source) { throw refusal }
             try flush()
         }
         guard hasOthers else { return count }

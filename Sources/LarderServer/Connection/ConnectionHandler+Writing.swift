@@ -35,8 +35,9 @@ extension ConnectionHandler {
         case .bytes(let bytes):
             answerer.metrics.bytes.add(bytes.readableBytes, ordering: .relaxed)
             write(head, bytes, context)
-        case .file(_, let range):
+        case .file(let lent, let range):
             guard let file else { return }
+            self.lent = lent
             context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
             send(file, range, isLast: response.isLast, context)
         case .chunks(let source, let length):

@@ -1,3 +1,4 @@
+import LarderCache
 import NIOCore
 import NIOHTTP1
 
@@ -45,6 +46,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private var idleSince = NIODeadline.now()
     /// What the client had not taken when that was last looked at, and since when.
     private var backlog: (bytes: Int, since: NIODeadline)?
+    /// What is sent of a file.
+    var lent: LentFile?
     /// Of the request at hand, for the log.
     var entry: AccessEntry?
 
@@ -209,6 +212,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func sent(isWhole: Bool, isLast: Bool) {
         guard context != nil else { return }
         activity = .idle
+        lent = nil
         guard isWhole else { return abort() }
         if isLast { end() }
         advance()
@@ -264,6 +268,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 return
             }
             if now - backlog.since >= limits.stall { timeOut() }
+            // The rest of it would be waited for without an end.
+            if let lent, lent.isShortened { abort() }
             return
         }
         backlog = nil

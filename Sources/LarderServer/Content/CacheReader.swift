@@ -17,6 +17,8 @@ final class CacheReader: Sendable {
 
     private struct State {
         var cache: Cache?
+        /// The index that was there just before the cache was opened.
+        var index: FileIdentity?
         var known: [Digest: FileIdentity] = [:]
         var version: Int64?
         /// Files that were sent lately. None is held for longer than a second after the cache was
@@ -31,8 +33,9 @@ final class CacheReader: Sendable {
     /// - Throws: `CacheError` if the cache cannot be opened; `.missing` if there is none.
     init(path: String) throws(CacheError) {
         self.path = path
+        let index = Cache.indexFile(ofCacheAt: path)
         let cache = try Cache.open(at: path)
-        state.withLock { $0.cache = cache }
+        state.withLock { ($0.cache, $0.index) = (cache, index) }
     }
 
     /// The resource of a URL as a manifest spells it, in any other spelling, or as `URL(string:)`
@@ -109,6 +112,7 @@ final class CacheReader: Sendable {
     /// - Returns: the generation.
     @discardableResult
     func refresh() -> Int {
+        dropIfReplaced()
         let version = (try? using { try $0.indexVersion() }) ?? nil
         return state.withLock { state in
             let isSame = version != nil && state.version == version
@@ -118,6 +122,19 @@ final class CacheReader: Sendable {
             if !isSame || state.open.count >= Self.mostOpen { state.open = [:] }
             if !isSame { changes.add(1, ordering: .relaxed) }
             return generation
+        }
+    }
+
+    /// Lets the cache go if its index is another file by now: that of a cache which was rebuilt,
+    /// replaced or moved here. Those who still read the old one notice nothing.
+    private func dropIfReplaced() {
+        let index = Cache.indexFile(ofCacheAt: path)
+        state.withLock { state in
+            let isSame =
+                if let index, let last = state.index { index.isSameFile(as: last) } else {
+                    index == nil && state.index == nil
+                }
+            if !isSame { (state.cache, state.version) = (nil, nil) }
         }
     }
 
@@ -144,8 +161,9 @@ final class CacheReader: Sendable {
 
     private func open() throws -> Cache {
         if let cache = state.withLock({ $0.cache }) { return cache }
+        let index = Cache.indexFile(ofCacheAt: path)
         let opened = try Cache.open(at: path)
-        state.withLock { $0.cache = opened }
+        state.withLock { ($0.cache, $0.index) = (opened, index) }
         return opened
     }
 }

@@ -6,12 +6,12 @@ import NIOCore
 /// What describes all icons for the gallery, as of one moment.
 final class GalleryBuild: Sendable {
     private struct Part {
-        let start: Int64
-        let length: Int
+        let range: Range<Int64>
         let digest: Digest
     }
 
-    private let file: LarderCache.FileDescriptor
+    /// What slow readers take of it costs no memory.
+    private let file: LentFile
     private let parts: [[UInt8]: Part]
 
     /// Makes it; takes seconds for many icons.
@@ -24,27 +24,18 @@ final class GalleryBuild: Sendable {
             try gallery.write(to: place, isNamedByContent: true)
             return place
         }
-        (file, parts) = (place.file, place.parts)
+        file = LentFile(place.file, size: place.end)
+        parts = place.parts
     }
 
     /// Whether it has a file of that path.
     func has(_ path: String) -> Bool { parts[Array(path.utf8)] != nil }
 
     /// A file of it; nil if it has none of that path.
-    func text(of path: String) throws -> GalleryText? {
+    func text(of path: String) -> GalleryText? {
         guard let part = parts[Array(path.utf8)] else { return nil }
-        var buffer = ByteBufferAllocator().buffer(capacity: part.length)
-        while buffer.readableBytes < part.length {
-            let bytes = try file.read(
-                at: part.start + Int64(buffer.readableBytes),
-                atMost: part.length - buffer.readableBytes)
-            guard !bytes.isEmpty else {
-                throw CacheError("read", subject: file.subject, errno: EIO)
-            }
-            buffer.writeBytes(bytes)
-        }
         return GalleryText(
-            bytes: buffer, digest: part.digest,
+            .file(file, part.range), digest: part.digest,
             isUnchanging: !path.isSame(as: GalleryFile.catalogue))
     }
 
@@ -53,7 +44,7 @@ final class GalleryBuild: Sendable {
         let file: LarderCache.FileDescriptor
         private(set) var parts: [[UInt8]: Part] = [:]
         private let reader: CacheReader
-        private var end: Int64 = 0
+        private(set) var end: Int64 = 0
 
         init(_ reader: CacheReader) throws {
             self.reader = reader
@@ -64,16 +55,17 @@ final class GalleryBuild: Sendable {
             do {
                 _ = try reader.file(of: object)
                 return object.digest.hex
-            } catch let error as CacheError where error.code == .corrupt {
+            } catch let error as CacheError where error.isOfObject {
                 return nil
             }
         }
 
         func write(_ made: GalleryFile) throws {
             try file.write(made.bytes)
-            parts[Array(made.path.utf8)] = Part(
-                start: end, length: made.bytes.count, digest: Digest(of: made.bytes))
+            let start = end
             end += Int64(made.bytes.count)
+            parts[Array(made.path.utf8)] = Part(
+                range: start..<end, digest: Digest(of: made.bytes))
         }
     }
 }

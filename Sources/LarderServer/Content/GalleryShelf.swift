@@ -65,7 +65,7 @@ final class GalleryShelf: Sendable {
 
     /// What the page asks for first: the description, or that it is still being made. Starts the
     /// making of it if it is too old.
-    func description() throws -> GalleryText {
+    func description() -> GalleryText {
         let sources = GallerySources(reader, configuration.manifests)
         let found: Found = state.withLock { state in
             if let instant = state.failedAt {
@@ -82,18 +82,19 @@ final class GalleryShelf: Sendable {
         }
         switch found {
         case .build(let build):
-            return try build.text(of: GalleryFile.catalogue)
-                ?? GalleryText(inPlace: GalleryFile.notYet)
+            return build.text(of: GalleryFile.catalogue)
+                ?? GalleryText(GalleryFile.notYet, digest: nil)
         case .failed:
             return GalleryText(
-                inPlace: GalleryFile.description(
-                    ofProblem: "The gallery cannot be made. The server's messages say why."))
-        case .notYet: return GalleryText(inPlace: GalleryFile.notYet)
+                GalleryFile.description(
+                    ofProblem: "The gallery cannot be made. The server's messages say why."),
+                digest: nil)
+        case .notYet: return GalleryText(GalleryFile.notYet, digest: nil)
         }
     }
 
     /// Another of its files; nil if there is none, or no longer.
-    func text(of path: String) throws -> GalleryText? {
+    func text(of path: String) -> GalleryText? {
         let build: GalleryBuild? = state.withLock { state in
             guard let index = state.made.lastIndex(where: { $0.build.has(path) }) else {
                 return nil
@@ -101,7 +102,7 @@ final class GalleryShelf: Sendable {
             state.made[index].usedAt = .now()
             return state.made[index].build
         }
-        return try build?.text(of: path)
+        return build?.text(of: path)
     }
 
     /// Manifests may be long: none of the few threads that answer is kept.

@@ -1,4 +1,3 @@
-import Foundation
 import LarderCache
 
 /// What a gallery was made of: as long as that stays, so do its icons, but for those that become
@@ -12,8 +11,7 @@ struct GallerySources: Sendable, Equatable {
         generation = reader.generation
         self.manifests = manifests.map { manifest in
             guard case .file(let path) = manifest.source else { return nil }
-            var status = stat()
-            return stat(path, &status) == 0 ? FileIdentity(status) : nil
+            return FileIdentity(path: path)
         }
     }
 }

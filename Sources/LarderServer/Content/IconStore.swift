@@ -105,8 +105,9 @@ final class IconStore: Sendable {
             return found
         } catch let error as CacheError where error.code == .corrupt {
             hot.withLock { $0.remove(key) }
-            // Evicted between the look-up and the reading.
-            guard let now = try lookUp(), now.digest == object.digest else { return nil }
+            // Evicted or replaced between the look-up and the reading.
+            guard let now = try lookUp() else { return nil }
+            guard now.digest == object.digest else { return try find(key, fields, lookUp) }
             tell(error, of: object.digest)
             throw error
         }

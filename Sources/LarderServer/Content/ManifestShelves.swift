@@ -7,8 +7,8 @@ import Synchronization
 final class ManifestShelves: Sendable {
     /// What tells a manifest from what it was.
     private enum Identity: Equatable {
-        /// Of a file: its device, number, size and times; nil if it is gone.
-        case file([Int64]?)
+        /// Of a file; nil if it is gone.
+        case file(FileIdentity?)
         /// Of one that the cache has; nil if it has it no longer.
         case cached(Digest?)
         /// Of what does not change.
@@ -97,25 +97,10 @@ final class ManifestShelves: Sendable {
 
     private func identity(of manifest: ServedManifest) throws -> Identity {
         switch manifest.source {
-        case .file(let path): .file(Self.identity(path))
+        case .file(let path): .file(FileIdentity(path: path))
         case .remote(let manifest):
             .cached(try reader.resource(manifest.url.string)?.object.digest)
         case .standardInput, .descriptor, .bytes: .unchanging
         }
-    }
-
-    private static func identity(_ path: String) -> [Int64]? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        #if canImport(Darwin)
-            let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
-        #else
-            let (modified, changed) = (status.st_mtim, status.st_ctim)
-        #endif
-        return [
-            Int64(truncatingIfNeeded: status.st_dev), Int64(truncatingIfNeeded: status.st_ino),
-            Int64(status.st_size), Int64(modified.tv_sec), Int64(modified.tv_nsec),
-            Int64(changed.tv_sec), Int64(changed.tv_nsec),
-        ]
     }
 }

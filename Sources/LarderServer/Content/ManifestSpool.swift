@@ -24,7 +24,7 @@ final class ManifestSpool: Sendable {
         let file = try FileDescriptor.unnamed()
         var writer = ManifestSpoolWriter(file)
         var unusable = 0
-        _ = try ManifestReader(source: manifest.source, rules: rules).read { item in
+        let summary = try ManifestReader(source: manifest.source, rules: rules).read { item in
             switch item.result {
             case .entry(let entry):
                 try writer.add(
@@ -38,6 +38,7 @@ final class ManifestSpool: Sendable {
             case .skipped: break
             }
         }
+        if let refusal = summary.refusal(of: manifest.source) { throw refusal }
         try writer.finish()
         self.file = file
         self.unusable = unusable

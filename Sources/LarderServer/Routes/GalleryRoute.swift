@@ -29,11 +29,11 @@ struct GalleryRoute: Route {
         return Self.response(file.mediaType, file.text, request)
     }
 
-    func answer(_ request: RoutedRequest) throws -> Response {
+    func answer(_ request: RoutedRequest) -> Response {
         let path = Self.path(of: request)
         let text =
             path.isSame(as: GalleryFile.catalogue)
-            ? try shelf.description() : try shelf.text(of: path)
+            ? shelf.description() : shelf.text(of: path)
         guard let text else {
             return Response(404, text: "There is no such file any more.", [Self.isolation])
         }
@@ -47,9 +47,7 @@ struct GalleryRoute: Route {
 
     private static let files = Dictionary(
         uniqueKeysWithValues: GalleryFile.page.map { file in
-            let text = GalleryText(
-                bytes: ByteBuffer(bytes: file.bytes), digest: Digest(of: file.bytes),
-                isUnchanging: false)
+            let text = GalleryText(file, digest: Digest(of: file.bytes))
             return (Array(file.path.utf8), (mediaType: file.mediaType, text: text))
         })
 
@@ -73,6 +71,6 @@ struct GalleryRoute: Route {
             [
                 ("Content-Type", mediaType), ("X-Content-Type-Options", "nosniff"),
                 ("Content-Security-Policy", policy), ("Referrer-Policy", "no-referrer"),
-            ] + fields, body: .bytes(text.bytes))
+            ] + fields, body: text.body)
     }
 }

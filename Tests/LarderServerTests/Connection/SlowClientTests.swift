@@ -65,6 +65,22 @@ import Testing
         }
     }
 
+    /// Nothing waits for bytes that will never come.
+    @Test func aFileThatIsCutOffEndsItsConnection() async throws {
+        try await withServer(Self.contents) { configuration, _ in
+            configuration.stallTimeout = .seconds(3_600)
+        } _: { fixture in
+            let client = try fixture.client(receiveBuffer: 4_096)
+            client.send(
+                "GET /icon?url=https://a.example/large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            _ = try client.read(20_000)
+            let file = try #require(fixture.files["https://a.example/large"])
+            #expect(chmod(file, 0o644) == 0 && truncate(file, 1_000_000) == 0)
+            #expect(client.readToEnd().count < Self.large.count)
+            #expect(try fixture.client().get("/healthz").status == 200)
+        }
+    }
+
     @Test func whatIsNotTakenIsNotCounted() async throws {
         try await withServer(Self.contents) { fixture in
             do {

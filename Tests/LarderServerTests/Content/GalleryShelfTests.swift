@@ -15,13 +15,13 @@ import Testing
             let first = try Self.description(shelf)
             for _ in 0..<3 {
                 reader.refresh()
-                #expect(try shelf.description().bytes == first.bytes)
+                #expect(shelf.description().bytes == first.bytes)
             }
             try ServerFixture.fill(
                 directory.path("cache"), with: ["http://a.example/2.png": noise(200)])
             reader.refresh()
             // It is begun, and the last one is not shown meanwhile.
-            let begun = try shelf.description().bytes
+            let begun = shelf.description().bytes
             #expect(begun == ByteBuffer(bytes: GalleryFile.notYet.bytes))
             let second = try Self.description(shelf)
             #expect(second.bytes != first.bytes)
@@ -35,10 +35,14 @@ import Testing
         try await withShelf { shelf, reader, directory in
             let first = try Self.description(shelf)
             let part = try #require(Self.parts(first).first)
+            // Sent from its file: many slow readers of megabytes would else take gigabytes.
+            guard case .file = shelf.text(of: part)?.body else {
+                return #expect(Bool(false), "a part in memory")
+            }
             var last = first
             for number in 2..<8 {
                 // One after the other, as it would.
-                #expect(try shelf.text(of: part) != nil, "\(number)")
+                #expect(shelf.text(of: part) != nil, "\(number)")
                 try ServerFixture.fill(
                     directory.path("cache"),
                     with: ["http://a.example/\(number).png": noise(100 + number)])
@@ -46,7 +50,7 @@ import Testing
                 last = try Self.description(shelf, unlike: last)
                 #expect(Self.parts(last).first != part)
             }
-            #expect(try shelf.text(of: part)?.isUnchanging == true)
+            #expect(shelf.text(of: part)?.isUnchanging == true)
         }
     }
 
@@ -64,7 +68,7 @@ import Testing
                 parts += Self.parts(last)
             }
             #expect(parts.count == 7)
-            #expect(try parts.map { try shelf.text(of: $0) != nil }.count { $0 } == 4)
+            #expect(parts.map { shelf.text(of: $0) != nil }.count { $0 } == 4)
             #expect(try shelf.text(of: #require(parts.last)) != nil)
         }
     }
@@ -102,7 +106,7 @@ import Testing
         _ shelf: GalleryShelf, unlike last: GalleryText? = nil
     ) throws -> GalleryText {
         while true {
-            let text = try shelf.description()
+            let text = shelf.description()
             if text.digest != nil, text.digest != last?.digest { return text }
             try #require(text.digest == nil, "it is not made anew")
         }

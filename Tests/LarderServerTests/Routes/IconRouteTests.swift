@@ -194,6 +194,34 @@ import Testing
         }
     }
 
+    /// So is another index: after a rebuild, or if the cache is another one by now.
+    @Test(arguments: [false, true]) func anotherIndexIsSeen(_ isOtherCache: Bool) async throws {
+        try await withServer(Self.contents) { fixture in
+            let client = try fixture.client()
+            let new = "https://a.example/new"
+            #expect(try client.get(Self.target).status == 200)
+            #expect(try client.get("/icon?url=\(new)").status == 404)
+            if isOtherCache {
+                let other = fixture.directory.path("other")
+                try ServerFixture.fill(other, with: [new: noise(77, seed: 7)])
+                try FileManager.default.moveItem(
+                    atPath: fixture.cache, toPath: fixture.directory.path("old"))
+                try FileManager.default.moveItem(atPath: other, toPath: fixture.cache)
+            } else {
+                for name in ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm"] {
+                    let path = "\(fixture.cache)/\(name)"
+                    if FileManager.default.fileExists(atPath: path) {
+                        try FileManager.default.removeItem(atPath: path)
+                    }
+                }
+                try ServerFixture.fill(fixture.cache, with: [new: noise(77, seed: 7)])
+            }
+            // Within two seconds.
+            while try client.get("/icon?url=\(new)").status != 200 {}
+            #expect(try client.get("/icon?url=\(new)").body == noise(77, seed: 7))
+        }
+    }
+
     /// What another process changes is seen without a restart.
     @Test func changes() async throws {
         try await withServer(Self.contents) { fixture in

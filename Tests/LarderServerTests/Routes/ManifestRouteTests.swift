@@ -88,9 +88,13 @@ import Testing
             #expect(try client.get(target, ["If-None-Match: \(tag)"]).status == 200)
             #expect(try Self.entries(fixture).count == 2)
             // What is no manifest any longer is served as it was, which is said once.
-            try Data("no manifest".utf8).write(to: URL(fileURLWithPath: path))
-            for _ in 0..<3 { #expect(try Self.entries(fixture).count == 2) }
-            #expect(problems.all.count == 1 && problems.all[0].contains("apps.json"))
+            let texts = ["no manifest", #"[{"name":"x","iconn":"http://a/b"}]"#]
+            for (count, text) in texts.enumerated() {
+                try Data(text.utf8).write(to: URL(fileURLWithPath: path))
+                for _ in 0..<3 { #expect(try Self.entries(fixture).count == 2) }
+                #expect(problems.all.count == count + 1)
+                #expect(problems.all[count].contains("apps.json"))
+            }
         }
     }
 

@@ -1,0 +1,21 @@
+import LarderCache
+import NIOCore
+
+@testable import LarderServer
+
+extension GalleryText {
+    /// All that is sent.
+    var bytes: ByteBuffer {
+        switch body {
+        case .bytes(let bytes): return bytes
+        case .file(let file, let range):
+            var buffer = ByteBuffer()
+            buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: range.count) { room in
+                let room = UnsafeMutableRawBufferPointer(rebasing: room[..<range.count])
+                return file.read(at: range.lowerBound, into: room) ? range.count : 0
+            }
+            return buffer
+        case .chunks: return ByteBuffer()
+        }
+    }
+}
