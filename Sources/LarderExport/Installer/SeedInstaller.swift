@@ -177,7 +177,7 @@ public struct SeedInstaller: Sendable {
                             }
                         } catch {
                             failed += 1
-                            current += earlier.filter { $0.hasPrefix("\\(name) ") }
+                            current += earlier.filter { $0.hasPrefix("\\(escaped(name)) ") }
                         }
                     }
                     let text = ([failed == 0 ? fingerprint : "unfinished"] + current)
@@ -190,7 +190,12 @@ public struct SeedInstaller: Sendable {
                 private static func line(_ name: String, _ bytes: Data) -> String {
                     var digest: UInt64 = 0xcbf2_9ce4_8422_2325
                     for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
-                    return "\\(name) \\(digest) \\(bytes.count)"
+                    return "\\(escaped(name)) \\(digest) \\(bytes.count)"
+                }
+
+                /// The name without spaces and ends of lines.
+                private static func escaped(_ name: String) -> String {
+                    name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? ""
                 }
 
                 private static func pooled(_ body: () throws -> Void) rethrows {

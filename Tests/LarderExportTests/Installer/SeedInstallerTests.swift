@@ -9,6 +9,8 @@ import Testing
 /// The source file for an app compiles, and does what the library needs.
 @Suite struct SeedInstallerTests {
     private static let urls = (0..<3).map { "https://a.example/icons/\($0).svg" }
+    /// SDWebImage takes the extension into the file's name.
+    private static let odd = "https://a.example/icons/odd.s%0Av%0D%0A%20g%25%C3%A9"
 
     /// A directory's name that needs escapes in Swift.
     private func export(
@@ -106,12 +108,14 @@ import Testing
     @Test(arguments: [ExportLayout.nuke, .sdwebimage, .kingfisher])
     func anotherSeedReplacesTheFilesOfTheFirst(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
+            try scene.store(ExportScene.icon(3), at: Self.odd)
             let (first, report) = try export(layout, scene)
             let folder = String(report.directory.dropFirst(first.utf16.count + 1))
             let caches = scene.directory.path("Library Caches")
             let target = "\(caches)/\(folder)"
-            #expect(try run(try program(report, first, scene), first, caches) == "3 0")
-            let files = Self.urls.map { url in
+            #expect(try run(try program(report, first, scene), first, caches) == "4 0")
+            let urls = Self.urls + [Self.odd]
+            let files = urls.map { url in
                 layout.keyed(kingfisherVersion: 8).map { "\(target)/\($0.file($0.stem(of: url)))" }
             }.compactMap(\.self)
             func bytes(_ index: Int) throws -> [UInt8] {
@@ -132,14 +136,15 @@ import Testing
             unlink(files[2])
             mkdir(files[2], 0o755)
             try scene.overwrite(files[2] + "/in-it", with: [1])
-            for (seed, url) in Self.urls.enumerated() {
+            for (seed, url) in urls.enumerated() {
                 try scene.store(ExportScene.icon(20 + seed), at: url)
             }
             let second = scene.directory.path("Second")
             let installer = try program(try scene.export(layout, to: second), second, scene)
-            #expect(try run(installer, second, caches) == "1 1")
+            #expect(try run(installer, second, caches) == "2 1")
             #expect(try bytes(0) == ExportScene.icon(20))
             #expect(try bytes(1) == ExportScene.icon(50))
+            #expect(try bytes(3) == ExportScene.icon(23))
             // And is tried again.
             try FileManager.default.removeTree(atPath: files[2])
             #expect(try run(installer, second, caches) == "1 0")
