@@ -149,6 +149,7 @@ public struct SeedInstaller: Sendable {
                     }
                     let earlier = Set(lines.dropFirst().map(String.init))
                     var current: [String] = []
+                    var settled: Set<String> = []
                     var (copied, failed) = (0, 0)
                     let source = seed.appendingPathComponent(folder)
                     try files.createDirectory(at: target, withIntermediateDirectories: true)
@@ -175,10 +176,17 @@ public struct SeedInstaller: Sendable {
                                 current.append(line(name, bytes))
                                 copied += 1
                             }
+                            settled.insert(escaped(name))
                         } catch {
                             failed += 1
-                            current += earlier.filter { $0.hasPrefix("\\(escaped(name)) ") }
                         }
+                    }
+                    // What earlier seeds have left: a later one may replace it.
+                    current += earlier.filter { entry in
+                        let name = String(entry.prefix { $0 != " " })
+                        guard !settled.contains(name), let file = name.removingPercentEncoding
+                        else { return false }
+                        return files.fileExists(atPath: target.appendingPathComponent(file).path)
                     }
                     let text = ([failed == 0 ? fingerprint : "unfinished"] + current)
                         .joined(separator: "\\n")

@@ -11,6 +11,8 @@ import Testing
     private static let urls = (0..<3).map { "https://a.example/icons/\($0).svg" }
     /// SDWebImage takes the extension into the file's name.
     private static let odd = "https://a.example/icons/odd.s%0Av%0D%0A%20g%25%C3%A9"
+    /// Not in every seed.
+    private static let rare = "https://a.example/icons/rare.svg"
 
     /// A directory's name that needs escapes in Swift.
     private func export(
@@ -109,12 +111,13 @@ import Testing
     func anotherSeedReplacesTheFilesOfTheFirst(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             try scene.store(ExportScene.icon(3), at: Self.odd)
+            try scene.store(ExportScene.icon(4), at: Self.rare)
             let (first, report) = try export(layout, scene)
             let folder = String(report.directory.dropFirst(first.utf16.count + 1))
             let caches = scene.directory.path("Library Caches")
             let target = "\(caches)/\(folder)"
-            #expect(try run(try program(report, first, scene), first, caches) == "4 0")
-            let urls = Self.urls + [Self.odd]
+            #expect(try run(try program(report, first, scene), first, caches) == "5 0")
+            let urls = Self.urls + [Self.odd, Self.rare]
             let files = urls.map { url in
                 layout.keyed(kingfisherVersion: 8).map { "\(target)/\($0.file($0.stem(of: url)))" }
             }.compactMap(\.self)
@@ -140,7 +143,9 @@ import Testing
                 try scene.store(ExportScene.icon(20 + seed), at: url)
             }
             let second = scene.directory.path("Second")
-            let installer = try program(try scene.export(layout, to: second), second, scene)
+            let manifest = try ExportScene.manifest(urls.dropLast().map { ("", $0) })
+            let installer = try program(
+                try scene.export(layout, manifest: manifest, to: second), second, scene)
             #expect(try run(installer, second, caches) == "2 1")
             #expect(try bytes(0) == ExportScene.icon(20))
             #expect(try bytes(1) == ExportScene.icon(50))
@@ -151,6 +156,13 @@ import Testing
             #expect(try bytes(2) == ExportScene.icon(22))
             #expect(try bytes(1) == ExportScene.icon(50))
             #expect(try run(installer, second, caches) == "0 0")
+            // What the second lacks, the third replaces.
+            #expect(try bytes(4) == ExportScene.icon(4))
+            let third = scene.directory.path("Third")
+            let last = try program(try scene.export(layout, to: third), third, scene)
+            #expect(try run(last, third, caches) == "1 0")
+            #expect(try bytes(4) == ExportScene.icon(24))
+            #expect(try bytes(1) == ExportScene.icon(50))
         }
     }
 
