@@ -148,23 +148,36 @@ public struct SeedInstaller: Sendable {
                         return (0, 0)
                     }
                     let earlier = Set(lines.dropFirst().map(String.init))
-                    var current: [String] = []
+                    var current: Set<String> = []
                     var settled: Set<String> = []
                     var (copied, failed) = (0, 0)
                     let source = seed.appendingPathComponent(folder)
                     try files.createDirectory(at: target, withIntermediateDirectories: true)
-                    for name in try files.contentsOfDirectory(atPath: source.path) {
+                    let names = try files.contentsOfDirectory(atPath: source.path).filter { name in
+                        let values = try? source.appendingPathComponent(name)
+                            .resourceValues(forKeys: [.isRegularFileKey])
+                        return !name.hasPrefix(".") && values?.isRegularFile == true
+                    }
+                    // The mark comes first: the app may end before the last file is there.
+                    var planned = earlier
+                    for name in names {
                         let original = source.appendingPathComponent(name)
-                        let values = try? original.resourceValues(forKeys: [.isRegularFileKey])
-                        guard !name.hasPrefix("."), values?.isRegularFile == true else { continue }
+                        pooled {
+                            guard let bytes = try? Data(contentsOf: original) else { return }
+                            planned.insert(line(name, bytes))
+                        }
+                    }
+                    try note("unfinished", planned, in: mark)
+                    for name in names {
                         do {
                             try pooled {
-                                let bytes = try Data(contentsOf: original)
+                                let bytes = try Data(
+                                    contentsOf: source.appendingPathComponent(name))
                                 let file = target.appendingPathComponent(name)
                                 if let old = try? Data(contentsOf: file),\(isUsable)
                                     old == bytes || !earlier.contains(line(name, old))
                                 {
-                                    if old == bytes { current.append(line(name, bytes)) }
+                                    if old == bytes { current.insert(line(name, bytes)) }
                                     return
                                 }
                                 // Written, and not copied: with rights and dates of its own.
@@ -173,7 +186,7 @@ public struct SeedInstaller: Sendable {
                                 guard rename(temporary.path, file.path) == 0 else {
                                     throw CocoaError(.fileWriteUnknown)
                                 }
-                                current.append(line(name, bytes))
+                                current.insert(line(name, bytes))
                                 copied += 1
                             }
                             settled.insert(escaped(name))
@@ -182,16 +195,21 @@ public struct SeedInstaller: Sendable {
                         }
                     }
                     // What earlier seeds have left: a later one may replace it.
-                    current += earlier.filter { entry in
+                    current.formUnion(earlier.filter { entry in
                         let name = String(entry.prefix { $0 != " " })
                         guard !settled.contains(name), let file = name.removingPercentEncoding
                         else { return false }
                         return files.fileExists(atPath: target.appendingPathComponent(file).path)
-                    }
-                    let text = ([failed == 0 ? fingerprint : "unfinished"] + current)
-                        .joined(separator: "\\n")
-                    try text.write(to: mark, atomically: true, encoding: .utf8)
+                    })
+                    try note(failed == 0 ? fingerprint : "unfinished", current, in: mark)
                     return (copied, failed)
+                }
+
+                private static func note(
+                    _ state: String, _ lines: Set<String>, in mark: URL
+                ) throws {
+                    let text = ([state] + lines).joined(separator: "\\n")
+                    try text.write(to: mark, atomically: true, encoding: .utf8)
                 }
             \(modified)
                 /// Tells a file from others: its name and a digest of its bytes (FNV-1a).

@@ -166,6 +166,47 @@ import Testing
         }
     }
 
+    /// What a killed app has replaced is not taken for what it has loaded.
+    @Test func theNextSeedReplacesWhatAKilledOneHasLeft() throws {
+        try ExportScene.run { scene in
+            let (first, report) = try export(.nuke, scene)
+            let folder = String(report.directory.dropFirst(first.utf16.count + 1))
+            let caches = scene.directory.path("Library Caches")
+            #expect(try run(try program(report, first, scene), first, caches) == "3 0")
+            for (seed, url) in Self.urls.enumerated() {
+                try scene.store(ExportScene.icon(20 + seed), at: url)
+            }
+            let second = scene.directory.path("Second")
+            let report2 = try scene.export(.nuke, to: second) { $0.copiesAll = true }
+            // The last one exceeds the limit of files, and that kills it.
+            let large = try #require(
+                try FileManager.default.contentsOfDirectory(atPath: report2.directory).last)
+            chmod("\(report2.directory)/\(large)", 0o644)
+            try Data(count: 4 << 20)
+                .write(to: URL(fileURLWithPath: "\(report2.directory)/\(large)"))
+            let killed = try RunningProcess(
+                "/bin/sh",
+                [
+                    "-c", #"ulimit -c 0; ulimit -f 1024; exec "$0" "$@""#,
+                    try program(report2, second, scene), second, caches,
+                ], environment: [:]
+            ).wait()
+            #expect(killed.status != 0 && killed.standardOutput.isEmpty, "\(killed)")
+            let left = scene.files(in: "\(caches)/\(folder)")
+            let replaced = scene.files(in: report2.directory).filter { left[$0.key] == $0.value }
+            #expect(replaced.count == 2 && replaced[large] == nil)
+            for (seed, url) in Self.urls.enumerated() {
+                try scene.store(ExportScene.icon(30 + seed), at: url)
+            }
+            let third = scene.directory.path("Third")
+            let report3 = try scene.export(.nuke, to: third)
+            #expect(try run(try program(report3, third, scene), third, caches) == "3 0")
+            var installed = scene.files(in: "\(caches)/\(folder)")
+            installed[".larder-seed"] = nil
+            #expect(installed == scene.files(in: report3.directory))
+        }
+    }
+
     /// Kingfisher would load it again.
     @Test func anExpiredFileIsReplaced() throws {
         try ExportScene.run { scene in
