@@ -44,14 +44,20 @@ enum SafeName {
                 isBlank = true
             }
         }
-        // Windows drops dots at the end, and other systems hide what begins with one.
-        let bytes = name.utf8.drop { isEdge($0) }
-        let last = bytes.lastIndex { !isEdge($0) }
-        name = last.map { String(Substring(bytes[...$0])) } ?? ""
+        name = withoutEdges(name)
         guard isReserved(name) else { return name }
         // Windows looks at what is before the first dot.
         let stem = name.utf8.prefix { $0 != UInt8(ascii: ".") }
-        return String(Substring(stem)) + "_" + String(Substring(name.utf8.dropFirst(stem.count)))
+        name = String(Substring(stem)) + "_" + String(Substring(name.utf8.dropFirst(stem.count)))
+        while name.utf8.count > longest { name.unicodeScalars.removeLast() }
+        return withoutEdges(name)
+    }
+
+    /// Windows drops dots at the end, and other systems hide what begins with one.
+    private static func withoutEdges(_ name: String) -> String {
+        let bytes = name.utf8.drop { isEdge($0) }
+        let last = bytes.lastIndex { !isEdge($0) }
+        return last.map { String(Substring(bytes[...$0])) } ?? ""
     }
 
     private static func isEdge(_ byte: UInt8) -> Bool {

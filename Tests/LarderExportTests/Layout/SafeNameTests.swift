@@ -35,6 +35,21 @@ import Testing
         #expect(marks.utf8.count <= 100)
     }
 
+    /// With the underscore of a reserved name, too.
+    @Test(arguments: [
+        ("con." + String(repeating: "a", count: 96), "con_." + String(repeating: "a", count: 95)),
+        ("con." + String(repeating: "é", count: 48), "con_." + String(repeating: "é", count: 47)),
+        (
+            "con." + String(repeating: "a", count: 94) + "-b",
+            "con_." + String(repeating: "a", count: 94)
+        ),
+        ("con." + String(repeating: "a", count: 95), "con_." + String(repeating: "a", count: 95)),
+    ])
+    func longReservedNamesAreCut(_ name: String, _ safe: String) {
+        let made = SafeName.of(name, url: nil)
+        #expect(Array(made.utf8) == Array(safe.utf8), "\(made)")
+    }
+
     /// By file systems that mind neither case nor normalisation.
     @Test(arguments: [
         ("Alpha", "aLPHA"), ("Caf\u{E9}", "CAFE\u{301}"), ("STRASSE", "straße"), ("ΣΑΣ", "σας"),
