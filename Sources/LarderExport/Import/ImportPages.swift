@@ -13,6 +13,8 @@ struct ImportPages {
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
+    /// Entries of this page that are present if what was staged before them is, by its token.
+    private var followers: [Int64: [Entry]] = [:]
 
     init(
         _ cache: Cache, _ stage: ImportStage, source: any ImportSource,
@@ -52,16 +54,19 @@ struct ImportPages {
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
         // Of this page: what is stored is found only behind it.
-        var staged: [[UInt8]: Content] = [:]
+        var staged: [[UInt8]: (content: Content, token: Int64)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let isWhole = resource != nil && isPresent.next() == true
             let stored = isWhole ? resource.map { Content($0.object.digest, $0.object.size) } : nil
             let key = Array(entry.resourceKey.utf8)
-            if [stored, staged[key]].contains(where: { $0.map(entry.accepts) == true }) {
+            if stored.map(entry.accepts) == true {
                 report.present += 1
                 note(entry.spelling, of: entry)
-            } else if let content = try take(entry) {
-                staged[key] = content
+            } else if let (content, token) = staged[key], entry.accepts(content) {
+                followers[token, default: []].append(entry)
+                note(entry.spelling, of: entry)
+            } else {
+                staged[key] = try take(entry) ?? staged[key]
             }
         }
         try settle()
@@ -69,7 +74,7 @@ struct ImportPages {
 
     /// Stages the first file of an entry that can be used: under its URL as the manifest spells it,
     /// or else as the cache does.
-    private mutating func take(_ entry: Entry) throws -> Content? {
+    private mutating func take(_ entry: Entry) throws -> (Content, Int64)? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
         var places = try source.places(of: url)
@@ -81,11 +86,11 @@ struct ImportPages {
                     let object = try file.stage(
                         place, demanded: entry.expectedDigest, size: entry.expectedSize)
                 else { continue }
-                stage.add(
+                let token = stage.add(
                     object, key: entry.resourceKey, url: canonical,
                     ImportStage.Adopted(name: entry.name, url: url, size: object.size))
                 note(entry.spelling, of: entry)
-                return Content(object.digest, object.size)
+                return (Content(object.digest, object.size), token)
             } catch let error as ImportFile.Refusal {
                 refusal = refusal ?? error
             }
@@ -109,15 +114,23 @@ struct ImportPages {
         let (imported, refused) = try stage.flush()
         report.imported += imported.count
         report.bytes += imported.reduce(0) { $0 + $1.size }
-        for (adopted, error) in refused {
-            report.problems.note(
-                ImportProblem(
-                    code: .unstored, name: adopted.name, url: adopted.url,
-                    message: error.description))
+        for refused in refused {
+            let (adopted, error) = (refused.adopted, refused.error)
+            noteUnstored(adopted.name, adopted.url, error)
+            for entry in followers.removeValue(forKey: refused.token) ?? [] {
+                noteUnstored(entry.name, entry.writtenURL, error)
+            }
         }
+        report.present += followers.values.reduce(0) { $0 + $1.count }
+        followers.removeAll(keepingCapacity: true)
         // An app looks up its icons by the text that it has.
         if !spellings.isEmpty { try cache.record(spellings) }
         spellings.removeAll(keepingCapacity: true)
+    }
+
+    private mutating func noteUnstored(_ name: String, _ url: String, _ error: CacheError) {
+        report.problems.note(
+            ImportProblem(code: .unstored, name: name, url: url, message: error.description))
     }
 }
 

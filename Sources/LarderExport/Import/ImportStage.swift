@@ -11,6 +11,13 @@ final class ImportStage: Depositor, Sendable {
         let size: Int64
     }
 
+    /// What the store has refused.
+    struct Refused: Sendable {
+        let token: Int64
+        let adopted: Adopted
+        let error: CacheError
+    }
+
     private let store: Store
     private let state = Mutex(State())
 
@@ -18,7 +25,7 @@ final class ImportStage: Depositor, Sendable {
         var pending: [Int64: Adopted] = [:]
         var lastToken: Int64 = 0
         var imported: [Adopted] = []
-        var refused: [(Adopted, CacheError)] = []
+        var refused: [Refused] = []
         var failure: CacheError?
     }
 
@@ -28,7 +35,9 @@ final class ImportStage: Depositor, Sendable {
     ///
     /// It has no validators, because nobody knows what its origin has said, and is stale from the
     /// beginning: the next prefetch asks.
-    func add(_ object: StagedObject, key: String, url: String, _ adopted: Adopted) {
+    ///
+    /// - Returns: what tells it from the others.
+    func add(_ object: StagedObject, key: String, url: String, _ adopted: Adopted) -> Int64 {
         let token = state.withLock { state in
             state.lastToken += 1
             state.pending[state.lastToken] = adopted
@@ -43,12 +52,13 @@ final class ImportStage: Depositor, Sendable {
             for: self
         ) { accepted.signal() }
         accepted.wait()
+        return token
     }
 
     /// What was committed and what was refused since the last call; waits for it.
     ///
     /// - Throws: ``CacheError`` if the cache cannot go on.
-    func flush() throws(CacheError) -> (imported: [Adopted], refused: [(Adopted, CacheError)]) {
+    func flush() throws(CacheError) -> (imported: [Adopted], refused: [Refused]) {
         store.flush()
         let (imported, refused, failure) = state.withLock { state in
             defer { (state.imported, state.refused) = ([], []) }
@@ -67,7 +77,8 @@ final class ImportStage: Depositor, Sendable {
                 switch outcome.result {
                 case .success: state.imported.append(adopted)
                 case .failure(let error) where [.missing, .obstructed].contains(error.code):
-                    state.refused.append((adopted, error))
+                    state.refused.append(
+                        Refused(token: outcome.token, adopted: adopted, error: error))
                 case .failure(let error): state.failure = state.failure ?? error
                 }
             }

@@ -87,6 +87,30 @@ import Testing
         }
     }
 
+    /// Something is where the cache has its objects: the second entry is no more there than the
+    /// first.
+    @Test func whatCannotBeStoredIsNotPresent() throws {
+        try ExportScene.run { scene in
+            let bytes = ExportScene.icon(0)
+            try put(bytes, "\(Self.folder)/\(Self.canonical.sha1Hex)", scene)
+            let other = "http://a.example/other.png"
+            try put(ExportScene.icon(1), "\(Self.folder)/\(other.sha1Hex)", scene)
+            let digests = try [0, 1].map { try #require(try Digest.of(ExportScene.icon($0))) }
+            try #require(digests[0].hex.prefix(2) != digests[1].hex.prefix(2))
+            try Cache.create(at: scene.cachePath).close()
+            let obstacle = URL(fileURLWithPath: scene.object(digests[0]))
+                .deletingLastPathComponent()
+            try FileManager.default.createDirectory(
+                at: obstacle.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try scene.overwrite(obstacle.path, with: [0])
+            let manifest = try Self.manifest(
+                [Self.canonical, other, Self.spelled, other].map { ["icon": $0] })
+            let report = try run(.nuke, scene, manifest: manifest)
+            #expect(report.problems.counts == [.unstored: 2], "\(report)")
+            #expect(report.imported == 1 && report.present == 1 && report.missing == 0)
+        }
+    }
+
     /// An export of the whole cache has the URLs in canonical spelling.
     @Test(arguments: [ExportLayout.files, .nuke])
     func whatWasExportedWithoutAManifestIsFound(_ layout: ExportLayout) throws {
