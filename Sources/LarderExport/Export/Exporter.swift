@@ -176,12 +176,8 @@ public struct Exporter {
         // What is in one file's place, and somebody else's.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
         // Of the cache's own file; one that cannot be written stops everything.
-        case _ where isOfObject(error): .unreadable
+        case _ where error.isOfObject: .unreadable
         default: throw error
         }
-    }
-
-    private func isOfObject(_ error: CacheError) -> Bool {
-        [EACCES, EIO].contains(error.errno) && error.subject.utf8.starts(with: "objects/".utf8)
     }
 }
