@@ -142,4 +142,88 @@ import Testing
             #expect(lines[9]["target"] == .string("http://***@b.example/1.png"))
         }
     }
+
+    /// In URLs within URLs, in fragments, and in what is no URL.
+    @Test func noHiddenSecretsOfTargets() async throws {
+        let targets: [(target: String, shown: String?)] = [
+            ("/icon?url=//u:S3CRET@h/", "/icon?url=//***@h/"),
+            ("/icon?url=%2F%2Fu:S3CRET@h/", nil),
+            ("/icon?url=%2F%2Fu%3AS3CRET%40h%2F", "/icon?url=//***@h/"),
+            ("/icon?http://u:S3CRET@h/a", "/icon?http://***@h/a"),
+            ("/icon?url=http:/S3CRET@h/", nil), ("/icon?url=http:%5C%5CS3CRET@h/", nil),
+            ("/icon?url=http%3A%2F%2Fu%3AS3C%2526RET%40h%2F", nil),
+            ("//user:S3CRET@host/x", "//***@host/x"),
+            ("/http://u:S3CRET@h/a", "/http://***@h/a"),
+            ("/u:S3CRET@h", "/***@h"), ("HTTP://S3CRET@h/", "HTTP://***@h/"),
+            (
+                "/icon?url=http%3A%2F%2Fh%2Fa%3Furl%3Dhttp%253A%252F%252Fh%252F%253Ftoken%253D"
+                    + "S3CRET", "/icon?url=http://h/a?url=http://h/?token=***"
+            ),
+            (
+                "/icon?url=http%3A%2F%2Fh%2F%23access_token%3DS3CRET",
+                "/icon?url=http://h/#access_token=***"
+            ),
+            ("/icon#token=S3CRET", "/icon#token=***"),
+            ("http://h/a%3Ftoken=S3CRET", "http://h/a?token=***"),
+            ("/icon?url=http%3A%2F%2Fh%2Fa%253Ftoken%253DS3CRET", "/icon?url=http://h/a?token=***"),
+            ("/icon?a=1;token=S3CRET;S3CRET&b=2", "/icon?a=1;token=***&b=2"),
+            ("/icon?token=%2526S3CRET&b=2", "/icon?token=***&b=2"),
+            ("/icon?tok%256%35n=%26S3CRET&b=%32", nil),
+            // Encoded four times, and not as text.
+            ("/icon?url=%252525253Ftoken%252525253DS3CRET", "/icon?url=***"),
+            ("/icon?url=%0Atoken%3DS3CRET", "/icon?url=***"),
+            ("/icon?a=%FFS3CRET&b=2", "/icon?a=***"),
+            // Nothing is decoded for the sake of it.
+            (
+                "/icon?url=http%3A%2F%2Fh%2Fa%2520b.png&x=y",
+                "/icon?url=http%3A%2F%2Fh%2Fa%2520b.png&x=y"
+            ),
+            ("/a@2x.png", "/a@2x.png"),
+        ]
+        try await withLog(targets.map { ("GET", $0.target) } + [("CONNECT", "u:S3CRET@h:80")]) {
+            logged in
+            for (logged, (target, shown)) in zip(logged, targets) {
+                #expect(shown == nil || logged == shown, "\(target): \(logged)")
+                #expect(!logged.contains("S3C"), "\(target): \(logged)")
+            }
+            #expect(logged.last == "***@h:80")
+        }
+    }
+
+    /// Whatever a client asks for, no more than a hundred parameters are looked at.
+    @Test func whatIsTooMuchToLookAt() async throws {
+        let many = (1...100).map { "a=\($0)" }
+        let some = "/icon?" + many.joined(separator: "&")
+        let long = String(repeating: "a", count: 16 << 10)
+        let targets = [
+            some, "\(some)&token=secret", "/icon?" + String(repeating: "%26", count: 200),
+            "/icon" + String(repeating: "%2526", count: 200), "/icon?token=secret&a=\(long)",
+            "/\(long)",
+        ]
+        try await withLog(targets.map { ("GET", $0) }) { logged in
+            #expect(logged == [some, "/icon?***", "/icon?***", "***", "/icon?***", "***"])
+        }
+    }
+
+    /// Gives the targets that are logged for such requests.
+    private func withLog(
+        _ requests: [(method: String, target: String)], _ body: ([String]) throws -> Void
+    ) async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let log = larder.directory.path("access.jsonl")
+            let serve = try ServeRun(larder, ["--access-log", log, "--mirror"])
+            for (method, target) in requests {
+                _ = try serve.client().get(target, method: method)
+            }
+            try serve.stop()
+            let lines = try JSONValue.lines(Data(contentsOf: URL(fileURLWithPath: log)))
+            let logged = lines.compactMap { line -> String? in
+                guard case .string(let target) = line["target"] else { return nil }
+                return target
+            }
+            #expect(logged.count == requests.count)
+            try body(logged)
+        }
+    }
 }

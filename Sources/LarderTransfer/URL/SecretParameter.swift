@@ -1,0 +1,63 @@
+/// The parameters by which URLs carry secrets.
+package enum SecretParameter {
+    /// What the name of one has somewhere, `-`, `_` and case disregarded.
+    ///
+    /// Those of AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`,
+    /// `AWSAccessKeyId`, `Signature`), Google (`X-Goog-Signature`), and of what OpenTelemetry's
+    /// semantic conventions (`url.full`) and error trackers scrub by default.
+    private static let parts: [StaticString] = [
+        "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
+        "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
+    ]
+    /// What is one if it is a whole word of the name: Azure's `sig`, Google's `key`,
+    /// CloudFront's `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
+    private static let words = Set(
+        [
+            "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
+        ].map { Array($0.utf8) })
+
+    /// Whether a parameter of that name and value is one; both percent-encoded or not.
+    package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
+        let words = words(of: decoded(name))
+        if words.contains(where: Self.words.contains) { return true }
+        let joined = Array(words.joined())
+        if parts.contains(where: { joined.holds($0) }) { return true }
+        // Akamai's has any name, and another URL may have its own password.
+        let value = decoded(value)
+        return value.holds("hmac=") || value.holds("://") && value.contains(UInt8(ascii: "@"))
+    }
+
+    /// In lower case: of `X-Amz-Signature` and `authKey` two and more.
+    private static func words(of name: [UInt8]) -> [[UInt8]] {
+        var words: [[UInt8]] = [[]]
+        var isLower = false
+        for byte in name {
+            let isUpper = 0x41...0x5A ~= byte
+            if "-_.[]".utf8.contains(byte) {
+                words.append([])
+            } else {
+                if isLower, isUpper { words.append([]) }
+                words[words.count - 1].append(isUpper ? byte | 0x20 : byte)
+            }
+            isLower = 0x61...0x7A ~= byte
+        }
+        return words
+    }
+
+    /// As a server reads it.
+    private static func decoded(_ text: Substring.UTF8View) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var rest = text[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"),
+                let value = UInt8(Substring(rest.prefix(2)), radix: 16), rest.count >= 2
+            {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
