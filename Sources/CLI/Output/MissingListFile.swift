@@ -36,41 +36,24 @@ final class MissingListFile: Sendable {
 
     /// The URLs of the last list.
     ///
-    /// - Throws: `ManifestError` if the file is something else, which is not to be overwritten; a
-    ///   manifest with names, digests or keys is, since the list has no place for them.
+    /// - Throws: `ManifestError` if the file is something else, which is not to be overwritten.
     @Sendable private func load() throws -> [String] {
         var status = stat()
-        guard stat(path, &status) == 0, status.st_size > 0 else { return [] }
-        var urls: [String] = []
-        var bytes = 0
-        var refusal: ManifestError?
+        guard lstat(path, &status) == 0 else { return [] }
+        let largest = MissingListOutput.maximumSize
+        let text: Data
         do {
-            _ = try ManifestReader(source: .file(path)).read { item in
-                guard case .entry(let entry) = item.result, entry.icon.credentials == nil,
-                    entry == Entry(icon: entry.icon, spelling: entry.spelling)
-                else {
-                    refusal = self.refusal(
-                        .notAManifest, at: .entry(item.position), "has more than a URL")
-                    throw CancellationError()
-                }
-                urls.append(entry.writtenURL)
-                bytes += entry.writtenURL.utf8.count
-                guard urls.count <= MissingListOutput.maximumURLs,
-                    bytes <= MissingListOutput.maximumBytes
-                else {
-                    refusal = self.refusal(.tooLarge, "is larger than a list of missing icons")
-                    throw CancellationError()
-                }
-            }
-        } catch is CancellationError {}
-        if let refusal { throw refusal }
+            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            defer { try? file.close() }
+            text = try file.read(upToCount: largest + 1) ?? Data()
+        } catch {
+            throw ManifestError(.unreadable, source: path, "cannot be read")
+        }
+        guard let urls = MissingListOutput.urls(of: text) else {
+            throw ManifestError(
+                .notAManifest, source: path,
+                "is not a list that larder wrote; give --missing-list a file of its own")
+        }
         return urls
-    }
-
-    private func refusal(
-        _ code: ManifestError.Code, at place: ManifestError.Place? = nil, _ reason: String
-    ) -> ManifestError {
-        ManifestError(
-            code, source: path, at: place, "\(reason); --missing-list needs a file of its own")
     }
 }

@@ -1,6 +1,4 @@
 import LarderCache
-import LarderKit
-import LarderTransfer
 import Synchronization
 
 /// The URLs that were asked for and are not cached, to be prefetched next time.
@@ -49,9 +47,7 @@ final class MissingList: Sendable {
     func note(_ url: String) { note(url, isAsked: true) }
 
     private func note(_ url: String, isAsked: Bool) {
-        guard url.utf8.count <= ManifestLimits.maximumURLSize,
-            let parsed = try? HTTPURL(url), parsed.credentials == nil
-        else { return }
+        guard MissingListOutput.isKept(url) else { return }
         state.withLock { state in
             let bytes = Array(url.utf8)
             guard state.items[bytes] == nil else {
@@ -115,14 +111,9 @@ final class MissingList: Sendable {
             return Array(state.items.values)
         }
         guard let items else { return }
-        let lines = items.sorted { $0.number < $1.number }.map { item in
-            var entry = JSONObject()
-            entry.set("icon", exactly: item.url)
-            return entry.text
-        }
+        let urls = items.sorted { $0.number < $1.number }.map(\.url)
         do {
-            try output.store(
-                lines.isEmpty ? "[]\n" : "[\n" + lines.joined(separator: ",\n") + "\n]\n")
+            try output.store(MissingListOutput.text(of: urls))
         } catch {
             state.withLock { $0.isChanged = true }
             throw error

@@ -84,7 +84,7 @@ import Testing
             if let urls {
                 let entries = urls.map { #"{"icon":"\#($0)"}"# }
                 _ = try larder.write(
-                    "[\(entries.joined(separator: ","))]".utf8, to: "lists/missing.json")
+                    "[\n\(entries.joined(separator: ",\n"))\n]\n".utf8, to: "lists/missing.json")
             }
             let list = folder + "/missing.json"
             try await onThreadOfItsOwn {

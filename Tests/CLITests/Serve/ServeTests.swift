@@ -56,12 +56,17 @@ import Testing
         }
     }
 
-    /// The list has no place for what these have beside URLs, or for so many.
+    /// Nobody's work is lost: these are not what a server writes, or more than it does.
     @Test(arguments: [
         "my notes", #"[{"name": "Notes", "icon": "http://a.example/1"}]"#,
         #"[{"icon": "http://a.example/1"}, {"icon": "http://a.example/2", "priority": 1}]"#,
         #"[{"icon": "http://user:secret@a.example/1"}]"#, #"[{"name": "Notes"}]"#,
-        ServeTests.list(10_001),
+        ServeTests.list(10_001), #"[{"icon":"http://a.example/1","category":"Notes"}]"#,
+        "# Notes\nhttp://a.example/1\n",
+        #"{"title":"Notes","apps":[{"icon":"http://a.example/1"}]}"#,
+        #"{"apps":[]}"#, #"[{"icon":"http://a.example/1"}]"#, ServeTests.list(2) + "\n",
+        "[\n{\"icon\":\"http://a.example/1\"},\n{\"icon\":\"http://a.example/1\"}\n]\n",
+        "[\n{\"icon\":\"http://u:p@a.example/1\"}\n]\n", "\n", "{}",
     ])
     func aListTakesThePlaceOfNothingElse(text: String) async throws {
         try await withFixture { larder in
@@ -70,8 +75,29 @@ import Testing
             let refused = try larder.run(
                 "serve", "--listen", "127.0.0.1:0", "--missing-list", other)
             #expect(refused.status == 65, "\(refused)")
-            #expect(refused.standardError.contains("other.json"), "\(refused)")
+            #expect(
+                refused.standardError.contains(
+                    "other.json: is not a list that larder wrote; give --missing-list a file of"),
+                "\(refused)")
             #expect(try String(contentsOfFile: other, encoding: .utf8) == text)
+        }
+    }
+
+    /// Its text is known again, whatever a URL has in it.
+    @Test(arguments: ["", "[]", "[]\n", ServeTests.list(2)])
+    func aListIsWrittenAnew(text: String) async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let list = try larder.write(text.utf8, to: "missing.json")
+            for _ in 0..<2 {
+                let serve = try ServeRun(larder, ["--missing-list", list])
+                let url = "http://b.example/%22%5C%E2%80%AE%C3%A9e%CC%81%C2%85"
+                #expect(try serve.client().get("/icon?url=\(url)").status == 404)
+                #expect(try serve.stop().status == 0)
+            }
+            let written = try String(contentsOfFile: list, encoding: .utf8)
+            #expect(written.contains("http://b.example/"))
+            #expect(written.contains("http://a.example/2") == text.contains("http://a.example/2"))
         }
     }
 
