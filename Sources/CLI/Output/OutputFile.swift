@@ -32,7 +32,7 @@ enum OutputFile {
             }
         }
         guard let root = cache.flatMap(realPath),
-            let place = realPath(path) ?? realPath(path.parentDirectory),
+            let place = place(path),
             "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
         else { return }
         throw ValidationError("\(option) would write into the cache: '\(path)'.")
@@ -52,12 +52,28 @@ enum OutputFile {
         throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'.")
     }
 
-    /// Where a file is or will be; nil if its directory is not there.
+    /// As many links in a row as Linux follows.
+    private static let mostLinks = 40
+
+    /// Where a file is or will be: also at the end of links that lead to nothing yet. Nil if its
+    /// directory is not there.
     private static func place(_ path: String) -> String? {
-        if let place = realPath(path) { return place }
-        return realPath(path.parentDirectory).map {
-            "\($0)/\(URL(fileURLWithPath: path).lastPathComponent)"
+        var path = path
+        for _ in 0...mostLinks {
+            if let place = realPath(path) { return place }
+            guard let target = linkTarget(path) else {
+                return realPath(path.parentDirectory).map {
+                    "\($0)/\(URL(fileURLWithPath: path).lastPathComponent)"
+                }
+            }
+            path = target.hasPrefix("/") ? target : "\(path.parentDirectory)/\(target)"
         }
+        return nil
+    }
+
+    /// What a symbolic link says; nil if it is none.
+    private static func linkTarget(_ path: String) -> String? {
+        try? FileManager.default.destinationOfSymbolicLink(atPath: path)
     }
 
     /// What a name leads to, `-` being standard input; nil if that is nothing, or no regular

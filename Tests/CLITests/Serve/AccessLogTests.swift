@@ -95,9 +95,16 @@ import Testing
             let index = larder.cache + "/index.sqlite"
             let link = larder.directory.path("link")
             #expect(symlink(index, link) == 0)
+            // They lead to nothing yet.
+            let links = ["dangling", "again", "aside"].map { larder.directory.path($0) }
+            #expect(symlink(larder.cache + "/objects/oops", links[0]) == 0)
+            #expect(symlink("dangling", links[1]) == 0)
+            #expect(symlink("./other.json", links[2]) == 0)
             for options in [
                 ["--access-log", index], ["--access-log", link],
                 ["--access-log", larder.cache + "/new"],
+                ["--access-log", links[0]], ["--access-log", links[1]],
+                ["--access-log", links[2], "--missing-list", other],
                 ["--access-log", manifest, "--manifest", manifest],
                 ["--access-log", other, "--missing-list", other],
                 ["--access-log", larder.cache + "/../other.json", "--missing-list", other],
@@ -110,6 +117,7 @@ import Testing
             #expect(try String(contentsOfFile: manifest, encoding: .utf8) == text)
             #expect(!FileManager.default.fileExists(atPath: other))
             #expect(!FileManager.default.fileExists(atPath: larder.cache + "/new"))
+            #expect(!FileManager.default.fileExists(atPath: larder.cache + "/objects/oops"))
             #expect(try larder.verify() == 0)
         }
     }
