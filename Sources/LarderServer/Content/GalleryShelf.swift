@@ -30,8 +30,8 @@ final class GalleryShelf: Sendable {
     fileprivate struct State {
         /// The newest is the last.
         var made: [Made] = []
-        /// When the last one could not be made; nil if it could.
-        var failedAt: NIODeadline?
+        /// Until when the last one, which could not be made, is not tried again; nil if it could.
+        var failedUntil: NIODeadline?
         var isMaking = false
     }
 
@@ -68,11 +68,11 @@ final class GalleryShelf: Sendable {
     func description() -> GalleryText {
         let sources = GallerySources(reader, configuration.manifests)
         let found: Found = state.withLock { state in
-            if let instant = state.failedAt {
-                if NIODeadline.now() - instant <= leastLifetime { return .failed }
+            if let end = state.failedUntil {
+                // An old one says more than none.
+                if .now() <= end { return state.useLast().map(Found.build) ?? .failed }
             } else if let last = state.made.last, !last.isOld(sources) {
-                state.made[state.made.count - 1].usedAt = .now()
-                return .build(last.build)
+                return state.useLast().map(Found.build) ?? .failed
             }
             if !state.isMaking {
                 state.isMaking = true
@@ -112,16 +112,19 @@ final class GalleryShelf: Sendable {
         let thread = Thread { [self] in
             let start = NIODeadline.now()
             let build = Result { try GalleryBuild(reader, configuration) }
-            if case .failure(let error) = build { onProblem("the gallery: \(error)") }
             let lifetime = max(leastLifetime, (.now() - start) * lifetimeFactor)
+            if case .failure(let error) = build {
+                let hasOld = state.withLock { !$0.made.isEmpty }
+                onProblem("the gallery: \(error)\(hasOld ? "; the last one is still shown" : "")")
+            }
             state.withLock { state in
                 state.isMaking = false
                 switch build {
                 case .success(let build):
-                    state.failedAt = nil
+                    state.failedUntil = nil
                     state.dropUnused()
                     state.made.append(Made(build: build, sources: sources, lifetime: lifetime))
-                case .failure: state.failedAt = .now()
+                case .failure: state.failedUntil = .now() + lifetime
                 }
             }
         }
@@ -131,6 +134,13 @@ final class GalleryShelf: Sendable {
 }
 
 extension GalleryShelf.State {
+    /// The newest, which is shown now; nil if there is none.
+    fileprivate mutating func useLast() -> GalleryBuild? {
+        guard !made.isEmpty else { return nil }
+        made[made.count - 1].usedAt = .now()
+        return made.last?.build
+    }
+
     /// Makes room for another one.
     fileprivate mutating func dropUnused() {
         made.removeAll { NIODeadline.now() - $0.usedAt > GalleryShelf.keptUnused }

@@ -21,8 +21,7 @@ import Testing
                 directory.path("cache"), with: ["http://a.example/2.png": noise(200)])
             reader.refresh()
             // It is begun, and the last one is not shown meanwhile.
-            let begun = shelf.description().bytes
-            #expect(begun == ByteBuffer(bytes: GalleryFile.notYet.bytes))
+            #expect(Self.isNotYet(shelf.description()))
             let second = try Self.description(shelf)
             #expect(second.bytes != first.bytes)
             try Self.manifest(["http://a.example/3.png"], in: directory)
@@ -73,10 +72,47 @@ import Testing
         }
     }
 
+    /// One that fails takes time, too, and is not tried over and over.
+    @Test func whatCannotBeMade() async throws {
+        let problems = Problems()
+        try await withShelf(factor: 1_000_000, onProblem: problems.add) { shelf, _, directory in
+            try Data("{".utf8).write(to: URL(fileURLWithPath: directory.path("apps.json")))
+            var text = shelf.description()
+            while Self.isNotYet(text) { text = shelf.description() }
+            for _ in 0..<100 { #expect(shelf.description().bytes == text.bytes) }
+        }
+        #expect(problems.all.count == 1 && problems.all[0].hasPrefix("the gallery: "))
+    }
+
+    /// What was made earlier is shown instead.
+    @Test func whatCannotBeMadeAnew() async throws {
+        let problems = Problems()
+        try await withShelf(
+            leastLifetime: .milliseconds(100), onProblem: problems.add
+        ) { shelf, _, directory in
+            let first = try Self.description(shelf)
+            try Data("{".utf8).write(to: URL(fileURLWithPath: directory.path("apps.json")))
+            var isShown = false
+            while !isShown {
+                let text = shelf.description()
+                let isFirst = text.bytes == first.bytes
+                try #require(isFirst || Self.isNotYet(text))
+                isShown = isFirst && !problems.all.isEmpty
+            }
+            #expect(problems.all[0].hasSuffix("; the last one is still shown"))
+        }
+    }
+
     // MARK: -
+
+    private static func isNotYet(_ text: GalleryText) -> Bool {
+        text.bytes == ByteBuffer(bytes: GalleryFile.notYet.bytes)
+    }
 
     /// One that makes it anew as soon as it may.
     private func withShelf(
+        leastLifetime: TimeAmount = .nanoseconds(0), factor: Int = 0,
+        onProblem: @escaping @Sendable (String) -> Void = { Issue.record("\($0)") },
         _ body: @escaping @Sendable (GalleryShelf, CacheReader, TemporaryDirectory) throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
@@ -90,8 +126,8 @@ import Testing
             let reader = try CacheReader(path: cache)
             reader.refresh()
             let shelf = GalleryShelf(
-                reader, configuration, leastLifetime: .nanoseconds(0), lifetimeFactor: 0
-            ) { Issue.record("\($0)") }
+                reader, configuration, leastLifetime: leastLifetime, lifetimeFactor: factor,
+                onProblem: onProblem)
             try await onThreadOfItsOwn { try body(shelf, reader, directory) }
         }
     }
