@@ -42,8 +42,8 @@ public struct ServerConfiguration: Sendable {
     public var missing: MissingListOutput?
     /// Takes messages about damaged objects and the like, from any thread. Default: nobody.
     public var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Takes lines of the request log, each with its line end, from any thread, one call at a time.
-    /// Default: nil, none is kept.
+    /// Takes lines of the request log, each with its line end. Several event loops call it, also at
+    /// the same time, and wait for it. Default: nil, none is kept.
     public var accessLog: (@Sendable (String) -> Void)?
 
     /// The defaults, for a cache.
