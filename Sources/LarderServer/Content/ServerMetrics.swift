@@ -32,7 +32,9 @@ final class ServerMetrics: Sendable {
         add("misses_total", "Icons and objects that are not cached.", count(misses))
         add("corrupt_total", "Requests for damaged objects.", count(corrupt))
         add("failures_total", "Requests for which the cache was unreadable.", count(failures))
-        add("refused_total", "Requests that were none, with status 400 to 505.", count(refused))
+        add(
+            "refused_total", "Requests refused before anything was looked up, 404 and 421 too.",
+            count(refused))
         add("timeouts_total", "Connections closed for being too slow or idle.", count(timeouts))
         add("body_bytes_total", "Bytes of bodies that were sent.", count(bytes))
         add("connections_total", "Connections accepted.", count(connections))
