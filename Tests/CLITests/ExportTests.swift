@@ -189,10 +189,13 @@ import Testing
             let folder = "com.github.kean.Nuke.DataCache"
             let before = files(seed)
             let new = larder.directory.path("new")
+            let link = larder.directory.path("link")
+            try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: seed)
             for (directory, cache, list, status) in [
                 // The library's directory instead of the one above it.
                 ("\(seed)/\(folder)", new, manifest, 66), (seed, new, "none.json", 66),
                 (seed, seed, manifest, 1), (seed, "\(seed)/\(folder)/new", manifest, 1),
+                (seed, link, manifest, 1),
             ] {
                 let finished = try larder.binary.run([
                     "import", directory, "--layout", "nuke", "--manifest", list, "--cache", cache,

@@ -27,7 +27,7 @@ public struct ImportConfiguration: Sendable {
     ///
     /// - Parameter path: the cache's directory, which need not be there.
     /// - Throws: `CacheError`, `.missing` if there is no such directory, `.unusable` if it is the
-    ///   cache, lies in it, or has it among the library's files.
+    ///   cache, or has it among the library's files.
     public func check(besideCacheAt path: String) throws(CacheError) {
         _ = try folder(besideCacheAt: path)
     }
@@ -50,15 +50,12 @@ public struct ImportConfiguration: Sendable {
             }
         }
         let place = try Cache.nearestDirectory(to: path)
-        let isCache = path.fileSystemPath.isSame(as: directory.fileSystemPath)
+        let isCache =
+            try FileIdentity(path: path)?.isSameFile(as: FileIdentity(root.status())) ?? false
         // On macOS, the default cache lies beside those of the libraries, in Library/Caches.
         guard !isCache, try !place.lies(in: folder) else {
             throw CacheError(.unusable, subject: directory, message: "has the cache in it")
         }
         return folder
     }
-}
-
-extension String {
-    fileprivate var fileSystemPath: String { URL(fileURLWithPath: self).standardizedFileURL.path }
 }

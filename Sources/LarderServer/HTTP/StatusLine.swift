@@ -2,9 +2,8 @@
 enum StatusLine {
     private static let reasons: [Int: String] = [
         200: "OK", 206: "Partial Content", 304: "Not Modified", 400: "Bad Request",
-        403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-        412: "Precondition Failed", 413: "Content Too Large", 414: "URI Too Long",
-        416: "Range Not Satisfiable",
+        403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 412: "Precondition Failed",
+        413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable",
         421: "Misdirected Request", 431: "Request Header Fields Too Large",
         500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
         505: "HTTP Version Not Supported",

@@ -3,12 +3,14 @@ import Testing
 extension OutputDocument {
     /// Every key of every object is in the table, and every one of the table in every object; the
     /// types are the table's; a value is null somewhere exactly where the table says so.
+    ///
+    /// - Parameter column: the first column's heading.
     func compare(
-        _ objects: [[String: JSONValue]], with heading: String,
+        _ objects: [[String: JSONValue]], with heading: String, _ column: String = "key",
         _ location: SourceLocation = #_sourceLocation
     ) throws {
-        let table = try self.table(heading)
-        #expect(table.columns == ["key", "type", "unit", "null", "meaning"])
+        let table = try self.table(heading, column)
+        #expect(table.columns == [column, "type", "unit", "null", "meaning"])
         #expect(!objects.isEmpty, sourceLocation: location)
         for object in objects {
             #expect(Set(object.keys) == Set(table.words), sourceLocation: location)
