@@ -91,11 +91,13 @@ import Testing
             }
             let client = try fixture.client()
             var (text, sent, before) = ("", 0, 0)
+            let end = ContinuousClock.now + .seconds(RawClient.patience)
             repeat {
                 let body = try client.get("/metrics").body
                 text = String(decoding: body, as: UTF8.self)
                 (before, sent) = (sent, sent + body.count)
             } while !text.contains("larder_server_open_connections 1\n")
+                && ContinuousClock.now < end
             // Those of the metrics alone.
             #expect(text.contains("larder_server_body_bytes_total \(before)\n"))
         }

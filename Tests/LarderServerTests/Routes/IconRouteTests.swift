@@ -217,7 +217,8 @@ import Testing
                 try ServerFixture.fill(fixture.cache, with: [new: noise(77, seed: 7)])
             }
             // Within two seconds.
-            while try client.get("/icon?url=\(new)").status != 200 {}
+            let end = ContinuousClock.now + .seconds(RawClient.patience)
+            while try client.get("/icon?url=\(new)").status != 200, ContinuousClock.now < end {}
             #expect(try client.get("/icon?url=\(new)").body == noise(77, seed: 7))
         }
     }
