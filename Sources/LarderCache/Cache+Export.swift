@@ -26,9 +26,11 @@ extension Cache {
     package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
             return try usersDirectory(path, create: false)
-        } catch  where error.code == .missing && path.utf8.count > 1 {
-            return try nearestDirectory(
-                to: URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        } catch  where error.code == .missing {
+            let parent = path.parentDirectory
+            // "/" and "." are their own parents.
+            guard !parent.isSame(as: path) else { throw error }
+            return try nearestDirectory(to: parent)
         }
     }
 

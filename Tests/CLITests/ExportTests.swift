@@ -179,6 +179,27 @@ import Testing
         }
     }
 
+    /// The directory above a path of one name is the current one.
+    @Test(arguments: ["k", "é", "k/", "./k", "k/l", "k/../l"])
+    func anImportIntoARelativePath(cache: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            #expect(try larder.prefetch(manifest).status == 0)
+            let exported = try larder.binary.run(
+                ["export", "s", "--layout", "nuke", "--cache", larder.cache],
+                directory: larder.directory.path)
+            #expect(exported.status == 0, "\(exported)")
+            let imported = try larder.binary.run(
+                ["import", "s", "--layout", "nuke", "--manifest", manifest, "--cache", cache],
+                directory: larder.directory.path)
+            #expect(imported.status == 0, "\(imported)")
+            let verified = try larder.binary.run(
+                ["verify", "--cache", cache, "--manifest", manifest],
+                directory: larder.directory.path)
+            #expect(verified.status == 0, "\(verified)")
+        }
+    }
+
     /// An import that fails leaves no cache, and none is made among what it reads.
     @Test func anImportThatFailsMakesNoCache() async throws {
         try await withFixture { larder in
