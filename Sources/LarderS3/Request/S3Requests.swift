@@ -1,4 +1,5 @@
 import Crypto
+import Foundation
 import LarderTransfer
 
 /// Makes the requests, in the one form that all S3 stores and libcurl's signature agree on.
@@ -44,6 +45,11 @@ struct S3Requests: Sendable {
             usesStoredCredentials: false)
         request.method = method
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
+        // Buckets with object lock refuse uploads without a checksum
+        // (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html).
+        if let checksum = digest?.base64OfHexadecimal {
+            request.headers.append(("x-amz-checksum-sha256", checksum))
+        }
         guard let credentials = settings.credentials else { return request }
         request.headers.append(("x-amz-content-sha256", digest ?? Self.emptyDigest))
         if let token = credentials.sessionToken {
@@ -67,6 +73,16 @@ extension String {
                 ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
         return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// The bytes that these hexadecimal digits stand for, in Base64. Nil if they are not digits.
+    fileprivate var base64OfHexadecimal: String? {
+        let digits = utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == utf8.count, digits.count.isMultiple(of: 2) else { return nil }
+        let bytes = stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(digits[$0] << 4 | digits[$0 + 1])
+        }
+        return Data(bytes).base64EncodedString()
     }
 
     /// Whether the bucket is in the path; a host alone needs a slash before the query.

@@ -56,7 +56,9 @@ extension StorageError {
             (_, "IllegalLocationConstraintException"), (301, _), (307, _):
             .wrongRegion
         case (_, "ExpiredToken"), (_, "InvalidToken"), (_, "TokenRefreshRequired"): .accessRefused
-        case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"): .corrupt
+        case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"),
+            (_, "XAmzContentChecksumMismatch"):
+            .corrupt
         // A body that was cut on its way is no reason to give up.
         case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _): .unavailable
         // Archived: that object alone.

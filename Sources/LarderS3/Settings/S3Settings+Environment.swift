@@ -84,10 +84,11 @@ extension S3Settings {
 }
 
 extension S3Credentials {
-    /// Whether they can be part of header fields.
+    /// Whether they can be part of header fields. A slash separates the access key from the rest
+    /// of the signature's scope. A colon may be in it: OpenStack Swift's keys are `account:user`.
     fileprivate var isSendable: Bool {
         [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
             text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192
-        } && !accessKey.contains(":") && !accessKey.contains("/")
+        } && !accessKey.utf8.contains(UInt8(ascii: "/"))
     }
 }

@@ -27,6 +27,7 @@ import Testing
         (400, "IllegalLocationConstraintException", .wrongRegion),
         (403, "QuotaExceeded", .full), (507, "XMinioStorageFull", .full), (507, "", .full),
         (400, "BadDigest", .corrupt), (400, "XAmzContentSHA256Mismatch", .corrupt),
+        (400, "XAmzContentChecksumMismatch", .corrupt),
         (503, "SlowDown", .unavailable), (503, "", .unavailable), (500, "", .unavailable),
         (500, "InternalError", .unavailable), (429, "", .unavailable),
         (400, "RequestTimeout", .unavailable), (400, "IncompleteBody", .unavailable),

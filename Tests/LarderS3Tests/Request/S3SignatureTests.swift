@@ -41,9 +41,11 @@ import Testing
             let authorization = try #require(request.header("Authorization"))
             #expect(authorization.hasPrefix("AWS4-HMAC-SHA256 Credential=AKIA/"))
             #expect(authorization.contains("/xx-west-9/s3/aws4_request"))
+            let checksum = request.method == "PUT" ? "x-amz-checksum-sha256;" : ""
             #expect(
                 authorization.contains(
-                    "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token,"))
+                    "SignedHeaders=host;\(checksum)x-amz-content-sha256;x-amz-date;"
+                        + "x-amz-security-token,"))
             #expect(request.headers.count { $0.name.lowercased() == "x-amz-security-token" } == 1)
             #expect(!request.headers.contains { $0.value.contains("s3cr3t") })
         }
@@ -71,7 +73,33 @@ import Testing
     @Test func ofNobody() async throws {
         for request in try await requests(nil) {
             #expect(request.header("Authorization") == nil)
-            #expect(!request.headers.contains { $0.name.lowercased().hasPrefix("x-amz") })
+            let names = request.headers.map { $0.name.lowercased() }
+            let expected = request.method == "PUT" ? ["x-amz-checksum-sha256"] : []
+            #expect(names.filter { $0.hasPrefix("x-amz") } == expected)
+        }
+    }
+
+    /// Buckets with object lock refuse uploads without one. The values are those of
+    /// `printf … | openssl dgst -sha256 -binary | base64`.
+    @Test(arguments: [
+        ("", "47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="),
+        ("icon", "wtS0RqRM5U+rjgEVDiTdJPPYUMfBTc/jH2MhNB3YaHQ="),
+    ])
+    func uploadsHaveAChecksum(_ text: String, _ checksum: String) async throws {
+        try await Bucket(at: origin).withStorage { try await $0.put("a", Array(text.utf8)) }
+        let request = try #require(origin.requests.first)
+        #expect(request.header("x-amz-checksum-sha256") == checksum)
+        #expect(request.header("Authorization")?.contains(";x-amz-checksum-sha256;") == true)
+    }
+
+    /// libcurl would divide a name and a password that are one text at the first colon.
+    @Test func ofAKeyWithColons() async throws {
+        let credentials = S3Credentials(accessKey: "account:user:1", secretKey: "a:b")
+        for request in try await requests(credentials) {
+            let authorization = try #require(request.header("Authorization"))
+            #expect(
+                authorization.hasPrefix("AWS4-HMAC-SHA256 Credential=account:user:1/"),
+                "\(authorization)")
         }
     }
 

@@ -171,7 +171,7 @@ struct S3SettingsTests {
 
     /// They become header fields.
     @Test(arguments: [
-        ["AWS_ACCESS_KEY_ID": "A\r\nX: y"], ["AWS_ACCESS_KEY_ID": "A:B"],
+        ["AWS_ACCESS_KEY_ID": "A\r\nX: y"], ["AWS_ACCESS_KEY_ID": "A: B"],
         ["AWS_ACCESS_KEY_ID": "A/B"], ["AWS_SECRET_ACCESS_KEY": "é"],
         ["AWS_SESSION_TOKEN": "a b"], ["AWS_SESSION_TOKEN": "a\nb"],
         ["AWS_SESSION_TOKEN": String(repeating: "a", count: 10_000)],
@@ -182,6 +182,16 @@ struct S3SettingsTests {
         }
         #expect(error?.description.contains("credentials") == true)
         #expect(error?.description.contains("envsecret") == false)
+    }
+
+    /// OpenStack Swift's keys are `account:user`, in the environment and in a profile.
+    @Test func accessKeysMayHaveColons() throws {
+        let key = ["AWS_ACCESS_KEY_ID": "AUTH_1:me:2", "AWS_SECRET_ACCESS_KEY": "a:b"]
+        let credentials = try settings(key).credentials
+        #expect(credentials == S3Credentials(accessKey: "AUTH_1:me:2", secretKey: "a:b"))
+        let file = "[swift]\naws_access_key_id = account:user\naws_secret_access_key = x:y"
+        let stored = try settings(profile: "swift", credentials: file).credentials
+        #expect(stored == S3Credentials(accessKey: "account:user", secretKey: "x:y"))
     }
 
     // MARK: Region
