@@ -41,6 +41,7 @@ enum ContentGuess {
         (4, Array("JXL ".utf8), "a JPEG XL picture, which is not supported"),
         (4, Array("jP  ".utf8), "a JPEG 2000 picture, which is not supported"),
         (0, Array("8BPS".utf8), "a Photoshop picture, which is not supported"),
+        (4, Array("ftypmif".utf8), "a HEIF picture of an unknown kind"),
         (4, Array("ftyp".utf8), "an MP4 or QuickTime file"),
         (0, Array("RIFF".utf8), "a RIFF file"),
         (0, Array("wOFF".utf8), "a web font"),

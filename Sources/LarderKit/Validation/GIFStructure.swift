@@ -4,8 +4,10 @@ enum GIFStructure {
 
     /// Walks the blocks and their sub-blocks to the trailer.
     ///
-    /// Bytes after the trailer are ignored, as every decoder does. If the logical screen has no
-    /// size, the first picture's is taken, as browsers do.
+    /// Bytes after the trailer are ignored, as every decoder does, and so are zero bytes before it.
+    /// The trailer itself may be missing after a whole picture, unless an extension announces
+    /// another picture or zeros follow, as in a file whose end was never written. If the logical
+    /// screen has no size, the first picture's is taken, as browsers do.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .gif)
         let version = try reader.take(6)
@@ -19,9 +21,13 @@ enum GIFStructure {
         try skipColourTable(&reader, flags)
 
         var pictures = 0
+        var mayEnd = false
         while true {
-            guard reader.remaining > 0 else { throw .truncated(.gif, "ends before its trailer") }
-            switch try reader.big(1) {
+            if reader.remaining == 0, !mayEnd { throw .truncated(.gif, "ends before its trailer") }
+            switch reader.remaining == 0 ? 0x3B : try reader.big(1) {
+            case 0x00:
+                reader.skip { $0 == 0 }
+                mayEnd = false
             case 0x2C:
                 reader.place = "a picture's header"
                 try reader.skip(4)
@@ -38,9 +44,11 @@ enum GIFStructure {
                     throw reader.damaged("has an empty picture")
                 }
                 pictures += 1
+                mayEnd = true
             case 0x21:
                 reader.place = "an extension"
-                try reader.skip(1)
+                // A graphic control extension belongs to the picture after it.
+                if try reader.big(1) == 0xF9 { mayEnd = false }
                 _ = try skipSubBlocks(&reader)
             case 0x3B:
                 guard pictures > 0 else { throw reader.damaged("has no picture") }

@@ -67,7 +67,28 @@ struct HEIFItems {
         throw reader.damaged("has no coded picture")
     }
 
-    /// Checks that every item's bytes are inside the file, and that the primary item has some.
+    /// Whether an item is metadata, and no part of a picture.
+    private func isMetadata(_ item: Int) throws(ImageFault) -> Bool {
+        var reader = types
+        let version = try reader.big(4) >> 24
+        try reader.skip(version == 0 ? 2 : 4)
+        while var entry = try HEIFStructure.nextBox(&reader) {
+            guard entry.type == "infe" else { continue }
+            let version = try entry.content.big(4) >> 24
+            guard version >= 2, try entry.content.big(version == 2 ? 2 : 4) == item else {
+                continue
+            }
+            try entry.content.skip(2)
+            return ["Exif", "mime", "uri "].contains(try entry.content.fourCC())
+        }
+        return false
+    }
+
+    /// The maximum number of metadata items that may lie outside the file. Finding out that an item
+    /// is one takes time in proportion to the number of items.
+    private static let lostMetadataLimit = 16
+
+    /// Checks that every picture's bytes are inside the file, and that the primary item has some.
     func checkLocations(fileLength: Int) throws(ImageFault) {
         var reader = locations
         reader.place = "the item locations"
@@ -80,6 +101,7 @@ struct HEIFItems {
             throw reader.damaged("has unknown item locations")
         }
         var hasPrimary = false
+        var lostMetadata = 0
         for _ in 0..<(try reader.big(version < 2 ? 2 : 4)) {
             let item = try reader.big(version < 2 ? 2 : 4)
             // Where the offsets count from: 0 the file, 1 the idat box, 2 another item.
@@ -96,11 +118,14 @@ struct HEIFItems {
                 let length = try reader.big(lengthWidth)
                 let end = base.addingReportingOverflow(offset)
                 let limit = method == 0 ? fileLength : dataLength
-                guard
-                    isElsewhere
-                        || !end.overflow && end.partialValue <= limit
-                            && length <= limit - end.partialValue
-                else { throw .truncated(reader.type, "has its picture beyond the file's end") }
+                let isInside =
+                    !end.overflow && end.partialValue <= limit
+                    && length <= limit - end.partialValue
+                if isElsewhere || isInside { continue }
+                lostMetadata += 1
+                guard lostMetadata <= Self.lostMetadataLimit, try isMetadata(item) else {
+                    throw .truncated(reader.type, "has its picture beyond the file's end")
+                }
             }
             if item == primary, extents > 0 { hasPrimary = true }
         }

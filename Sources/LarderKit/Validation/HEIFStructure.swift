@@ -8,37 +8,50 @@ enum HEIFStructure {
     static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
         var reader = ByteReader(bytes, of: .heic)
         guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
-            let major = try? reader.fourCC(), (try? reader.skip(4)) != nil
+            let major = try? reader.fourCC(), let minor = try? reader.fourCC()
         else { return nil }
-        var isContainer = false
+        // With this brand, the minor version is the brand of the codec.
+        let isLowOverhead = major == "mif3"
+        if isLowOverhead, let codec = codec(of: minor) { return codec }
+        var isContainer = isLowOverhead
         var brand = major
         while true {
-            switch brand {
-            case "avif", "avis": return .avif
-            case "heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs": return .heic
-            case "mif1", "mif2", "msf1", "miaf": isContainer = true
-            default: break
-            }
+            if let codec = codec(of: brand) { return codec }
+            if ["mif1", "mif2", "mif3", "msf1", "miaf"].contains(brand) { isContainer = true }
             guard reader.offset + 4 <= length, let next = try? reader.fourCC() else { break }
             brand = next
         }
         return isContainer ? .heic : nil
     }
 
-    /// Walks the boxes to the file's exact end and finds the primary item's size; checks that
-    /// every item's bytes are inside the file.
+    private static func codec(of brand: FourCC) -> MediaType? {
+        switch brand {
+        case "avif", "avis": .avif
+        case "heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs": .heic
+        default: nil
+        }
+    }
+
+    /// Walks the boxes and finds the primary item's size; checks that every picture's bytes are
+    /// inside the file.
     ///
     /// The size is that of the primary item, turned as its `irot` says; a clean aperture is not
-    /// looked at. Image sequences need a still picture too, as their writers give them.
+    /// looked at. Image sequences need a still picture too, as their writers give them. What
+    /// follows a still picture and is not a box is ignored, as libavif and libheif do.
     static func inspect(
         _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
     ) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: claimed)
         var meta: HEIFItems?
         var isFilm = false
-        while var box = try nextBox(&reader) {
+        while meta == nil || isFilm || !endsInPadding(reader), var box = try nextBox(&reader) {
             if box.type == "meta", meta == nil { meta = try HEIFItems(&box.content) }
             if box.type == "moov" { isFilm = true }
+            if box.type == "mini", meta == nil {
+                let mini = try HEIFMini(&box.content, claimed: claimed)
+                return ImageInfo(
+                    mediaType: mini.mediaType, width: mini.size.width, height: mini.size.height)
+            }
         }
         guard let meta else {
             throw isFilm
@@ -49,6 +62,16 @@ enum HEIFStructure {
         let size = try meta.primarySize()
         return ImageInfo(
             mediaType: try meta.codec(claimed: claimed), width: size.width, height: size.height)
+    }
+
+    /// Whether what remains is not a whole box, nor the beginning of one that has data.
+    private static func endsInPadding(_ file: ByteReader) -> Bool {
+        var rest = file
+        guard let length = try? rest.big(4), let type = try? rest.fourCC() else {
+            return file.remaining > 0
+        }
+        let isWhole = length < 2 || 8...file.remaining ~= length
+        return !isWhole && !["mdat", "moov", "moof", "meta", "idat", "mini"].contains(type)
     }
 
     static func nextBox(

@@ -3,6 +3,8 @@ enum ICOStructure {
     static let signature: [UInt8] = [0, 0, 1, 0]
 
     /// Checks every picture of the directory; the size is the largest picture's.
+    ///
+    /// Several entries may share a picture. It is checked once.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .ico)
         reader.place = "its directory"
@@ -11,6 +13,7 @@ enum ICOStructure {
         guard count > 0 else { throw reader.damaged("has no picture") }
         var largest = (width: 0, height: 0)
         var total = 0
+        var checked: Set<Range<Int>> = []
         for _ in 0..<count {
             try reader.skip(8)
             let length = try reader.little(4)
@@ -21,9 +24,11 @@ enum ICOStructure {
             guard offset + length <= bytes.count else {
                 throw .truncated(.ico, "ends inside a picture")
             }
-            // Pictures do not overlap; else a small file could ask for endless work.
+            guard checked.insert(offset..<offset + length).inserted else { continue }
+            // Entries may also differ in the length of a picture that they share. A bound, or a
+            // small file could ask for endless work.
             total += length
-            guard total <= bytes.count else { throw reader.damaged("has overlapping pictures") }
+            guard total <= 4 * bytes.count else { throw reader.damaged("has overlapping pictures") }
             let size = try pictureSize(
                 UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + length]))
             if size.width * size.height > largest.width * largest.height { largest = size }

@@ -5,7 +5,9 @@ enum JPEGStructure {
     /// Walks the marker segments and scans for the end of every entropy-coded part.
     ///
     /// Bytes after EOI are ignored, as every decoder does: cameras and phones put further
-    /// pictures and films there. The size is the stored one, whatever the Exif orientation.
+    /// pictures and films there. So are bytes between segments, as libjpeg does: a comment or
+    /// profile whose length is too small leaves some there. The size is the stored one, whatever
+    /// the Exif orientation.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .jpeg)
         try reader.skip(2)
@@ -39,9 +41,13 @@ enum JPEGStructure {
                 var segment = try nextSegment(&reader, "the number of lines")
                 let lines = try segment.big(2)
                 if frame?.height == 0 { frame?.height = lines }
-            case 0xC4, 0xC8, 0xCC, 0xDB, 0xDD...0xDF, 0xE0...0xFE:
+            case 0xC4, 0xC8, 0xCC, 0xDB, 0xDD...0xDF, 0xF0...0xFD:
                 _ = try nextSegment(&reader, "a segment")
-            case 0x01:
+            case 0xE0...0xEF, 0xFE:
+                // Applications' data and comments: any length is skipped.
+                reader.place = "a segment"
+                try reader.skip(max(0, try reader.big(2) - 2))
+            case 0x01, 0xD0...0xD7:
                 break
             default:
                 throw reader.damaged("has a marker out of place, 0x\(String(marker, radix: 16))")
@@ -66,14 +72,14 @@ enum JPEGStructure {
 
     /// The next marker's second byte; any number of 0xFF may precede it as filling.
     private static func nextMarker(_ reader: inout ByteReader) throws(ImageFault) -> Int {
-        guard reader.remaining > 0 else { throw .truncated(.jpeg, "ends before EOI") }
-        reader.place = "a marker"
-        guard try reader.big(1) == 0xFF else {
-            throw reader.damaged("has stray bytes before a marker")
+        while true {
+            reader.skip(to: 0xFF)
+            guard reader.remaining > 0 else { throw .truncated(.jpeg, "ends before EOI") }
+            reader.place = "a marker"
+            var marker = 0xFF
+            while marker == 0xFF { marker = try reader.big(1) }
+            if marker != 0 { return marker }
         }
-        var marker = 0xFF
-        while marker == 0xFF { marker = try reader.big(1) }
-        return marker
     }
 
     private static func nextSegment(

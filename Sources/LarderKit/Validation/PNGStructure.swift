@@ -4,9 +4,11 @@
 enum PNGStructure {
     static let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
 
-    /// Walks the chunks from the signature to IEND and checks every CRC.
+    /// Walks the chunks from the signature to IEND and checks the CRC of each one that has a part
+    /// of the picture.
     ///
-    /// Bytes after IEND are ignored, as every decoder does: real icons carry padding there.
+    /// Bytes after IEND are ignored, as every decoder does: real icons carry padding there. An
+    /// ancillary chunk with a wrong CRC is ignored, as libpng does by default.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .png)
         reader.place = "the signature"
@@ -47,8 +49,7 @@ enum PNGStructure {
                 guard dataLength > 0 else { throw reader.damaged("has no pixels (no IDAT)") }
                 return ImageInfo(mediaType: .png, width: header.width, height: header.height)
             default:
-                // An upper-case first letter marks a chunk that no decoder may skip.
-                guard chunk.type.value & 0x2000_0000 != 0 else {
+                guard chunk.type.value & ancillaryBit != 0 else {
                     throw reader.damaged("has a critical chunk \(chunk.type) out of place")
                 }
             }
@@ -107,9 +108,23 @@ enum PNGStructure {
         }
         let content = try reader.part(length, "a chunk")
         let covered = UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset])
-        guard try reader.big(4) == Int(CRC32.checksum(of: covered)) else {
+        guard try reader.big(4) == Int(CRC32.checksum(of: covered)) || isExpendable(type) else {
             throw reader.damaged("has a wrong checksum in its chunk \(type)")
         }
         return (type, content)
     }
+
+    /// Whether the picture is whole without a chunk of this type.
+    ///
+    /// An animation's chunks have ancillary names, although they hold its frames. The type of a
+    /// critical chunk in other letters, as a flipped bit leaves it, is not an ancillary type.
+    private static func isExpendable(_ type: FourCC) -> Bool {
+        let isAncillary = type.value & ancillaryBit != 0
+        return isAncillary && !["acTL", "fcTL", "fdAT"].contains(type)
+            && !["IHDR", "PLTE", "IDAT", "IEND"].contains(FourCC(value: type.value & ~letterCase))
+    }
+
+    /// A lower-case first letter marks a chunk that a decoder may skip.
+    private static let ancillaryBit: UInt32 = 0x2000_0000
+    private static let letterCase: UInt32 = 0x2020_2020
 }

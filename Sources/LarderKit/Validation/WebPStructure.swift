@@ -4,7 +4,8 @@
 enum WebPStructure {
     /// Walks the chunks of the RIFF file, and those inside animation frames.
     ///
-    /// Bytes after the RIFF file's stated length are ignored, as RFC 9649 §2.4 allows.
+    /// Bytes after the RIFF file's stated length are ignored, as RFC 9649 §2.4 allows. So is
+    /// metadata behind the picture whose length is wrong, as libwebp does.
     static func inspect(_ bytes: UnsafeRawBufferPointer) throws(ImageFault) -> ImageInfo {
         var reader = ByteReader(bytes, of: .webp)
         try reader.skip(4)
@@ -19,7 +20,9 @@ enum WebPStructure {
         var picture: (width: Int, height: Int)?
         var frames = 0
         var isFirst = true
-        while var chunk = try nextChunk(&file) {
+        while picture == nil && frames == 0 || !endsInMetadata(file),
+            var chunk = try nextChunk(&file)
+        {
             switch chunk.type {
             case "VP8X" where isFirst:
                 try chunk.content.skip(4)
@@ -43,6 +46,15 @@ enum WebPStructure {
         }
         let size = canvas ?? picture
         return ImageInfo(mediaType: .webp, width: size?.width, height: size?.height)
+    }
+
+    /// Whether what remains is a chunk that is cut short and has no part of a picture.
+    private static func endsInMetadata(_ file: ByteReader) -> Bool {
+        var rest = file
+        guard let type = try? rest.fourCC(), let length = try? rest.little(4) else {
+            return file.remaining > 0
+        }
+        return length > rest.remaining && !["VP8 ", "VP8L", "ALPH", "ANMF"].contains(type)
     }
 
     private static func nextChunk(

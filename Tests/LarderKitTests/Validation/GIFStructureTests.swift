@@ -31,6 +31,32 @@ struct GIFStructureTests: ImageTests {
         #expect(fault(screen("GIF89a", 9, 8) + picture + [0x3B, 1, 2, 3]) == nil)
     }
 
+    @Test func onlyTheTrailerMayBeMissing() throws {
+        let whole = screen("GIF89a", 9, 8) + picture
+        #expect(try inspect(whole).width == 9)
+        #expect(fault(whole + picture) == nil)
+        let comment: [UInt8] = [0x21, 0xFE, 1, 65, 0]
+        #expect(fault(whole + comment) == nil)
+        #expect(fault(whole.dropLast())?.code == .truncated)
+        #expect(fault(whole + comment.dropLast())?.code == .truncated)
+        #expect(fault(screen("GIF89a", 9, 8) + comment)?.code == .truncated)
+        // The second picture's delay is there, and the picture is not.
+        let control: [UInt8] = [0x21, 0xF9, 4, 0, 5, 0, 0, 0]
+        #expect(fault(screen("GIF89a", 9, 8) + control + picture) == nil)
+        #expect(fault(whole + control)?.code == .truncated)
+    }
+
+    @Test func zerosMayPrecedeTheTrailer() {
+        let whole = screen("GIF89a", 9, 8) + picture
+        for count in [1, 2, 500] {
+            let zeros = [UInt8](repeating: 0, count: count)
+            #expect(fault(whole + zeros + [0x3B]) == nil)
+            #expect(fault(whole + zeros + picture) == nil)
+            // As in a file whose end was never written.
+            #expect(fault(whole + zeros)?.code == .truncated)
+        }
+    }
+
     @Test func aTrailerInsideASubBlockIsNotTheEnd() {
         let comment: [UInt8] = [0x21, 0xFE, 1, 0x3B]
         #expect(fault(screen("GIF89a", 9, 8) + picture + comment)?.code == .truncated)

@@ -35,9 +35,33 @@ struct HEIFStructureTests: ImageTests {
         #expect(fault(file.bytes) == nil)
     }
 
-    @Test func bytesBeyondTheBoxes() {
-        #expect(fault(HEIFFile().bytes + [1, 2, 3])?.code == .truncated)
-        #expect(fault(HEIFFile().bytes + Bytes.big(3, 4) + Bytes.big(0, 4))?.code == .damaged)
+    @Test func bytesBeyondTheBoxesAreIgnored() {
+        let junk = [
+            [1, 2, 3], Bytes.big(3, 4) + Bytes.big(0, 4), Array("<!-- served by -->".utf8),
+        ]
+        for junk in junk {
+            #expect(fault(HEIFFile().bytes + junk) == nil)
+            // The frames of a sequence may be anywhere.
+            let film = HEIFFile(data: HEIFFile.box("mdat", [1]) + HEIFFile.box("moov", []))
+            #expect(fault(film.bytes + junk) != nil)
+        }
+        #expect(fault(HEIFFile().bytes + Bytes.big(90, 4) + Array("free".utf8)) == nil)
+        #expect(fault(HEIFFile().bytes + Bytes.big(90, 4) + Array("mdat".utf8)) != nil)
+        #expect(fault(HEIFFile().bytes + HEIFFile.box("zzzz", [1])) == nil)
+    }
+
+    @Test func metadataBeyondTheEndIsForgivenAndPicturesAreNot() {
+        let end = HEIFFile().bytes.count
+        func file(_ type: String, count: Int = 1) -> HEIFFile {
+            var file = HEIFFile(extent: (end - 8, 8))
+            file.others = (2..<2 + count).map { ($0, type, (end, 1000)) }
+            return file
+        }
+        #expect(fault(file("Exif").bytes) == nil)
+        #expect(fault(file("mime").bytes) == nil)
+        #expect(fault(file("av01").bytes)?.code == .truncated)
+        // To look up many would take time in proportion to the square of their number.
+        #expect(fault(file("Exif", count: 17).bytes)?.code == .truncated)
     }
 
     @Test func aPictureBeyondTheEnd() {
@@ -88,6 +112,8 @@ private struct HEIFFile {
     var turn: UInt8 = 0
     var primary = 1
     var extent: (offset: Int, length: Int) = (40, 8)
+    /// Further items, with one extent each.
+    var others: [(item: Int, type: String, extent: (offset: Int, length: Int))] = []
     /// What stands in for the one extent.
     var locations: [UInt8]?
     var meta = true
@@ -100,12 +126,19 @@ private struct HEIFFile {
     }
 
     private var metaBox: [UInt8] {
-        let item = Self.box(
-            "infe", Bytes.big(2 << 24, 4) + Bytes.big(1, 2) + Bytes.big(0, 2) + Array(coding.utf8))
+        let items = [(item: 1, type: coding, extent: extent)] + others
+        let item = items.flatMap { item in
+            Self.box(
+                "infe",
+                Bytes.big(2 << 24, 4) + Bytes.big(item.item, 2) + Bytes.big(0, 2)
+                    + Array(item.type.utf8))
+        }
         let location =
-            Bytes.big(0x4400, 2) + Bytes.big(1, 2) + Bytes.big(1, 2) + Bytes.big(0, 2)
-            + Bytes.big(1, 2)
-            + Bytes.big(extent.offset, 4) + Bytes.big(extent.length, 4)
+            Bytes.big(0x4400, 2) + Bytes.big(items.count, 2)
+            + items.flatMap {
+                Bytes.big($0.item, 2) + Bytes.big(0, 2) + Bytes.big(1, 2)
+                    + Bytes.big($0.extent.offset, 4) + Bytes.big($0.extent.length, 4)
+            }
         let measured = size.map {
             Self.box("ispe", Bytes.big(0, 4) + Bytes.big($0.width, 4) + Bytes.big($0.height, 4))
         }
@@ -118,7 +151,7 @@ private struct HEIFFile {
         return Self.box(
             "meta",
             Bytes.big(0, 4) + Self.box("pitm", Bytes.big(0, 4) + Bytes.big(primary, 2))
-                + Self.box("iinf", Bytes.big(0, 4) + Bytes.big(1, 2) + item)
+                + Self.box("iinf", Bytes.big(0, 4) + Bytes.big(items.count, 2) + item)
                 + Self.box("iloc", Bytes.big(0, 4) + (locations ?? location))
                 + Self.box("iprp", Self.box("ipco", properties) + Self.box("ipma", association)))
     }

@@ -44,11 +44,27 @@ struct ICOStructureTests: ImageTests {
         #expect(fault(inside)?.message == "ICO has a picture inside its directory")
     }
 
+    @Test func entriesMayShareAPicture() throws {
+        #expect(try inspect(shared(png, lengths: [png.count, png.count])).width == 24)
+        let lengths = Array(repeating: bitmap(16).count, count: 9) + [bitmap(16, mask: false).count]
+        #expect(try inspect(shared(bitmap(16), lengths: lengths)).width == 16)
+        // One that is cut short in one entry is not whole.
+        #expect(fault(shared(png, lengths: [png.count, png.count - 20]))?.code == .damaged)
+        let cut = shared(png, lengths: [png.count, png.count]).dropLast()
+        #expect(fault(Array(cut))?.code == .truncated)
+    }
+
     @Test func sharedPicturesCannotAskForEndlessWork() {
-        let entry =
-            [0, 0, 0, 0, 1, 0, 32, 0] + Bytes.little(png.count, 4) + Bytes.little(6 + 16 * 50, 4)
-        let file = [0, 0, 1, 0, 50, 0] + (0..<50).flatMap { _ in entry } + png
+        let padded = png + [UInt8](repeating: 0, count: 50)
+        let file = shared(padded, lengths: (0..<50).map { png.count + $0 })
         #expect(fault(file)?.message == "ICO has overlapping pictures")
+    }
+
+    /// One picture, and an entry for each length that it is said to have.
+    private func shared(_ picture: [UInt8], lengths: [Int]) -> [UInt8] {
+        let offset = Bytes.little(6 + 16 * lengths.count, 4)
+        return [0, 0, 1, 0] + Bytes.little(lengths.count, 2)
+            + lengths.flatMap { [0, 0, 0, 0, 1, 0, 32, 0] + Bytes.little($0, 4) + offset } + picture
     }
 
     @Test func cursorsAreNoIcons() {

@@ -48,6 +48,25 @@ struct JPEGStructureTests: ImageTests {
         #expect(fault(start + frame + scan + [1] + end + [0, 0, 0]) == nil)
     }
 
+    /// A comment or profile of another length than it states.
+    @Test func wrongLengthsOfSegmentsForApplicationsAreForgiven() {
+        for marker in [0xE0, 0xE1, 0xE2, 0xEF, 0xFE] as [UInt8] {
+            for length in [0, 1, 2, 4] {
+                let segment = [0xFF, marker] + Bytes.big(length, 2) + [UInt8](1...9)
+                #expect(fault(start + segment + frame + scan + [1] + end) == nil)
+                #expect(fault(start + frame + segment + scan + [1])?.code == .truncated)
+            }
+        }
+        let long: [UInt8] = [0xFF, 0xE1, 0xFF, 0xFF]
+        #expect(fault(start + long + frame + scan + [1] + end)?.code == .truncated)
+    }
+
+    @Test func strayBytesBetweenSegmentsAreSkipped() {
+        let stray: [UInt8] = [7, 0xFF, 0x00, 9]
+        #expect(fault(start + frame + stray + scan + [1] + end) == nil)
+        #expect(fault(start + [0xFF, 0xD3, 7] + frame + scan + [1] + end) == nil)
+    }
+
     @Test func theHeightMayFollowTheFirstScan() throws {
         let open = Self.segment(0xC0, [8] + Bytes.big(0, 2) + Bytes.big(30, 2) + [1, 1, 0x11, 0])
         let lines = Self.segment(0xDC, Bytes.big(77, 2))
@@ -61,11 +80,10 @@ struct JPEGStructureTests: ImageTests {
         expectDamage(start + scan + [1] + frame + end, "before its frame")
         expectDamage(start + frame + frame + scan + [1] + end, "two frame")
         expectDamage(start + frame + scan + end, "empty scan")
-        expectDamage(start + frame + [7] + scan + [1] + end, "stray")
         expectDamage(start + frame + scan + [1, 0xFF, 0x33] + end, "0x33")
         expectDamage(start + Self.segment(0xC0, [8, 0, 1, 0, 1, 2, 1, 0x11, 0]), "frame header")
         expectDamage(start + frame + Self.segment(0xDA, [5, 1, 0, 0, 63, 0]), "scan header")
-        expectDamage(start + [0xFF, 0xE0, 0, 1], "length")
+        expectDamage(start + [0xFF, 0xDB, 0, 1], "length")
     }
 
     private static func segment(_ marker: UInt8, _ content: [UInt8]) -> [UInt8] {

@@ -76,10 +76,31 @@ struct PNGStructureTests: ImageTests {
         expectDamage([header, Self.chunk("ABCD", []), pixels, end], "'ABCD'")
     }
 
-    @Test func aWrongChecksumIsFoundInAnyChunk() {
-        var text = Self.chunk("tEXt", [65, 0, 66])
-        text[9] ^= 1
-        expectDamage([header, text, pixels, end], "checksum in its chunk 'tEXt'")
+    @Test(arguments: ["tEXt", "pHYs", "tRNS", "iCCP", "eXIf", "zzZz"])
+    func aWrongChecksumInAnAncillaryChunkIsForgiven(_ type: String) {
+        let damaged = Self.damaged(Self.chunk(type, [65, 0, 66]))
+        #expect(fault(png([header, damaged, pixels, damaged, end])) == nil)
+    }
+
+    @Test func aWrongChecksumIsFoundInEveryChunkThatHasAPartOfThePicture() {
+        let palette = Self.chunk("PLTE", [1, 2, 3])
+        let frame = Self.chunk("fdAT", Bytes.big(2, 4) + [1, 2])
+        let whole = [header, palette, pixels, Self.chunk("fcTL", Bytes.big(1, 26)), frame, end]
+        #expect(fault(png(whole)) == nil)
+        for place in whole.indices {
+            var chunks = whole
+            chunks[place] = Self.damaged(chunks[place])
+            expectDamage(chunks, "checksum in its chunk")
+        }
+        // Of the second of two, a flipped bit makes an ancillary chunk: it still has pixels.
+        var flipped = pixels
+        flipped[4] ^= 0x20
+        expectDamage([header, pixels, flipped, end], "checksum in its chunk 'iDAT'")
+    }
+
+    @Test func anAncillaryChunkBeyondTheEndIsACut() {
+        let text = Self.chunk("tEXt", [65, 0, 66])
+        #expect(fault(png([header, pixels, text]).dropLast())?.code == .truncated)
     }
 
     @Test func impossibleChunks() {
@@ -111,6 +132,11 @@ struct PNGStructureTests: ImageTests {
         chunk(
             "IHDR",
             Bytes.big(width, 4) + Bytes.big(height, 4) + [UInt8(depth), UInt8(type), 0, 0, 0])
+    }
+
+    /// A chunk with a wrong CRC.
+    private static func damaged(_ chunk: [UInt8]) -> [UInt8] {
+        chunk.dropLast() + [chunk[chunk.count - 1] ^ 1]
     }
 
     private static func chunk(_ type: String, _ content: [UInt8]) -> [UInt8] {

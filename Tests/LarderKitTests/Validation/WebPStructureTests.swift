@@ -33,6 +33,18 @@ struct WebPStructureTests: ImageTests {
         #expect(fault(riff(canvas(30, 20) + lossy + odd.dropLast())) == nil)
     }
 
+    @Test func metadataBehindThePictureMayBeCutShort() {
+        let short = Array("EXIF".utf8) + Bytes.little(100, 4) + [1, 2]
+        #expect(fault(riff(canvas(30, 20) + lossy + short)) == nil)
+        #expect(fault(riff(lossy + [1, 2, 3])) == nil)
+        #expect(fault(riff(lossy + Self.chunk("abcd", [1]))) == nil)
+        // Pictures may not, nor what comes before them.
+        let half = Array("ANMF".utf8) + Bytes.little(100, 4) + [1, 2]
+        #expect(fault(riff(canvas(90, 80) + frame + half))?.code == .damaged)
+        #expect(fault(riff(canvas(30, 20) + short))?.code == .damaged)
+        #expect(fault(riff(canvas(30, 20) + lossy + short).dropLast())?.code == .truncated)
+    }
+
     @Test func brokenRules() {
         expectDamage(riff([]), "no picture")
         expectDamage(riff(canvas(30, 20)), "no picture")
