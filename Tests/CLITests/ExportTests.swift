@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test(arguments: ["nuke", "sdwebimage", "kingfisher", "coil", "glide", "files"])
+    @Test(arguments: ["nuke", "sdwebimage", "kingfisher", "coil", "coil2", "glide", "files"])
     func whatIsExportedCanBeImported(_ layout: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)

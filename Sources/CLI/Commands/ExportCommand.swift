@@ -9,7 +9,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         commandName: "export",
         abstract: "Write icons in the layout that another program reads.",
         discussion: """
-            The layouts nuke, sdwebimage, kingfisher, coil and glide write the disk cache of that \
+            The layouts nuke, sdwebimage, kingfisher, coil, coil2 and glide write the disk cache of that \
             library, so that an app starts with a filled cache; each file is named after the URL \
             exactly as the manifest spells it. files writes files with readable names, and an \
             index.json; asset-catalog writes an asset catalog for Xcode, to a directory that ends \
@@ -24,6 +24,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
     static let guide = CommandGuide(
         usual: [
             "--layout", "--manifest", "--cache", "--prune", "--copy", "--kingfisher-version",
+            "--folder",
             "--installer", "--base-url", "--json", "--quiet",
         ],
         examples: [
@@ -65,6 +66,15 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             valueName: "n"))
     var kingfisherVersion = 8
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
+            SDWebImage's namespace, Coil's directory.
+            """,
+            valueName: "name"))
+    var folder: String?
+
     @Flag(help: "Remove files of earlier exports whose icons are no longer exported.")
     var prune = false
 
@@ -89,7 +99,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The export needs a directory's name.") }
         try LayoutUsage.validate(
-            layout, kingfisherVersion: kingfisherVersion, directory: directory)
+            layout, kingfisherVersion: kingfisherVersion, folder: folder, directory: directory)
         if let installer {
             if installer.isEmpty || installer == "-" {
                 throw ValidationError("--installer needs the name of a file.")
@@ -116,6 +126,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             let cache = try cache.required(wait: run.wait)
             var configuration = ExportConfiguration(layout: layout, directory: directory)
             configuration.kingfisherVersion = kingfisherVersion
+            configuration.folder = folder
             configuration.isPruning = prune
             configuration.copiesAll = copy
             configuration.manifestRules = try reading.rules
@@ -129,7 +140,8 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             run.line.clear()
             if let installer, !report.isInterrupted,
                 let source = try SeedInstaller(
-                    report, directory: directory, isCancelled: { run.interrupts.isAsked })?.source
+                    report, directory: directory, folder: folder,
+                    isCancelled: { run.interrupts.isAsked })?.source
             {
                 try OutputFile.write(source, to: installer)
             }

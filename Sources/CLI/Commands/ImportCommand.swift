@@ -21,7 +21,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
     static let guide = CommandGuide(
         usual: [
-            "--layout", "--manifest", "--cache", "--kingfisher-version", "--max-object-size",
+            "--layout", "--manifest", "--cache", "--kingfisher-version", "--folder",
+            "--max-object-size",
             "--any-content", "--base-url", "--json", "--quiet",
         ],
         examples: [
@@ -57,6 +58,15 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
     @Option(
         help: ArgumentHelp(
+            """
+            The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
+            SDWebImage's namespace, Coil's directory.
+            """,
+            valueName: "name"))
+    var folder: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Refuse files larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size"),
         transform: ByteCount.parse)
     var maxObjectSize = ByteCount(16 << 20)
@@ -81,7 +91,7 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
                 """)
         }
         try LayoutUsage.validate(
-            layout, kingfisherVersion: kingfisherVersion, directory: directory)
+            layout, kingfisherVersion: kingfisherVersion, folder: folder, directory: directory)
         guard maxObjectSize.bytes > 0 else {
             throw ValidationError("--max-object-size must be at least 1.")
         }
@@ -96,6 +106,7 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
             var configuration = ImportConfiguration(
                 layout: source.layout, directory: directory)
             configuration.kingfisherVersion = kingfisherVersion
+            configuration.folder = folder
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
             configuration.manifestRules = try reading.rules

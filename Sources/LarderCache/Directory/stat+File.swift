@@ -6,15 +6,17 @@ extension stat {
     package var isLink: Bool { st_mode & S_IFMT == S_IFLNK }
 
     /// What the file takes on disk: st_blocks counts 512 bytes on every system (stat(2)).
-    var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
+    package var allocatedBytes: Int64 { Int64(st_blocks) * 512 }
     /// What is free on disk once this name is gone: nothing if a file has another one (a hard
     /// link).
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)
+        package var accessed: timespec { st_atimespec }
         package var modified: timespec { st_mtimespec }
         var changed: timespec { st_ctimespec }
     #else
+        package var accessed: timespec { st_atim }
         package var modified: timespec { st_mtim }
         var changed: timespec { st_ctim }
     #endif

@@ -21,9 +21,6 @@ final class ExportList {
                         digest BLOB, size INTEGER, media_type TEXT, width INTEGER, height INTEGER,
                         stored_at REAL, used_at REAL
                     );
-                    CREATE TABLE main.found (
-                        stem TEXT NOT NULL, sizes TEXT NOT NULL
-                    );
                     """)
         }
     }
@@ -153,37 +150,6 @@ final class ExportList {
         try database.read { db in
             try PreparedStatement(db, "SELECT 1 FROM o WHERE alike = ? LIMIT 1")
                 .firstInteger(SafeName.folded(stem)) != nil
-        }
-    }
-
-    /// Notes files that are in the directory.
-    func addFound(_ files: [(stem: String, sizes: String)]) throws {
-        try database.inTransaction { db in
-            let insert = try PreparedStatement(db, "INSERT INTO found VALUES (?, ?)")
-            for file in files { try insert.run(file.stem, file.sizes) }
-            return .commit
-        }
-    }
-
-    /// Hands over the files that were noted, by their names.
-    func forEachFound(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
-        try database.writeWithoutTransaction {
-            try $0.execute(sql: "CREATE INDEX main.found_by_stem ON found (stem, sizes)")
-        }
-        var stem = ""
-        while true {
-            let page = try database.read { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT stem, sizes FROM found WHERE stem > ? ORDER BY stem
-                    LIMIT \(Self.pageLimit)
-                    """
-                ).rows(stem) { (try $0.requireText(0), try $0.requireText(1)) }
-            }
-            guard let last = page.last else { return }
-            stem = last.0
-            for (stem, sizes) in page { try body(stem, sizes) }
         }
     }
 }

@@ -111,13 +111,20 @@ final class ExportWriter {
             return false
         }
         guard try digest(of: file) == object.digest else { return false }
-        if let modified, status.modified.tv_sec != Int(modified.timeIntervalSince1970) {
+        // The library may also count from the last access, which an export renews.
+        if let modified,
+            status.modified.tv_sec != Int(modified.timeIntervalSince1970)
+                || status.accessed.tv_sec < time(nil) - Self.longestAccess
+        {
             // Somebody else's may be read, and not be changed: it is replaced, too.
             guard try file.setDates(modified: modified) else { return false }
             isDirty = true
         }
         return true
     }
+
+    /// How old the last access of a file may be, in seconds, if the library minds dates: a day.
+    private static let longestAccess = 86_400
 
     private func confirm(
         _ file: FileDescriptor, is object: StoredObject, orRemove temporary: String?

@@ -46,8 +46,7 @@ public struct Exporter {
 
     private func run(_ manifests: [ManifestSource]?) throws -> ExportReport {
         let start = ContinuousClock.now
-        let keyed = configuration.layout.keyed(
-            kingfisherVersion: configuration.kingfisherVersion)
+        let keyed = configuration.keyed
         let tree = try ExportTree(
             configuration.directory, folders: keyed?.folders ?? [], outside: cache)
         if configuration.layout == .gallery { return try exportGallery(manifests, tree) }
@@ -117,7 +116,7 @@ public struct Exporter {
     private func files(
         _ tree: ExportTree, _ writer: ExportWriter, _ keyed: (any KeyedLayout)?
     ) throws -> any ExportedFiles {
-        if let keyed { return KeyedFiles(keyed, tree, writer) }
+        if let keyed { return try KeyedFiles(keyed, tree, writer) }
         return try configuration.layout == .assetCatalog
             ? ImageSets(tree, writer) : NamedFiles(tree, writer)
     }

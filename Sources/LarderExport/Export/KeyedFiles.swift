@@ -2,15 +2,39 @@ import Foundation
 import LarderCache
 
 /// The files of a library's cache: all in one directory, each named by its URL.
-struct KeyedFiles: ExportedFiles {
+final class KeyedFiles: ExportedFiles {
     private let layout: any KeyedLayout
     private let tree: ExportTree
     private let writer: ExportWriter
+    private let journal: Journal?
+    /// Entries that are not in the journal yet.
+    private var placed: [(stem: String, size: Int64)] = []
 
-    init(_ layout: any KeyedLayout, _ tree: ExportTree, _ writer: ExportWriter) {
+    init(_ layout: any KeyedLayout, _ tree: ExportTree, _ writer: ExportWriter) throws {
         self.layout = layout
         self.tree = tree
         self.writer = writer
+        journal = try layout.journal.map(Journal.init)
+    }
+
+    /// Removes entries that the app was writing when it ended, with their files. The library would
+    /// do so when it opens the directory, and could remove entries of this export then.
+    func begin(_ list: ExportList) throws {
+        guard let journal, let form = layout.journal else { return }
+        try journal.read(in: tree.folder, writer.goOn)
+        try journal.dropDirty { stem in
+            try writer.goOn()
+            for file in form.files(stem) {
+                for name in [file, JournalForm.unfinished(file)] { try removeOrLeave(name) }
+            }
+        }
+    }
+
+    /// Removes a file. A directory, or what may not be removed, stays: no journal names it.
+    private func removeOrLeave(_ name: String) throws(CacheError) {
+        do throws(CacheError) {
+            _ = try writer.remove(name)
+        } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
     func place(_ object: StoredObject, _ stem: String) throws -> Placement {
@@ -20,12 +44,20 @@ struct KeyedFiles: ExportedFiles {
         // Before the bytes, lest what an app has noted of the old ones be taken for these'.
         let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
+        placed.append((stem, object.size))
+        if placed.count >= 500 { try notePlaced() }
         return placement
     }
 
+    private func notePlaced() throws {
+        try journal?.add(placed)
+        placed.removeAll(keepingCapacity: true)
+    }
+
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        if let journal = layout.journal {
-            try writeJournal(journal, of: list, leavingOutOthers: prune)
+        try notePlaced()
+        if let journal, let form = layout.journal {
+            try write(journal, form, of: list, leavingOutOthers: prune)
         }
         // Behind the journal: until it is replaced, the old one may name them.
         if prune { report.pruned = try removeOthers(than: list) }
@@ -43,31 +75,23 @@ struct KeyedFiles: ExportedFiles {
         return removed
     }
 
-    /// Lists what is there: what was exported now, and earlier, and what an app has stored since.
-    private func writeJournal(
-        _ journal: JournalForm, of list: ExportList, leavingOutOthers: Bool
+    /// Writes the entries of the old journal and of this export, if their files exist. The library
+    /// does not use files that its journal does not list.
+    private func write(
+        _ journal: Journal, _ form: JournalForm, of list: ExportList, leavingOutOthers: Bool
     ) throws {
-        var page: [(stem: String, sizes: String)] = []
-        try forEachFile { name, stem in
-            guard name.isSame(as: journal.dataFile(stem)),
-                try !leavingOutOthers || list.has(stem)
-            else { return }
-            var sizes = ""
-            for file in journal.files(stem) {
-                guard let status = try tree.folder.status(of: file), status.isRegularFile else {
-                    return
-                }
-                sizes += " \(status.st_size)"
-            }
-            page.append((stem, sizes))
-            guard page.count >= 500 else { return }
-            try list.addFound(page)
-            page.removeAll(keepingCapacity: true)
-        }
-        try list.addFound(page)
         try writer.write(as: JournalForm.file) { file in
-            try file.write(journal.header)
-            try list.forEachFound { try file.write(journal.line($0, sizes: $1)) }
+            try file.write(form.header)
+            try journal.forEach { stem, line in
+                try writer.goOn()
+                for name in form.files(stem) {
+                    guard try tree.folder.sizeOfFile(name) != nil else { return }
+                }
+                let isOther = try leavingOutOthers && !list.has(stem)
+                // Pruning removes only files with names of the layout.
+                if isOther, layout.stem(ofFile: form.dataFile(stem)) != nil { return }
+                try file.write(line)
+            }
         }
     }
 

@@ -10,12 +10,20 @@ public struct ImportConfiguration: Sendable {
     public var directory: String
     /// 8 and later name files by SHA-256, 7 by MD5. Default: 8.
     public var kingfisherVersion = 8
+    /// The name of the library's directory, where an app has chosen it; one that
+    /// ``ExportLayout/isFolder(_:)``. Default: nil, the library's own.
+    public var folder: String?
     /// How many bytes a file may have. Default: 16 MiB.
     public var maximumBytes: Int64 = 16 << 20
     /// Whether files are adopted that are no images. Default: false.
     public var acceptsAnyContent = false
     /// How manifests are read. Default: as their content tells.
     public var manifestRules = ManifestRules()
+
+    /// The rules of the layout's library; nil of a layout that is none's.
+    var keyed: (any KeyedLayout)? {
+        layout.keyed(kingfisherVersion: kingfisherVersion, folder: folder)
+    }
 
     /// Takes what has no default.
     public init(layout: ExportLayout, directory: String) {
@@ -34,7 +42,7 @@ public struct ImportConfiguration: Sendable {
 
     /// The layout's directory; a link on the way beneath the user's own one is not followed.
     func folder(besideCacheAt path: String) throws(CacheError) -> FileDescriptor {
-        let names = layout.keyed(kingfisherVersion: kingfisherVersion)?.folders ?? []
+        let names = keyed?.folders ?? []
         let root = try Cache.usersDirectory(directory, create: false)
         var folder = root
         for name in names {

@@ -23,8 +23,9 @@ struct ImportFile {
         _ place: ImportPlace, demanded digest: Digest?, size: Int64?
     ) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
-        // Without it, the library has no such entry.
-        if let answer = place.answer, try !isSuccess(answer) { return nil }
+        if let answer = place.answer, try !isThere(answer, hasStatus: place.hasStatus) {
+            return nil
+        }
         let body = try body(of: file)
         let found = try body.finish()
         if !place.digests.isEmpty, !place.digests.contains(found) {
@@ -79,15 +80,17 @@ struct ImportFile {
         return try directory.file(name)
     }
 
-    /// Whether the origin's answer had the image: Coil stores the bodies of some errors, too.
+    /// Whether the origin's answer is there, and had the image: Coil 3 stores the bodies of some
+    /// errors, too.
     ///
     /// The file is empty if there was no answer, else its first line is the status: Coil 3.5.0,
     /// CacheNetworkResponse.kt; that of 304 is stored behind the body that it confirms
     /// (DefaultCacheStrategy.kt).
     ///
     /// - Returns: false if there is no such file.
-    private func isSuccess(_ name: String) throws -> Bool {
+    private func isThere(_ name: String, hasStatus: Bool) throws -> Bool {
         guard let file = try open(name) else { return false }
+        guard hasStatus else { return true }
         let head: [UInt8]
         do {
             head = try file.read(atMost: 32)

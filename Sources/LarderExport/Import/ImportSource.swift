@@ -7,8 +7,11 @@ struct ImportPlace {
     let name: String
     /// The digests that the directory says it may have; none if it says nothing.
     var digests: [Digest] = []
-    /// The file that says how the origin has answered; nil if the library has none.
+    /// The file that describes how the origin has answered, without which the library has no such
+    /// entry; nil if the library has none.
     var answer: String?
+    /// Whether that file begins with a status, since the library stores the bodies of errors.
+    var hasStatus = false
 }
 
 /// Knows where a directory has the bytes of a URL.
@@ -23,7 +26,9 @@ struct KeyedSource: ImportSource {
 
     func places(of url: String) -> [ImportPlace] {
         let answer = layout.journal?.emptyFiles(layout.stem(of: url)).first
-        return layout.names(of: url).map { ImportPlace(name: $0, answer: answer) }
+        return layout.names(of: url).map {
+            ImportPlace(name: $0, answer: answer, hasStatus: layout.storesErrors)
+        }
     }
 }
 

@@ -40,8 +40,7 @@ public struct Importer {
         precondition(configuration.layout.isImportable, "a layout that cannot be imported")
         do {
             let start = ContinuousClock.now
-            let keyed = configuration.layout.keyed(
-                kingfisherVersion: configuration.kingfisherVersion)
+            let keyed = configuration.keyed
             let folder = try configuration.folder(besideCacheAt: cache.path)
             let source: any ImportSource =
                 try keyed.map { KeyedSource(layout: $0) }

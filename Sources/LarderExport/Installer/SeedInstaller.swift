@@ -19,14 +19,16 @@ public struct SeedInstaller: Sendable {
     /// - Parameters:
     ///   - report: of the export.
     ///   - directory: the directory that was exported to: its name is that of the bundle's folder.
+    ///   - folder: the name of the library's directory, if the export was given one. Default: nil.
     ///   - isCancelled: asked often: true ends it. Default: never.
     /// - Returns: nil of a layout that no app has a cache of, or none in Swift, or if it was ended.
     /// - Throws: ``CacheError``.
     public init?(
-        _ report: ExportReport, directory: String, isCancelled: () -> Bool = { false }
+        _ report: ExportReport, directory: String, folder: String? = nil,
+        isCancelled: () -> Bool = { false }
     ) throws {
         guard Self.isPossible(report.layout),
-            let keyed = report.layout.keyed(kingfisherVersion: 8),
+            let keyed = report.layout.keyed(kingfisherVersion: 8, folder: folder),
             let fingerprint = try Fingerprint.of(report.directory, isCancelled: isCancelled)
         else { return nil }
         layout = report.layout
@@ -52,32 +54,46 @@ public struct SeedInstaller: Sendable {
     /// When it must have been called.
     private var moment: String {
         switch layout {
-        case .nuke: "before a pipeline with `.withDataCache` is made"
-        case .sdwebimage: "before `SDImageCache.shared` is used"
-        default: "before `ImageCache.default` is used, which remembers the files that it finds"
+        case .nuke: "before a pipeline with this `DataCache` is made"
+        case .sdwebimage: "before its `SDImageCache` is used"
+        default: "before its `ImageCache` is made, which remembers the files that it finds"
         }
     }
 
     /// What is done to the file at `temporary` before it gets its name.
     private var stamp: String {
-        guard layout == .kingfisher else { return "" }
-        return """
-
-                                // Kingfisher takes these for the last access and for the expiry.
-                                try files.setAttributes(
-                                    [
+        let dates: String
+        switch layout {
+        case .kingfisher:
+            dates = """
+                                    // Kingfisher takes these for the last access and for the expiry.
+                                    let dates: [FileAttributeKey: Any] = [
                                         .creationDate: Date(),
                                         .modificationDate: Date(timeIntervalSinceNow: lifetime),
-                                    ], ofItemAtPath: temporary.path)
+                                    ]
+                """
+        case .sdwebimage:
+            dates = """
+                                    // SDWebImage before 5.20 removes files 7 days after this date.
+                                    let dates: [FileAttributeKey: Any] = [
+                                        .modificationDate: Date(timeIntervalSinceNow: lifetime)
+                                    ]
+                """
+        default: return ""
+        }
+        return """
+
+            \(dates)
+                                try files.setAttributes(dates, ofItemAtPath: temporary.path)
             """
     }
 
     private var lifetime: String {
-        guard layout == .kingfisher else { return "" }
+        guard layout != .nuke else { return "" }
+        let use = layout == .kingfisher ? ", and as long again after\n    /// each use" : ""
         return """
 
-                /// How long the icons are kept, in seconds: ten years, and as long again after
-                /// each use.
+                /// How long the icons are kept, in seconds: ten years\(use).
                 static let lifetime: TimeInterval = 10 * 365 * 86_400
             """
     }

@@ -3,10 +3,22 @@
 ///
 /// Source: Coil 3.5.0, coil-core/src/commonMain/kotlin/coil3/disk/RealDiskCache.kt and
 /// DiskLruCache.kt, coil-network-core/src/commonMain/kotlin/coil3/network/NetworkFetcher.kt
-/// (`doFetch`).
+/// (`doFetch`). Coil 2.7.0, coil-base/src/main/java/coil/disk/RealDiskCache.kt and DiskLruCache.kt,
+/// coil/fetch/HttpUriFetcher.kt, coil/util/Utils.kt (`SingletonDiskCache`).
 struct CoilLayout: KeyedLayout {
-    let folders = ["coil3_disk_cache"]
-    let journal: JournalForm? = JournalForm(appVersion: 3, valueCount: 2)
+    /// 2 or 3.
+    let version: Int
+    var folders: [String]
+    let journal: JournalForm?
+
+    init(version: Int) {
+        self.version = version
+        folders = [version == 2 ? "image_cache" : "coil3_disk_cache"]
+        journal = JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2)
+    }
+
+    /// Coil 2 stores the bodies of successful answers alone, and no status.
+    var storesErrors: Bool { version > 2 }
 
     func stem(of url: String) -> String { url.sha256Hex }
 

@@ -5,7 +5,7 @@
 /// load/engine/cache/SafeKeyGenerator.java and DiskLruCacheWrapper.java, and
 /// third_party/disklrucache.
 struct GlideLayout: KeyedLayout {
-    let folders = ["image_manager_disk_cache"]
+    var folders = ["image_manager_disk_cache"]
     let journal: JournalForm? = JournalForm(appVersion: 1, valueCount: 1)
 
     func stem(of url: String) -> String { url.sha256Hex }

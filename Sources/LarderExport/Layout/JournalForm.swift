@@ -4,6 +4,9 @@ import LarderCache
 /// have copies of.
 struct JournalForm: Sendable {
     static let file = "journal"
+    /// The journal's name while the library replaces it. The library reads this file if there is no
+    /// other.
+    static let backup = "journal.bkp"
 
     /// The application's version, as the library has it; another one makes it delete everything.
     let appVersion: Int
@@ -18,6 +21,9 @@ struct JournalForm: Sendable {
     func line(_ stem: String, sizes: String) -> String { "CLEAN \(stem)\(sizes)\n" }
 
     func files(_ stem: String) -> [String] { (0..<valueCount).map { "\(stem).\($0)" } }
+
+    /// The name of a file until the library has written it to its end.
+    static func unfinished(_ file: String) -> String { file + ".tmp" }
 
     func dataFile(_ stem: String) -> String { "\(stem).\(valueCount - 1)" }
 

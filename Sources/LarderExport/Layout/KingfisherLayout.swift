@@ -9,13 +9,10 @@ import Foundation
 struct KingfisherLayout: KeyedLayout {
     /// 8 and later: SHA-256; 7 and earlier: MD5.
     let version: Int
-    let folders = ["com.onevcat.Kingfisher.ImageCache.default"]
+    var folders = ["com.onevcat.Kingfisher.ImageCache.default"]
 
-    /// It expires then: the end of 2037, the last year that 32 bits have seconds for, as some
-    /// archives do. The same in every export, so that the same cache gives the same tree.
-    static let expiry = Date(timeIntervalSince1970: 2_145_830_400)
-
-    var modified: Date? { Self.expiry }
+    /// It expires then.
+    var modified: Date? { Self.lastDate }
 
     func stem(of url: String) -> String { version >= 8 ? url.sha256Hex : url.md5Hex }
 

@@ -4,7 +4,7 @@
 /// Sources/Nuke/Internal/Extensions.swift (`sha1`); the key of an unprocessed image is its URL's
 /// `absoluteString`.
 struct NukeLayout: KeyedLayout {
-    let folders = ["com.github.kean.Nuke.DataCache"]
+    var folders = ["com.github.kean.Nuke.DataCache"]
 
     func stem(of url: String) -> String { url.sha1Hex }
 

@@ -1,14 +1,20 @@
+import Foundation
 import LarderCache
 
 /// SDWebImage's default `SDImageCache`.
 ///
 /// Source: SDWebImage 5.21.5, SDWebImage/Core/SDDiskCache.m (`SDDiskCacheFileNameForKey`) and
-/// SDImageCache.m (`defaultDiskCacheDirectory`).
+/// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
+/// (`removeExpiredData`).
 struct SDWebImageLayout: KeyedLayout {
     /// `NAME_MAX` of Darwin, less the digest and the dot: in UTF-16, as `NSString` counts.
     private static let longestExtension = 255 - 32 - 1
 
-    let folders = ["com.hackemist.SDImageCache", "default"]
+    var folders = ["com.hackemist.SDImageCache", "default"]
+
+    /// Before 5.20, files expire 7 days after this date. Since then, they expire 7 days after the
+    /// last access.
+    var modified: Date? { Self.lastDate }
 
     func stem(of url: String) -> String {
         var suffix = PathExtension.ofURL(url) ?? PathExtension.ofText(url)

@@ -9,7 +9,9 @@ import Testing
 /// The layouts of libraries.
 @Suite struct KeyedExportTests {
     private static let urls = (0..<5).map { "https://a.example/icons/\($0).svg?size=64" }
-    private static let layouts: [ExportLayout] = [.nuke, .sdwebimage, .kingfisher, .coil, .glide]
+    private static let layouts: [ExportLayout] = [
+        .nuke, .sdwebimage, .kingfisher, .coil, .coil2, .glide,
+    ]
 
     /// The files that a library would look for, by rules written down here once more.
     private static func expected(
@@ -25,9 +27,10 @@ import Testing
             case .kingfisher:
                 let name = reference(url, "sha256sum")
                 files["com.onevcat.Kingfisher.ImageCache.default/\(name)"] = bytes
-            case .coil:
-                files["coil3_disk_cache/\(reference(url, "sha256sum")).0"] = []
-                files["coil3_disk_cache/\(reference(url, "sha256sum")).1"] = bytes
+            case .coil, .coil2:
+                let folder = layout == .coil ? "coil3_disk_cache" : "image_cache"
+                files["\(folder)/\(reference(url, "sha256sum")).0"] = []
+                files["\(folder)/\(reference(url, "sha256sum")).1"] = bytes
             case .glide:
                 files["image_manager_disk_cache/\(reference(url, "sha256sum")).0"] = bytes
             case .files, .assetCatalog, .gallery: break
@@ -128,44 +131,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [(ExportLayout.coil, 3, 2), (.glide, 1, 1)])
-    func theJournalIsOneThatTheLibraryReads(
-        _ layout: ExportLayout, _ appVersion: Int, _ valueCount: Int
-    ) throws {
-        try ExportScene.run { scene in
-            try scene.store(urls: Self.urls)
-            let folder = try scene.export(layout).directory
-            func read() throws -> [String: [Int]] {
-                try DiskLruJournal(at: folder, appVersion: appVersion, valueCount: valueCount)
-                    .entries
-            }
-            let sizes = Self.icons.map { ($0.0.sha256Hex, $0.1.count) }
-            #expect(try read().mapValues { $0.last } == Dictionary(uniqueKeysWithValues: sizes))
-            // An app has gone on with it.
-            let app = String(repeating: "b", count: 64)
-            for index in 0..<valueCount {
-                try Data([1, 2]).write(to: URL(fileURLWithPath: "\(folder)/\(app).\(index)"))
-            }
-            let journal = FileHandle(forWritingAtPath: folder + "/journal")
-            try journal?.seekToEnd()
-            try journal?.write(contentsOf: Data("DIRTY \(app)\nREAD \(sizes[0].0)\n".utf8))
-            try journal?.close()
-            // What is there is listed, whoever stored it.
-            try scene.export(layout)
-            #expect(try read()[app] == Array(repeating: 2, count: valueCount))
-            #expect(try read().count == 6)
-            // And with pruning not.
-            #expect(try scene.export(layout) { $0.isPruning = true }.pruned == 1)
-            #expect(try read()[app] == nil)
-            #expect(try read().count == 5)
-        }
-    }
-
     @Test func theFirstLinesOfAJournalAreExact() throws {
         try ExportScene.run { scene in
             try scene.store([1, 2, 3], at: "https://example.com/image.png", mediaType: "image/png")
             let key = "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"
             try scene.export(.coil)
+            try scene.export(.coil2)
             try scene.export(.glide)
             func journal(_ folder: String) -> String {
                 String(decoding: scene.files()["\(folder)/journal"] ?? [], as: UTF8.self)
@@ -174,32 +145,75 @@ import Testing
                 journal("coil3_disk_cache")
                     == "libcore.io.DiskLruCache\n1\n3\n2\n\nCLEAN \(key) 0 3\n")
             #expect(
+                journal("image_cache")
+                    == "libcore.io.DiskLruCache\n1\n1\n2\n\nCLEAN \(key) 0 3\n")
+            #expect(
                 journal("image_manager_disk_cache")
                     == "libcore.io.DiskLruCache\n1\n1\n1\n\nCLEAN \(key) 3\n")
         }
     }
 
-    /// The date is the expiry, and another name of the cache's file would change that one's.
-    @Test func kingfishersFilesExpireLaterAndAreOfTheirOwn() throws {
+    // MARK: - Dates
+
+    /// The date is the expiry, and another name of the cache's file would have the same one.
+    @Test(arguments: [ExportLayout.kingfisher, .sdwebimage])
+    func filesDoNotExpireOnArrivalAndAreOfTheirOwn(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.urls[0])
             let object = scene.object(digest)
-            var before = stat()
-            #expect(lstat(object, &before) == 0)
-            let folder = try scene.export(.kingfisher).directory
-            let name = Self.urls[0].sha256Hex
+            // A month old.
+            let old = timeval(tv_sec: time(nil) - 30 * 86_400, tv_usec: 0)
+            utimes(object, [old, old])
+            func objectStatus() -> [Int] {
+                var status = stat()
+                #expect(lstat(object, &status) == 0)
+                return [Int(status.st_nlink), Int(status.st_mtim.tv_sec), Int(status.st_mode)]
+            }
+            let before = objectStatus()
+            let folder = try scene.export(layout).directory
+            let keyed = try #require(layout.keyed(kingfisherVersion: 8, folder: nil))
+            let name = keyed.stem(of: Self.urls[0])
             let status = try scene.status(name, in: folder)
             #expect(status.st_mtim.tv_sec == 2_145_830_400)
+            #expect(status.st_atim.tv_sec > time(nil) - 1000)
             #expect(status.st_mode & 0o200 != 0)
-            var after = stat()
-            #expect(lstat(object, &after) == 0)
-            #expect(after.st_nlink == 1 && after.st_mtim.tv_sec == before.st_mtim.tv_sec)
-            // An app that has used it, or a copy that has lost the date.
-            utimes(folder + "/" + name, nil)
-            let report = try scene.export(.kingfisher)
-            #expect(report.unchanged == 1)
+            #expect(objectStatus() == before)
+            // An app that has used it, or a copy that has lost the dates.
+            for dates in [[old, old], [old, timeval(tv_sec: 2_145_830_400, tv_usec: 0)]] {
+                utimes("\(folder)/\(name)", dates)
+                #expect(try scene.export(layout).unchanged == 1)
+                let again = try scene.status(name, in: folder)
+                #expect(again.st_mtim.tv_sec == 2_145_830_400)
+                #expect(again.st_atim.tv_sec > time(nil) - 1000)
+                #expect(again.st_ino == status.st_ino)
+            }
+            // A hard link, as earlier versions made them.
+            unlink("\(folder)/\(name)")
+            #expect(link(object, "\(folder)/\(name)") == 0)
+            #expect(try scene.export(layout).unchanged == 0)
             #expect(try scene.status(name, in: folder).st_mtim.tv_sec == 2_145_830_400)
-            #expect(try scene.status(name, in: folder).st_ino == status.st_ino)
+            #expect(objectStatus() == before)
+        }
+    }
+
+    // MARK: - Folders
+
+    @Test(arguments: layouts) func anAppCanHaveItsOwnFolder(_ layout: ExportLayout) throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            let own = try scene.export(layout)
+            let copy = scene.directory.path("other")
+            let report = try scene.export(layout, to: copy) { $0.folder = "com.example.icons" }
+            #expect(report.directory.hasSuffix("/com.example.icons"))
+            let files = scene.files(in: report.directory)
+            #expect(files == scene.files(in: own.directory) && files.count >= 5)
+            let manifest = try ExportScene.manifest(Self.urls.map { ("", $0) })
+            var configuration = ImportConfiguration(layout: layout, directory: copy)
+            let cache = try Cache.create(at: scene.directory.path("copy"))
+            let source = ManifestSource.bytes(Array(manifest.utf8), name: "test")
+            #expect(throws: CacheError.self) { try Importer(cache, configuration).run([source]) }
+            configuration.folder = "com.example.icons"
+            #expect(try Importer(cache, configuration).run([source]).imported == 5)
         }
     }
 

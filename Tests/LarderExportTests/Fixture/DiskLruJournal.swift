@@ -8,6 +8,8 @@ struct DiskLruJournal {
 
     /// The lengths of each key's files, of keys that are clean.
     private(set) var entries: [String: [Int]] = [:]
+    /// The keys of those, the least recently used first.
+    private(set) var order: [String] = []
 
     init(at directory: String, appVersion: Int, valueCount: Int) throws {
         let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/journal"))
@@ -25,6 +27,8 @@ struct DiskLruJournal {
             guard words.count >= 2, words[1].wholeMatch(of: /[a-z0-9_-]{1,64}/) != nil else {
                 throw Wrong(description: "unexpected line \(line)")
             }
+            order.removeAll { $0 == words[1] }
+            if words[0] != "REMOVE" { order.append(words[1]) }
             switch (words[0], words.count) {
             case ("CLEAN", 2 + valueCount):
                 let lengths = try words.dropFirst(2).map { word in
@@ -42,6 +46,7 @@ struct DiskLruJournal {
             }
         }
         for key in dirty { entries[key] = nil }
+        order.removeAll { entries[$0] == nil }
         // What a reader is given has all of its files.
         for (key, lengths) in entries {
             for (index, length) in lengths.enumerated() {

@@ -145,14 +145,16 @@ import Testing
     }
 
     /// For Coil, it is no entry.
-    @Test func aBodyWithoutHeadersIsMissing() throws {
+    @Test(arguments: [ExportLayout.coil, .coil2])
+    func aBodyWithoutHeadersIsMissing(_ layout: ExportLayout) throws {
         try ExportScene.run { scene in
-            let name = "coil3_disk_cache/\(Self.canonical.sha256Hex)"
+            let folder = layout == .coil ? "coil3_disk_cache" : "image_cache"
+            let name = "\(folder)/\(Self.canonical.sha256Hex)"
             try put(ExportScene.icon(0), name + ".1", scene)
             let manifest = try Self.manifest([["icon": Self.canonical]])
-            #expect(try run(.coil, scene, manifest: manifest).missing == 1)
+            #expect(try run(layout, scene, manifest: manifest).missing == 1)
             symlink("/dev/null", "\(scene.target)/\(name).0")
-            #expect(try run(.coil, scene, manifest: manifest).problems.counts == [.notAFile: 1])
+            #expect(try run(layout, scene, manifest: manifest).problems.counts == [.notAFile: 1])
         }
     }
 

@@ -11,7 +11,8 @@ import Testing
     private static let urls = (0..<5).map { "https://a.example/icons/\($0).svg?size=64" }
     /// Every layout that can be read back, with each version of Kingfisher.
     private static let layouts: [(ExportLayout, Int)] = [
-        (.nuke, 8), (.sdwebimage, 8), (.kingfisher, 8), (.kingfisher, 7), (.coil, 8), (.glide, 8),
+        (.nuke, 8), (.sdwebimage, 8), (.kingfisher, 8), (.kingfisher, 7), (.coil, 8), (.coil2, 8),
+        (.glide, 8),
         (.files, 8),
     ]
 
@@ -106,6 +107,10 @@ import Testing
                 + "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4.1"
         ),
         (
+            .coil2, 8, "https://example.com/image.png",
+            "image_cache/99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4.1"
+        ),
+        (
             .glide, 8, "https://example.com/image.png",
             "image_manager_disk_cache/"
                 + "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4.0"
@@ -117,8 +122,10 @@ import Testing
         try ExportScene.run { scene in
             try put(IconPainter.png(seed: 3, size: 16), name, scene)
             try put([1, 2, 3], name + ".nomedia", scene)
-            if layout == .coil {
-                try put(Array("200\n1\n2\n0\n".utf8), name.dropLast(2) + ".0", scene)
+            // Coil 2 has no status: its first line is the time of the request.
+            if [.coil, .coil2].contains(layout) {
+                let head = layout == .coil ? "200\n1\n2\n0\n" : "1753000000404\n1\n1\n0\n"
+                try put(Array(head.utf8), name.dropLast(2) + ".0", scene)
             }
             let times = [
                 timeval(tv_sec: 0, tv_usec: 0), timeval(tv_sec: 4_000_000_000, tv_usec: 0),

@@ -2,6 +2,17 @@ import LarderExport
 import Testing
 
 @Suite struct ExportLayoutTests {
+    @Test(arguments: [
+        ("icons", true), ("com.example.Icons", true), (".hidden", true), ("a b", true),
+        ("Bücher", true), ("...", true), (String(repeating: "a", count: 255), true),
+        ("", false), (".", false), ("..", false), ("a/b", false), ("/", false), ("../a", false),
+        ("a\0b", false), ("a\nb", false), ("\u{7F}", false),
+        (String(repeating: "é", count: 128), false),
+    ])
+    func aFolderIsOneDirectory(_ name: String, _ isFolder: Bool) {
+        #expect(ExportLayout.isFolder(name) == isFolder)
+    }
+
     /// They are words of the command line and of output.
     @Test func namesAreLowerCase() {
         for name in ExportLayout.allCases.map(\.rawValue) {

@@ -81,11 +81,14 @@ import Testing
     @Test func coilAndGlide() {
         let url = "https://example.com/image.png"
         let digest = "99a19c215d3db74ae82c36fa43878f88c5e63830dc30799320b01a4f5aa341e4"
-        #expect(CoilLayout().file(CoilLayout().stem(of: url)) == digest + ".1")
-        #expect(CoilLayout().journal?.emptyFiles(digest) == [digest + ".0"])
+        for version in [2, 3] {
+            let coil = CoilLayout(version: version)
+            #expect(coil.file(coil.stem(of: url)) == digest + ".1")
+            #expect(coil.journal?.emptyFiles(digest) == [digest + ".0"])
+            #expect(coil.stem(ofFile: digest + ".0") == digest)
+        }
         #expect(GlideLayout().file(GlideLayout().stem(of: url)) == digest + ".0")
         #expect(GlideLayout().journal?.emptyFiles(digest) == [])
-        #expect(CoilLayout().stem(ofFile: digest + ".0") == digest)
         #expect(GlideLayout().stem(ofFile: digest + ".1") == nil)
     }
 
@@ -100,7 +103,8 @@ import Testing
         ] {
             for layout in [
                 NukeLayout(), SDWebImageLayout(), KingfisherLayout(version: 8),
-                KingfisherLayout(version: 7), CoilLayout(), GlideLayout(),
+                KingfisherLayout(version: 7), CoilLayout(version: 2), CoilLayout(version: 3),
+                GlideLayout(),
             ] as [any KeyedLayout] {
                 #expect(layout.stem(ofFile: name) == nil, "\(layout) \(name)")
             }

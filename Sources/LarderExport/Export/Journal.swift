@@ -1,0 +1,189 @@
+import Foundation
+import GRDB
+import LarderCache
+
+/// The journal of a directory of DiskLruCache, read and written by the library's own rules: entries
+/// in the order of their use, in a temporary database.
+final class Journal {
+    /// A longer line is not read. A key has at most 120 bytes.
+    private static let longestLine = 1024
+    /// The maximum number of lines. The library compacts a journal after 2,000 redundant lines.
+    private static let mostLines: Int64 = 4_000_000
+    private static let pageLimit = 500
+
+    private let form: JournalForm
+    private let database: DatabaseQueue
+    /// The place of the entry that was used last.
+    private var last: Int64 = 0
+
+    init(_ form: JournalForm) throws {
+        self.form = form
+        database = try Cache.scratchDatabase(at: nil, beside: nil)
+        try database.writeWithoutTransaction {
+            try $0.execute(
+                sql: """
+                    PRAGMA main.cache_size = -2048;
+                    CREATE TABLE main.entries (
+                        key TEXT PRIMARY KEY, place INTEGER NOT NULL, sizes TEXT,
+                        is_dirty INTEGER NOT NULL
+                    ) WITHOUT ROWID;
+                    CREATE UNIQUE INDEX main.by_place ON entries (place);
+                    CREATE INDEX main.dirty ON entries (key) WHERE is_dirty;
+                    """)
+        }
+    }
+
+    // MARK: - Reading
+
+    /// Reads the journal in a directory.
+    ///
+    /// A journal that the library would refuse counts as empty. The library would delete all files.
+    ///
+    /// - Parameter goOn: Called often. An error that it throws ends the reading.
+    func read(in directory: FileDescriptor, _ goOn: () throws -> Void) throws {
+        var name = JournalForm.file
+        if try directory.status(of: name) == nil { name = JournalForm.backup }
+        guard try directory.status(of: name)?.isRegularFile == true,
+            let file = try? directory.file(name), try file.status().isRegularFile
+        else { return }
+        let header = Array(form.header.utf8)
+        guard try file.read(atMost: header.count) == header else { return }
+        var rest: [UInt8] = []
+        while true {
+            try goOn()
+            let bytes = try file.read(atMost: 64 << 10)
+            // A last line without an end is not finished.
+            if bytes.isEmpty { return }
+            var lines = (rest + bytes).split(
+                separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            rest = Array(lines.removeLast())
+            guard rest.count <= Self.longestLine, try take(lines) else { return try forgetAll() }
+        }
+    }
+
+    private func forgetAll() throws {
+        try database.writeWithoutTransaction { try $0.execute(sql: "DELETE FROM entries") }
+        last = 0
+    }
+
+    /// Returns whether the library would accept all lines.
+    private func take(_ lines: [ArraySlice<UInt8>]) throws -> Bool {
+        var areGood = true
+        try database.inTransaction { db in
+            for line in lines where areGood { areGood = try take(line, db) }
+            return .commit
+        }
+        return areGood
+    }
+
+    private func take(_ line: ArraySlice<UInt8>, _ db: Database) throws -> Bool {
+        let words = line.split(separator: UInt8(ascii: " "), omittingEmptySubsequences: false)
+        guard line.count <= Self.longestLine, words.count >= 2, Self.isKey(words[1]),
+            last < Self.mostLines
+        else { return false }
+        last += 1
+        let key = String(decoding: words[1], as: UTF8.self)
+        func isState(_ state: StaticString, sizes: Int = 0) -> Bool {
+            state.withUTF8Buffer { words[0].elementsEqual($0) } && words.count == 2 + sizes
+        }
+        if isState("REMOVE") {
+            try PreparedStatement(db, "DELETE FROM entries WHERE key = ?").run(key)
+            return true
+        }
+        let isClean =
+            isState("CLEAN", sizes: form.valueCount) && words[2...].allSatisfy(Self.isSize)
+        let isDirty = isState("DIRTY")
+        guard isClean || isDirty || isState("READ") else { return false }
+        // READ changes only the place. DIRTY keeps the sizes of the files that are still there.
+        try PreparedStatement(
+            db,
+            """
+            INSERT INTO entries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET
+                place = excluded.place, sizes = coalesce(excluded.sizes, sizes),
+                is_dirty = excluded.is_dirty OR is_dirty AND excluded.sizes IS NULL
+            """
+        ).run(
+            key, last,
+            isClean
+                ? words[2...].map { " " + String(decoding: $0, as: UTF8.self) }.joined() : nil,
+            isDirty)
+        return true
+    }
+
+    /// The keys that the library takes: names of files that lead to no other directory.
+    private static func isKey(_ word: ArraySlice<UInt8>) -> Bool {
+        (1...120).contains(word.count)
+            && word.allSatisfy { byte in
+                byte.isDigit || 0x61...0x7A ~= byte || "_-".utf8.contains(byte)
+            }
+    }
+
+    private static func isSize(_ word: ArraySlice<UInt8>) -> Bool {
+        (1...18).contains(word.count) && word.allSatisfy(\.isDigit)
+    }
+
+    // MARK: - Editing
+
+    /// Removes the entries that were being written when the app ended, as the library does.
+    ///
+    /// - Parameter body: Removes the files of an entry.
+    func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
+        var key = ""
+        while true {
+            let page = try database.read { db in
+                try PreparedStatement(
+                    db,
+                    """
+                    SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key
+                    LIMIT \(Self.pageLimit)
+                    """
+                ).rows(key) { try $0.requireText(0) }
+            }
+            guard let end = page.last else { break }
+            key = end
+            try page.forEach(body)
+        }
+        try database.writeWithoutTransaction {
+            try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
+        }
+    }
+
+    /// Adds entries whose files are complete: behind all others, or where they are.
+    ///
+    /// - Parameter entries: The sizes of the files with the bytes. All other files are empty.
+    func add(_ entries: [(stem: String, size: Int64)]) throws {
+        let empty = String(repeating: " 0", count: form.valueCount - 1)
+        try database.inTransaction { db in
+            let insert = try PreparedStatement(
+                db,
+                """
+                INSERT INTO entries VALUES (?, ?, ?, 0) ON CONFLICT (key)
+                DO UPDATE SET sizes = excluded.sizes, is_dirty = 0
+                """)
+            for entry in entries {
+                last += 1
+                try insert.run(entry.stem, last, "\(empty) \(entry.size)")
+            }
+            return .commit
+        }
+    }
+
+    /// Hands over the lines of the entries that can be read, the least recently used first.
+    func forEach(_ body: (_ stem: String, _ line: String) throws -> Void) throws {
+        var place: Int64 = 0
+        while true {
+            let page = try database.read { db in
+                try PreparedStatement(
+                    db,
+                    """
+                    SELECT place, key, sizes FROM entries
+                    WHERE place > ? AND sizes IS NOT NULL ORDER BY place LIMIT \(Self.pageLimit)
+                    """
+                ).rows(place) { ($0.integer(0), try $0.requireText(1), try $0.requireText(2)) }
+            }
+            guard let end = page.last else { return }
+            place = end.0
+            for (_, stem, sizes) in page { try body(stem, form.line(stem, sizes: sizes)) }
+        }
+    }
+}

@@ -1,0 +1,245 @@
+import Foundation
+import LarderCache
+import LarderKit
+import LarderTestSupport
+import Testing
+
+@testable import LarderExport
+
+/// Journals that an app has written: an export edits them.
+@Suite struct JournalTests {
+    private static let layouts: [ExportLayout] = [.coil, .coil2, .glide]
+    private static let url = "https://a.example/icons/a.svg"
+
+    /// A directory as an app leaves it.
+    private struct App {
+        let scene: ExportScene
+        let layout: ExportLayout
+        let form: JournalForm
+        let folder: String
+
+        init(_ scene: ExportScene, _ layout: ExportLayout) throws {
+            self.scene = scene
+            self.layout = layout
+            let keyed = try #require(layout.keyed(kingfisherVersion: 8, folder: nil))
+            form = try #require(keyed.journal)
+            folder = "\(scene.target)/\(keyed.folders[0])"
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true)
+            try scene.store(ExportScene.icon(0), at: JournalTests.url)
+        }
+
+        func key(_ letter: Character) -> String { String(repeating: letter, count: 64) }
+
+        /// Replaces letters by their keys, and `+` by sizes.
+        func write(_ lines: String, name: String = "journal", header: String? = nil) throws {
+            let text = lines.split(separator: "\n", omittingEmptySubsequences: false).map { line in
+                var words = line.split(separator: " ").map(String.init)
+                if words.count > 1, words[1].count == 1 { words[1] = key(Character(words[1])) }
+                if words.last == "+" {
+                    words.removeLast()
+                    words += (0..<form.valueCount).map { "\($0 + 2)" }
+                }
+                return words.joined(separator: " ")
+            }.joined(separator: "\n")
+            try scene.overwrite(
+                "\(folder)/\(name)", with: Array(((header ?? form.header) + text).utf8))
+        }
+
+        /// The files of keys, of the sizes that a journal has for `+`.
+        func put(_ letters: String, unfinished: Bool = false) throws {
+            for letter in letters {
+                for index in 0..<form.valueCount {
+                    let file = "\(folder)/\(key(letter)).\(index)\(unfinished ? ".tmp" : "")"
+                    try scene.overwrite(file, with: [UInt8](repeating: 7, count: index + 2))
+                }
+            }
+        }
+
+        var names: Set<String> { Set(scene.files(in: folder).keys) }
+
+        /// The letters of the app's keys, and `*` for the export's icon.
+        func order() throws -> String {
+            let journal = try DiskLruJournal(
+                at: folder, appVersion: form.appVersion, valueCount: form.valueCount)
+            return String(
+                journal.order.map { $0 == JournalTests.url.sha256Hex ? "*" : $0.first ?? "?" })
+        }
+
+        @discardableResult
+        func export(prune: Bool = false) throws -> ExportReport {
+            try scene.export(layout) { $0.isPruning = prune }
+        }
+    }
+
+    private func withApp(
+        _ layout: ExportLayout, _ body: (App) throws -> Void
+    ) throws {
+        try ExportScene.run { try body(try App($0, layout)) }
+    }
+
+    @Test(arguments: layouts) func theOrderOfUseStays(_ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.put("abcdef")
+            try app.write(
+                """
+                DIRTY d
+                CLEAN d +
+                CLEAN b +
+                CLEAN a +
+                DIRTY c
+                CLEAN c +
+                READ b
+                CLEAN e +
+                REMOVE e
+                READ d
+                READ a
+
+                """)
+            try app.export()
+            #expect(try app.order() == "cbda*")
+            // A file without a line stays, and becomes no entry.
+            #expect(app.names.contains("\(app.key("f")).0"))
+            let journal = app.scene.files(in: app.folder)["journal"]
+            try app.export()
+            #expect(app.scene.files(in: app.folder)["journal"] == journal)
+            // The exported entry keeps its place in the order, even with other bytes.
+            let handle = try #require(FileHandle(forWritingAtPath: "\(app.folder)/journal"))
+            try handle.seekToEnd()
+            try handle.write(contentsOf: Data("READ \(app.key("c"))\n".utf8))
+            try handle.close()
+            try app.scene.store(ExportScene.icon(1000), at: Self.url)
+            try app.export()
+            #expect(try app.order() == "bda*c")
+            #expect(try app.export(prune: true).pruned == 6)
+            #expect(try app.order() == "*")
+        }
+    }
+
+    @Test(arguments: layouts) func whatWasBeingWrittenIsRemoved(_ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.put("abcd")
+            try app.put("bcdx", unfinished: true)
+            // One was complete before, and one was read while it was written.
+            try app.write(
+                """
+                CLEAN a +
+                CLEAN b +
+                DIRTY b
+                DIRTY c
+                CLEAN d +
+                DIRTY d
+                READ d
+                DIRTY z
+
+                """)
+            try app.export()
+            #expect(try app.order() == "a*")
+            let left = app.names.filter { !$0.hasPrefix(Self.url.sha256Hex) && $0 != "journal" }
+            let own = ["a", "x"].flatMap { letter in
+                (0..<app.form.valueCount).map {
+                    "\(app.key(Character(letter))).\($0)\(letter == "x" ? ".tmp" : "")"
+                }
+            }
+            // An unfinished file without a line stays.
+            #expect(left == Set(own))
+        }
+    }
+
+    /// The icon of the export was being written itself.
+    @Test(arguments: layouts) func anExportedEntryIsWhole(_ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.export()
+            let key = Self.url.sha256Hex
+            try app.scene.overwrite("\(app.folder)/\(key).0.tmp", with: [1])
+            try app.write("CLEAN \(key) +\nDIRTY \(key)\n")
+            #expect(try app.export().failed == 0)
+            #expect(try app.order() == "*")
+            #expect(!app.names.contains("\(key).0.tmp"))
+        }
+    }
+
+    /// The library would delete all files. Only entries of the export are listed.
+    @Test(
+        arguments: [
+            "CLEAN a +\nWRITE b\n", "CLEAN a\n", "CLEAN a + 3\n", "CLEAN a x y\n",
+            "CLEAN a -1 -1\n", "CLEAN a +\n\n", "CLEAN a +\nDIRTY ../../victim\n",
+            "CLEAN a +\nDIRTY b 3\n", "CLEAN a +\nread a\n", "CLEAN A +\n",
+            "CLEAN a +\n" + String(repeating: "x", count: 70_000) + "\n",
+            "CLEAN a +\n" + String(repeating: "READ a\n", count: 3000) + "\u{0}\n",
+        ], layouts)
+    func aJournalThatTheLibraryRefusesIsReplaced(_ lines: String, _ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.put("ab")
+            let victim = app.scene.directory.path("victim.0")
+            try app.scene.overwrite(victim, with: [1])
+            try app.write(lines)
+            try app.export()
+            #expect(try app.order() == "*")
+            #expect(FileManager.default.fileExists(atPath: victim))
+            #expect(app.names.contains("\(app.key("a")).0"))
+        }
+    }
+
+    @Test(arguments: layouts) func theHeaderMustBeTheLibrarys(_ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.put("a")
+            for header in [
+                "", app.form.header.replacing("\n1\n", with: "\n2\n"),
+                app.form.header.replacing("\n\n", with: "\n"),
+                app.form.header.replacing("\n", with: "\r\n"),
+            ] {
+                try app.write("CLEAN a +\n", header: header)
+                try app.export()
+                #expect(try app.order() == "*")
+            }
+            try app.write("CLEAN a +\n")
+            try app.export()
+            #expect(try app.order() == "a*")
+        }
+    }
+
+    /// The library does not read it.
+    @Test(arguments: layouts) func aLastLineWithoutAnEndIsNone(_ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.put("ab")
+            try app.write("CLEAN a +\nCLEAN b +\nDIRTY b\nCLEAN b +")
+            try app.export()
+            #expect(try app.order() == "a*")
+        }
+    }
+
+    @Test(arguments: layouts) func theBackupStandsInForAJournal(_ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.put("ab")
+            try app.write("CLEAN a +\n", name: "journal.bkp")
+            try app.export()
+            #expect(try app.order() == "a*")
+            try app.write("CLEAN b +\n", name: "journal.bkp")
+            try app.export()
+            #expect(try app.order() == "a*")
+        }
+    }
+
+    @Test(arguments: layouts) func entriesWithoutFilesAreDropped(_ layout: ExportLayout) throws {
+        try withApp(layout) { app in
+            try app.put("ac")
+            unlink("\(app.folder)/\(app.key("c")).\(app.form.valueCount - 1)")
+            try app.write("CLEAN a +\nCLEAN b +\nCLEAN c +\nREAD d\n")
+            try app.export()
+            #expect(try app.order() == "a*")
+        }
+    }
+
+    @Test func manyEntriesKeepTheirOrder() throws {
+        try withApp(.glide) { app in
+            let keys = (0..<2100).map { "\($0)".sha256Hex }
+            for key in keys { try app.scene.overwrite("\(app.folder)/\(key).0", with: [1]) }
+            try app.write(keys.map { "CLEAN \($0) 1\n" }.joined() + "READ \(keys[7])\n")
+            try app.export()
+            let journal = try DiskLruJournal(at: app.folder, appVersion: 1, valueCount: 1)
+            let others = keys[..<7] + keys[8...]
+            #expect(journal.order == others + [keys[7], Self.url.sha256Hex])
+        }
+    }
+}
