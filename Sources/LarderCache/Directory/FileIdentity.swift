@@ -23,6 +23,12 @@ package struct FileIdentity: Sendable, Hashable {
         device == other.device && inode == other.inode
     }
 
+    /// All of it as text, to be looked up by.
+    package var text: String {
+        let times = [modified, changed].map { "\($0.seconds).\($0.nanoseconds)" }
+        return "\(device) \(inode) \(size) \(times[0]) \(times[1])"
+    }
+
     /// Of what is at a path of the user's own; nil if nothing is, or nobody may know.
     package init?(path: String) {
         var status = stat()

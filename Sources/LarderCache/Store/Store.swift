@@ -106,17 +106,24 @@ package final class Store: @unchecked Sendable {
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
         isReplacing: Bool = false
     ) throws(CacheError) -> StagedObject {
-        let size = body.count
-        var (isStored, isCold) = lock.withLock {
-            (!isReplacing && deposited.contains(digest), self.isCold)
-        }
-        // The file first: if much is new, that answers without the index.
-        if !isReplacing, !isStored, !isCold, try directory.isPresent(digest, size: size) {
-            isStored = try index.object(digest) != nil
+        if !isReplacing, let stored = try stored(digest, size: body.count, attributes: attributes) {
+            return stored
         }
         return StagedObject(
-            digest: digest, size: size, attributes: attributes,
-            file: isStored ? nil : try body.takeFile())
+            digest: digest, size: body.count, attributes: attributes, file: try body.takeFile())
+    }
+
+    /// The object with a digest, if its bytes need not be staged; nil if they must.
+    package func stored(
+        _ digest: Digest, size: Int64, attributes: ObjectAttributes
+    ) throws(CacheError) -> StagedObject? {
+        var (isStored, isCold) = lock.withLock { (deposited.contains(digest), self.isCold) }
+        // The file first: if much is new, that answers without the index.
+        if !isStored, !isCold, try directory.isPresent(digest, size: size) {
+            isStored = try index.object(digest) != nil
+        }
+        guard isStored else { return nil }
+        return StagedObject(digest: digest, size: size, attributes: attributes, file: nil)
     }
 
     /// Adds a deposit to the current batch.

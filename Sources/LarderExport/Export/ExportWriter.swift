@@ -9,6 +9,7 @@ final class ExportWriter {
     private let modified: Date?
     private let isCancelled: () -> Bool
     private let reader = ObjectReader()
+    private let digests = FileDigests()
     private var serial = 0
     var mayLink: Bool
     var mayClone: Bool
@@ -147,12 +148,12 @@ final class ExportWriter {
         }
     }
 
-    /// The digest of a file that is there.
+    /// The digest of a file that was there before.
     func digest(of file: FileDescriptor) throws -> Digest {
-        guard let read = try reader.digest(file, isCancelled: isCancelled) else {
+        guard let digest = try digests.digest(of: file, isCancelled: isCancelled) else {
             throw CancellationError()
         }
-        return read.digest
+        return digest
     }
 
     // MARK: - Bytes

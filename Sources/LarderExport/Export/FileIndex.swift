@@ -12,7 +12,7 @@ struct FileIndex {
     private static let longestLine = 128 << 10
     /// More lines than that are not read.
     private static let mostLines = 4_000_000
-    /// Nor more bytes: a file may be sparse, and as large as it likes.
+    /// Nor more bytes.
     private static let mostBytes: Int64 = 2 << 30
 
     /// What is known of a file.
@@ -96,10 +96,13 @@ struct FileIndex {
     ) throws -> Bool {
         guard try directory.status(of: name)?.isRegularFile == true else { return false }
         let file = try directory.file(name)
-        guard try file.status().isRegularFile else { return false }
+        let status = try file.status()
+        guard status.isRegularFile else { return false }
+        // A file may be sparse, and as large as it likes.
+        let limit = min(Self.mostBytes, 16 * status.allocatedBytes + 1 << 20)
         var rest: [UInt8] = []
         var isTooLong = false
-        var (lines, bytesLeft) = (0, Self.mostBytes)
+        var (lines, bytesLeft) = (0, limit)
         while lines < Self.mostLines, bytesLeft > 0 {
             try goOn()
             let bytes = try file.read(atMost: 64 << 10)

@@ -13,17 +13,23 @@ struct Fingerprint {
         _ directory: String, isCancelled: () -> Bool
     ) throws -> LarderCache.Digest? {
         let directory = try Cache.usersDirectory(directory, create: false)
-        let reader = ObjectReader()
+        let digests = FileDigests()
         var fingerprint = Fingerprint()
         var isEnded = false
-        try directory.forEachName { (name) throws(CacheError) in
-            guard !isEnded, name.utf8.first != UInt8(ascii: "."),
-                try directory.status(of: name)?.isRegularFile == true
-            else { return }
-            let read = try reader.digest(directory.file(name), isCancelled: isCancelled)
-            isEnded = read == nil || isCancelled()
-            if let read { fingerprint.add(name, read.digest) }
+        var failure: (any Error)?
+        try directory.forEachName { name in
+            guard !isEnded, failure == nil, name.utf8.first != UInt8(ascii: ".") else { return }
+            do {
+                guard try directory.status(of: name)?.isRegularFile == true else { return }
+                let digest = try digests.digest(
+                    of: directory.file(name), isCancelled: isCancelled)
+                isEnded = digest == nil || isCancelled()
+                if let digest { fingerprint.add(name, digest) }
+            } catch {
+                failure = error
+            }
         }
+        if let failure { throw failure }
         return isEnded ? nil : fingerprint.digest
     }
 

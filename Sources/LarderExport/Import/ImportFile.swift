@@ -14,6 +14,7 @@ struct ImportFile {
     let store: Store
     let maximumBytes: Int64
     let acceptsAnyContent: Bool
+    let readFiles: ReadFiles
 
     /// Stages the bytes of a file, if they are what is wanted.
     ///
@@ -26,8 +27,46 @@ struct ImportFile {
         if let answer = place.answer, try !isThere(answer, hasStatus: place.hasStatus) {
             return nil
         }
+        let identity = FileIdentity(try file.status())
+        var body: StagedBody?
+        var known = try readFiles.content(of: identity)
+        if known == nil {
+            (body, known) = try read(file)
+            if let known { try readFiles.add(identity, known) }
+        }
+        guard let content = known else { return nil }
+        try check(content, place, demanded: digest, size: size)
+        let attributes = try content.image.get()
+        if body == nil {
+            let stored = try store.stored(
+                content.digest, size: content.size, attributes: attributes)
+            if let stored { return stored }
+            // It was not wanted when it was read, and is now.
+            (body, known) = try read(file)
+            guard known?.digest == content.digest else {
+                throw Refusal(code: .unreadable, message: "\(place.name) has changed")
+            }
+        }
+        return try body.map { try store.stage($0, digest: content.digest, attributes: attributes) }
+    }
+
+    private func read(_ file: FileDescriptor) throws -> (StagedBody, ReadFiles.Content) {
         let body = try body(of: file)
-        let found = try body.finish()
+        let digest = try body.finish()
+        let image: Result<ObjectAttributes, Refusal>
+        do {
+            image = .success(try attributes(of: body))
+        } catch let refusal as Refusal {
+            image = .failure(refusal)
+        }
+        return (body, ReadFiles.Content(digest: digest, size: body.count, image: image))
+    }
+
+    /// - Throws: ``Refusal`` if the bytes are not those that are wanted.
+    private func check(
+        _ content: ReadFiles.Content, _ place: ImportPlace, demanded digest: Digest?, size: Int64?
+    ) throws {
+        let found = content.digest
         if !place.digests.isEmpty, !place.digests.contains(found) {
             throw Refusal(
                 code: .integrityMismatch,
@@ -38,12 +77,11 @@ struct ImportFile {
                 code: .integrityMismatch,
                 message: "the file has \(found), the manifest demands \(digest)")
         }
-        if let size, size != body.count {
+        if let size, size != content.size {
             throw Refusal(
                 code: .sizeMismatch,
-                message: "the file has \(body.count) bytes, the manifest demands \(size)")
+                message: "the file has \(content.size) bytes, the manifest demands \(size)")
         }
-        return try store.stage(body, digest: found, attributes: attributes(of: body))
     }
 
     private func open(_ name: String) throws -> FileDescriptor? {

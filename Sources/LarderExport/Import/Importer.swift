@@ -51,7 +51,7 @@ public struct Importer {
                 cache, ImportStage(store), source: source,
                 file: ImportFile(
                     directory: folder, store: store, maximumBytes: configuration.maximumBytes,
-                    acceptsAnyContent: configuration.acceptsAnyContent),
+                    acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles()),
                 report: ImportReport(
                     layout: configuration.layout,
                     directory: path(of: keyed?.folders ?? [])))

@@ -16,27 +16,41 @@ import Testing
             try scene.store(urls: Self.urls)
             try scene.export(.files)
             #expect(truncate(scene.target + "/index.json", 1 << 41) == 0)
-            var asked = 0
+            var (asked, limit) = (0, 1000)
             func isCancelled() -> Bool {
                 asked += 1
-                return asked > 1000
+                return asked > limit
             }
-            let report = try Exporter(
-                try Cache.open(at: scene.cachePath),
-                ExportConfiguration(layout: .files, directory: scene.target),
-                isCancelled: isCancelled
-            ).export(nil)
-            #expect(report.isInterrupted && report.pruned == 0)
             let manifest: [ManifestSource] = [
                 .bytes(Array(try ExportScene.manifest([("", Self.urls[0])]).utf8), name: "test")
             ]
+            func importAll() throws -> ImportReport {
+                try Importer(
+                    try Cache.create(at: scene.directory.path("copy")),
+                    ImportConfiguration(layout: .files, directory: scene.target),
+                    isCancelled: isCancelled
+                ).run(manifest)
+            }
+            func exportAll() throws -> ExportReport {
+                try Exporter(
+                    try Cache.open(at: scene.cachePath),
+                    ExportConfiguration(layout: .files, directory: scene.target),
+                    isCancelled: isCancelled
+                ).export(nil)
+            }
+            // What it has on disk is read.
+            #expect(try importAll().imported == 1)
             asked = 0
-            let imported = try Importer(
-                try Cache.create(at: scene.directory.path("copy")),
-                ImportConfiguration(layout: .files, directory: scene.target),
-                isCancelled: isCancelled
-            ).run(manifest)
+            limit = 5
+            let imported = try importAll()
             #expect(imported.isInterrupted && imported.imported == 0)
+            asked = 0
+            let interrupted = try exportAll()
+            #expect(interrupted.isInterrupted && interrupted.pruned == 0)
+            asked = 0
+            limit = 1000
+            let report = try exportAll()
+            #expect(!report.isInterrupted && report.pruned == 0)
         }
     }
 

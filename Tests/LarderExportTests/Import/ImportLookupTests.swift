@@ -158,6 +158,50 @@ import Testing
         }
     }
 
+    // MARK: - Files with many names
+
+    /// Each entry is told about the file under its own name.
+    @Test func oneFileOfManyNamesIsJudgedForEach() throws {
+        try ExportScene.run { scene in
+            let bytes = ExportScene.icon(0)
+            let urls = (0..<6).map { "https://a.example/\($0).svg" }
+            try put(bytes, "\(Self.folder)/\(urls[0].sha1Hex)", scene)
+            for url in urls.dropFirst() {
+                let folder = "\(scene.target)/\(Self.folder)"
+                #expect(link("\(folder)/\(urls[0].sha1Hex)", "\(folder)/\(url.sha1Hex)") == 0)
+            }
+            let digest = try #require(try Digest.of(bytes))
+            let zeros = String(repeating: "0", count: 64)
+            let manifest = """
+                [{"icon": "\(urls[0])", "sha256": "\(zeros)"}, {"icon": "\(urls[1])"},
+                 {"icon": "\(urls[2])", "size": 1}, {"icon": "\(urls[3])", "size": \(bytes.count)},
+                 {"icon": "\(urls[4])", "sha256": "\(digest.hex)"}, {"icon": "\(urls[5])"}]
+                """
+            let report = try run(.nuke, scene, manifest: manifest)
+            #expect(report.imported == 4, "\(report)")
+            #expect(report.problems.counts == [.integrityMismatch: 1, .sizeMismatch: 1])
+            let cache = try Cache.open(at: scene.cachePath)
+            for url in [urls[1], urls[3], urls[4], urls[5]] {
+                #expect(try cache.resource(url)?.object.digest == digest)
+                #expect(try cache.resource(url)?.object.width == 16)
+            }
+            #expect(try cache.verify().findings.isEmpty)
+            // What is no image is none under each name.
+            let other = scene.directory.path("other")
+            try put(Array("<html>".utf8), "\(Self.folder)/\(urls[0].sha1Hex)", scene)
+            #expect(link("\(scene.target)/\(Self.folder)/\(urls[0].sha1Hex)", other) == 0)
+            for url in urls.dropFirst() {
+                let place = "\(scene.target)/\(Self.folder)/\(url.sha1Hex)"
+                unlink(place)
+                #expect(link(other, place) == 0)
+            }
+            let all = try Self.manifest(urls.map { ["icon": $0] })
+            let bad = try run(.nuke, scene, manifest: all, into: "copy")
+            #expect(bad.problems.counts == [.notAnImage: 6])
+            #expect(Set(bad.problems.failures.map(\.message)).count == 1)
+        }
+    }
+
     #if os(Linux)
         /// Nuke and SDWebImage remove what was read the longest ago.
         @Test func readingIsNoUse() throws {
