@@ -7,14 +7,11 @@ extension Cache {
     /// The cache's own directory.
     package var root: FileDescriptor { directory.root }
 
-    /// Opens a directory of the user's own, made first with what leads to it if `create` is set.
+    /// Opens a directory of the user's own to read it.
     ///
-    /// - Throws: ``CacheError``, `.missing` if it is not there.
-    package static func usersDirectory(
-        _ path: String, create: Bool
-    ) throws(CacheError) -> FileDescriptor {
+    /// - Throws: ``CacheError``, `.missing` if it does not exist.
+    package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
-        if create { try CacheDirectory.makeDirectories(path) }
         do throws(CacheError) {
             return try FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY)
         } catch  where error.errno == ENOENT {
@@ -25,7 +22,7 @@ extension Cache {
     /// The directory at a path of the user's own, or the one that it would be made in.
     package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
-            return try usersDirectory(path, create: false)
+            return try usersDirectory(path)
         } catch  where error.code == .missing {
             let parent = path.parentDirectory
             // "/" and "." are their own parents.

@@ -35,4 +35,51 @@ import Testing
             #expect(remove.status == 0, "\(remove)")
         }
     }
+
+    private static let umasks = ["000", "002", "027", "077", "777"]
+
+    /// The umask decides who may enter the root, and nothing else.
+    @Test(arguments: umasks) func modesDoNotDependOnTheUmask(_ umask: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(urls: larder.origin.serveIcons(3))
+            let (seed, gallery) = (larder.directory.path("seed"), larder.directory.path("gallery"))
+            for arguments in [
+                ["prefetch", manifest, "--allow-private-network", "--exclusive", "night"],
+                ["pin", larder.origin.url("/0")], ["evict", "--max-count", "2"], ["verify"],
+                ["export", seed, "--layout", "files", "--copy"],
+                ["export", gallery, "--layout", "gallery"],
+                ["snapshot", larder.directory.path("copy")], ["reindex"],
+            ] {
+                let run = try RunningProcess(
+                    "/bin/sh",
+                    ["-c", "umask \(umask); exec \"$0\" \"$@\"", larder.binary.path] + arguments
+                        + ["--cache", larder.cache]
+                ).wait()
+                #expect(run.status == 0, "\(arguments): \(run)")
+            }
+            var seen: Set<String> = []
+            for root in [larder.cache, larder.directory.path("copy"), seed, gallery] {
+                for case let name as String in FileManager.default.enumerator(atPath: root)! {
+                    var status = stat()
+                    #expect(lstat("\(root)/\(name)", &status) == 0)
+                    let mode = status.st_mode & 0o777
+                    let isObject = name.hasPrefix("objects/") && root != seed
+                    let expected: mode_t =
+                        switch status.st_mode & S_IFMT {
+                        case S_IFDIR: 0o755
+                        case _ where name == "reserve": 0o600
+                        default: isObject ? 0o444 : 0o644
+                        }
+                    #expect(
+                        mode == expected, "\(root)/\(name) has the mode \(String(mode, radix: 8))")
+                    seen.insert(name)
+                }
+            }
+            let files = [
+                "locks/night", "runs/prefetch.json", "runs/verify.json", "index.sqlite",
+                "index.snapshot.sqlite", "CACHEDIR.TAG", "index.json", "index.html",
+            ]
+            #expect(seen.isSuperset(of: files), "\(seen)")
+        }
+    }
 }

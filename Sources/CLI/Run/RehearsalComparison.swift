@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderRehearsal
 import Synchronization
 
@@ -19,12 +20,8 @@ final class RehearsalComparison: Sendable {
 
     /// - Returns: the reports of those that have come to one.
     func run(_ strategies: [StrategyName]) async throws -> [StrategyReport] {
-        let directory = FileManager.default.temporaryDirectory
-            .appendingPathComponent("larder-comparison-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(
-            at: directory, withIntermediateDirectories: true,
-            attributes: [.posixPermissions: 0o700])
-        defer { try? FileManager.default.removeItem(at: directory) }
+        let directory = try ScratchDirectory(named: "larder-comparison")
+        defer { directory.remove() }
         interrupts.ask("ending the rehearsal") { [self] in
             input.withLock { try? $0?.fileHandleForWriting.close() }
         }

@@ -1,19 +1,6 @@
 import Foundation
 
 extension CacheDirectory {
-    /// Makes the root and what leads to it. By hand, because Foundation hides the error number that
-    /// tells a full disk from a missing permission.
-    static func makeDirectories(_ path: String) throws(CacheError) {
-        guard var number = FileDescriptor.makeDirectory(path) else { return }
-        if number == ENOENT {
-            try makeDirectories(path.parentDirectory)
-            guard let second = FileDescriptor.makeDirectory(path) else { return }
-            number = second
-        }
-        // What is there and is not a directory is refused when it is opened.
-        guard number == EEXIST else { throw CacheError("mkdir", subject: path, errno: number) }
-    }
-
     /// Whether this is a cache, or a directory in which nothing else is: an empty one.
     ///
     /// - Throws: ``CacheError`` `.unusable` if it is not one and something else uses it as larder
@@ -76,7 +63,7 @@ extension CacheDirectory {
         {
             return
         }
-        let tag = try root.open(CacheLayout.tag, flags: O_WRONLY | O_CREAT, mode: 0o664)
+        let tag = try root.createOrOpen(CacheLayout.tag)
         try tag.write(Array(CacheLayout.tagContents.utf8))
     }
 }

@@ -8,7 +8,7 @@ extension CacheDirectory {
     ) throws(CacheError) {
         let run = try RunDirectory(in: self)
         let staged = run.uniqueName()
-        let file = try run.directory.open(staged, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o666)
+        let file = try run.directory.create(staged)
         try file.write(bytes)
         try run.directory.rename(staged, to: parent, as: name)
     }

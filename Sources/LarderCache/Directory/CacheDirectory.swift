@@ -4,8 +4,10 @@ import Foundation
 ///
 /// Holds a `flock` on the root for as long as it lives; the kernel releases it.
 final class CacheDirectory: Sendable {
-    /// The root as the user named it, made absolute: for messages and for SQLite alone.
+    /// The root as the user named it, made absolute: for messages.
     let path: String
+    /// The root's path for SQLite, which knows no descriptors. It is valid while `root` is open.
+    let databases: String
     let root: FileDescriptor
     let isWritable: Bool
     let wait: LockWait
@@ -23,9 +25,9 @@ final class CacheDirectory: Sendable {
     /// Opens the cache at `path`, and makes it first if `create` is set.
     ///
     /// - Throws: ``CacheError`` `.missing` if there is none and `create` is not set, `.unusable`
-    ///   if it is not a directory, cannot be entered, is refused by ``CacheRoot``, is something
-    ///   else's, or lies on a network file system, `.locked` if another process holds its lock for
-    ///   longer than `wait`.
+    ///   if it is not a directory, cannot be entered, is refused by ``CacheRoot``, has a directory
+    ///   or a database that another user could change, is something else's, or lies on a network
+    ///   file system, `.locked` if another process holds its lock for longer than `wait`.
     ///
     /// - Parameter hasOwnIndex: whether the index of a directory is one of larder's.
     init(
@@ -35,16 +37,10 @@ final class CacheDirectory: Sendable {
         self.wait = wait
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path
-        if create { try Self.makeDirectories(path) }
-        let root: FileDescriptor
-        (root, isWritable) = try CacheRoot.open(path)
-        self.root = root
-        if let name = NetworkFileSystem.name(of: root) {
-            throw CacheError(
-                .unusable, subject: path,
-                message: "lies on a network file system (\(name)), which cannot keep the cache's"
-                    + " promises; choose a local directory")
-        }
+        (root, isWritable) = try CacheRoot.open(path, create: create)
+        databases = root.pathForSQLite ?? path
+        try Self.refuseNetwork(root)
+        if isWritable { try CacheRoot.checkLevels(of: root) }
         guard try isCache(hasOwnIndex) || create else {
             throw CacheError(.missing, subject: path, message: "there is no cache here")
         }
@@ -78,14 +74,41 @@ final class CacheDirectory: Sendable {
         }
     }
 
+    /// Makes a cache in a directory that this process has just made.
+    ///
+    /// - Parameter path: Its place, for messages.
+    init(in directory: FileDescriptor, at path: String) throws(CacheError) {
+        wait = .none
+        self.path = path
+        try Ownership.check(directory.status(), of: path)
+        root = try directory.reopened(as: path, isGuarded: true)
+        isWritable = true
+        databases = root.pathForSQLite ?? path
+        try Self.refuseNetwork(root)
+        // What was put into its place would be overwritten.
+        guard try root.names().isEmpty else {
+            throw CacheError(.unusable, subject: path, message: "was replaced while it was made")
+        }
+        try wait.take(LOCK_SH, on: root, subject: path) { "another process removes it" }
+        try layOut()
+    }
+
     deinit { root.unlock() }
 
-    /// The index's path, for SQLite.
+    private static func refuseNetwork(_ root: FileDescriptor) throws(CacheError) {
+        guard let name = NetworkFileSystem.name(of: root) else { return }
+        throw CacheError(
+            .unusable, subject: root.subject,
+            message: "lies on a network file system (\(name)), which cannot keep the cache's"
+                + " promises; choose a local directory")
+    }
+
+    /// The index's path, for messages.
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
     /// The path of a run's own database, for SQLite.
     func path(of name: String, in run: RunDirectory) -> String {
-        "\(path)/\(CacheLayout.run(run.name, name))"
+        "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
     /// Removes what another program would act on that uses SQLite on the index, or an older larder.

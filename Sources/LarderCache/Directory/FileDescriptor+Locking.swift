@@ -9,24 +9,20 @@ extension FileDescriptor {
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
     ) throws(CacheError) -> (name: String, directory: FileDescriptor) {
-        while true {
+        for _ in 0..<100 {
             let name = newName()
-            if let number = Self.makeDirectory(name, beneath: self, mode: mode) {
-                throw CacheError("mkdir", subject: path(of: name), errno: number)
+            guard let directory = try makeDirectory(name, mode: mode) else {
+                throw CacheError("mkdir", subject: path(of: name), errno: EEXIST)
             }
-            do throws(CacheError) {
-                let directory = try directory(name)
-                guard flock(directory.raw, operation | LOCK_NB) == 0 else {
-                    throw CacheError("lock", subject: directory.subject, errno: errno)
-                }
-                if try status(of: name) != nil { return (name, directory) }
-            } catch  where error.errno == ENOENT || error.code == .locked {
-                // A sweeping process took it before it was locked: make another.
-            } catch {
-                unlinkat(raw, name, AT_REMOVEDIR)
-                throw error
+            if flock(directory.raw, operation | LOCK_NB) == 0 {
+                if try has(directory, as: name) { return (name, directory) }
+            } else if errno != EWOULDBLOCK {
+                throw CacheError("lock", subject: directory.subject, errno: errno)
             }
+            // A process that sweeps took it before it was locked: make another.
         }
+        throw CacheError(
+            .unusable, subject: subject, message: "new directories in it are removed at once")
     }
 
     /// Opens and locks the directory `name`; nil if somebody holds it, or it cannot be opened.

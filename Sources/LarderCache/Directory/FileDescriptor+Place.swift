@@ -12,7 +12,26 @@ extension FileDescriptor {
             // The directory above the topmost is itself.
             if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
             seen = status
-            current = try current.directory("..")
+            // Not in this cache any more.
+            let raw = try Self.open(
+                "..", beneath: current.raw, flags: O_RDONLY | O_DIRECTORY, subject: subject)
+            current = FileDescriptor(taking: raw, subject: subject)
         }
+    }
+
+    /// A path to this directory for programs that know no descriptors, valid while this one is open;
+    /// nil if the system has none (macOS) or does not show it. It leads here even if a directory on
+    /// the way was renamed or replaced.
+    var pathForSQLite: String? {
+        #if os(Linux)
+            let path = "/proc/self/fd/\(raw)"
+            var found = stat()
+            guard let own = try? status(), stat(path, &found) == 0, found.st_ino == own.st_ino,
+                found.st_dev == own.st_dev
+            else { return nil }
+            return path
+        #else
+            return nil
+        #endif
     }
 }

@@ -15,7 +15,8 @@ extension FileDescriptor {
         if status.isDirectory {
             guard try self.status().st_dev == status.st_dev else { return (false, 0) }
             do throws(CacheError) {
-                let inner = try directory(name)
+                // Another user's, too: nothing is read or kept.
+                let inner = try open(name, flags: O_RDONLY | O_DIRECTORY)
                 for file in try inner.names() {
                     let removed = try inner.removeTree(file, isDryRun: isDryRun)
                     isEmpty = isEmpty && removed.isGone
@@ -35,5 +36,14 @@ extension FileDescriptor {
             return (false, bytes)
         }
         return (true, bytes + status.freeableBytes)
+    }
+
+    /// Removes what is in a directory, wherever that is by now, and then the directory itself, if it
+    /// still has its name in this one.
+    func remove(_ directory: FileDescriptor, named name: String) {
+        for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
+        // Whatever is put there meanwhile goes only if it is an empty directory.
+        if (try? has(directory, as: name)) == true { unlinkat(raw, name, AT_REMOVEDIR) }
+        withExtendedLifetime(directory) {}
     }
 }

@@ -9,26 +9,25 @@ package final class FileDescriptor: Sendable {
     /// What messages call it: its path beneath a directory of the user's own, or that one's path.
     package let subject: String
     private let isUsersOwn: Bool
+    /// Whether this is a writable cache's root or lies beneath one: directories in it that another
+    /// user could change are refused.
+    let isGuarded: Bool
 
-    private init(owning raw: Int32, subject: String, isUsersOwn: Bool) {
+    init(
+        taking raw: Int32, subject: String, isUsersOwn: Bool = false, isGuarded: Bool = false
+    ) {
         self.raw = raw
         self.subject = subject
         self.isUsersOwn = isUsersOwn
-    }
-
-    /// Takes what was opened beneath a cache root, without following links.
-    init(taking raw: Int32, subject: String) {
-        self.raw = raw
-        self.subject = subject
-        isUsersOwn = false
+        self.isGuarded = isGuarded
     }
 
     deinit { close(raw) }
 
-    /// Opens a path of the user's own.
+    /// Opens a path of the user's own. Links in it are followed.
     package static func open(_ path: String, flags: Int32) throws(CacheError) -> FileDescriptor {
         let raw = try open(path, beneath: AT_FDCWD, flags: flags, subject: path)
-        return FileDescriptor(owning: raw, subject: path, isUsersOwn: true)
+        return FileDescriptor(taking: raw, subject: path, isUsersOwn: true)
     }
 
     /// Opens `name` in this directory.
@@ -38,10 +37,10 @@ package final class FileDescriptor: Sendable {
         let subject = path(of: name)
         let raw = try Self.open(
             name, beneath: raw, flags: flags | O_NOFOLLOW, mode: mode, subject: subject)
-        return FileDescriptor(owning: raw, subject: subject, isUsersOwn: false)
+        return FileDescriptor(taking: raw, subject: subject, isGuarded: isGuarded)
     }
 
-    private static func open(
+    static func open(
         _ name: String, beneath parent: Int32, flags: Int32, mode: mode_t = 0, subject: String
     ) throws(CacheError) -> Int32 {
         while true {
@@ -60,8 +59,10 @@ package final class FileDescriptor: Sendable {
     package func directory(
         _ name: String, create: Bool = false
     ) throws(CacheError) -> FileDescriptor {
-        if create { try ensureDirectory(name) }
-        return try open(name, flags: O_RDONLY | O_DIRECTORY)
+        if create, let made = try makeDirectory(name) { return made }
+        let directory = try open(name, flags: O_RDONLY | O_DIRECTORY)
+        if isGuarded { try Ownership.check(directory.status(), of: directory.subject) }
+        return directory
     }
 
     /// The path of something in this directory, for messages.
@@ -70,33 +71,6 @@ package final class FileDescriptor: Sendable {
     /// Opens the directory `name`; nil if it is not there.
     package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
         try status(of: name) == nil ? nil : directory(name)
-    }
-
-    /// Makes the directory `name` if there is nothing of that name.
-    package func ensureDirectory(_ name: String) throws(CacheError) {
-        if let number = Self.makeDirectory(name, beneath: self), number != EEXIST {
-            throw CacheError("mkdir", subject: path(of: name), errno: number)
-        }
-    }
-
-    /// Makes the directory `name` beneath `parent`, or at a path of the user's own if there is no
-    /// parent. Its owner can write it whatever the umask: else not even `rm -rf` would work.
-    ///
-    /// - Returns: nil, or the error number; EEXIST if something is there already.
-    static func makeDirectory(
-        _ name: String, beneath parent: FileDescriptor? = nil,
-        mode: mode_t = CacheLayout.directoryMode
-    ) -> Int32? {
-        let parent = parent?.raw ?? AT_FDCWD
-        guard mkdirat(parent, name, mode) == 0 else { return errno }
-        var status = stat()
-        if fstatat(parent, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
-            status.st_mode & 0o700 != 0o700,
-            fchmodat(parent, name, status.st_mode & 0o7777 | 0o700, AT_SYMLINK_NOFOLLOW) != 0
-        {
-            return errno
-        }
-        return nil
     }
 
     /// Writes all of `bytes`, continuing after short writes.

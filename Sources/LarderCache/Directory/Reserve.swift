@@ -27,8 +27,7 @@ struct Reserve {
             if let old, !old.isRegularFile || old.st_nlink > 1 || old.allocatedBytes >= size {
                 return
             }
-            let flags = O_WRONLY | O_CREAT | O_NONBLOCK
-            guard let file = try? root.open(CacheLayout.reserve, flags: flags, mode: 0o600)
+            guard let file = try? root.createOrOpen(CacheLayout.reserve, mode: 0o600)
             else { return }
             // Blocks that nobody else gets, on all file systems that write in place.
             if posix_fallocate(file.raw, 0, off_t(size)) != 0 { giveUp() }

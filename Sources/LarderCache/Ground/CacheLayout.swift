@@ -43,8 +43,11 @@ enum CacheLayout {
         "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
     }
 
-    /// What directories are made with, before the umask: nobody's root may be open to all.
-    static let directoryMode: mode_t = 0o775
+    /// The mode of directories in a cache or an export, whatever the umask. The umask decides only
+    /// who may enter the root.
+    static let directoryMode: mode_t = 0o755
+    /// The mode of files that other users may read.
+    static let fileMode: mode_t = 0o644
 
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
     static let tagContents = """
@@ -71,6 +74,11 @@ enum CacheLayout {
     static let foreignJournals =
         [index, snapshot].map { $0 + "-journal" }
         + ["-wal", "-shm"].map { snapshot + $0 }
+
+    /// The directories that every command relies on, from the outside in.
+    static let directories = [
+        [objects, algorithm], [temporary, partial], [quarantine], [runs], [locks],
+    ]
 
     /// Everything that belongs directly beneath a root.
     static let ownNames: Set<String> = [

@@ -11,4 +11,9 @@ extension String {
         dropSlashes()
         return String(path)
     }
+
+    /// What follows the last slash of a path: a file's name, or "" if the path ends with a slash.
+    package var lastName: String {
+        utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[index(after: $0)...]) } ?? self
+    }
 }

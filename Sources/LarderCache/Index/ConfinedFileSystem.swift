@@ -17,20 +17,22 @@ import GRDBSQLite
 /// A link, a pipe or anything else that is not a regular file is refused before SQLite is asked
 /// (``CacheDirectory``).
 ///
+/// Paths are used as they are. SQLite would replace the link in `/proc/self/fd` by the path that it
+/// shows, and open what is there by then.
+///
 /// Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing of it.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// What it is made of.
-    static var systemName: String { String(cString: system.pointee.zName) }
+    /// The same for a database that is only just made, in a directory of this run's own: it may have
+    /// a journal.
+    static let draftName = "larder-draft"
 
-    /// Makes it known to SQLite; once.
+    /// Makes both known to SQLite; once.
     static func register() { _ = registration }
 
     private static let registration: Void = {
-        var confined = system.pointee
-        confined.pNext = nil
-        // Never freed: SQLite keeps both as long as the process lives.
-        confined.zName = UnsafePointer(strdup(name))
+        register(named: draftName, make())
+        var confined = make()
         confined.xOpen = { _, name, file, flags, outFlags in
             ConfinedFileSystem.open(name, file, flags, outFlags)
         }
@@ -48,10 +50,28 @@ enum ConfinedFileSystem {
             }
             return system.pointee.xAccess(system, name, flags, result)
         }
-        let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
-        place.initialize(to: confined)
-        sqlite3_vfs_register(place, 0)
+        register(named: name, confined)
     }()
+
+    /// The system's own, but for its names.
+    private static func make() -> sqlite3_vfs {
+        var made = system.pointee
+        made.pNext = nil
+        made.xFullPathname = { _, path, size, full in
+            guard let path, let full, strlen(path) < Int(size) else { return SQLITE_CANTOPEN }
+            strcpy(full, path)
+            return SQLITE_OK
+        }
+        return made
+    }
+
+    /// Never freed: SQLite keeps it as long as the process lives.
+    private static func register(named name: String, _ vfs: sqlite3_vfs) {
+        let place = UnsafeMutablePointer<sqlite3_vfs>.allocate(capacity: 1)
+        place.initialize(to: vfs)
+        place.pointee.zName = UnsafePointer(strdup(name))
+        sqlite3_vfs_register(place, 0)
+    }
 
     private static func open(
         _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt,

@@ -41,9 +41,13 @@ struct DatabaseFile: Sendable {
         self.init(CacheLayout.run(run.name, name), in: directory)
     }
 
+    /// Its path, for messages.
     var path: String { "\(directory.path)/\(name)" }
 
-    func uri(_ access: Access) -> String { Self.uri(path, access) }
+    /// Its path for SQLite.
+    private var place: String { "\(directory.databases)/\(name)" }
+
+    func uri(_ access: Access) -> String { Self.uri(place, access) }
 
     /// An error of this database: a damage is the disk's if that fails.
     func failure(_ error: any Error) -> CacheError {
@@ -56,11 +60,12 @@ struct DatabaseFile: Sendable {
     ) throws -> DatabaseQueue {
         var configuration = configuration
         configuration.readonly = access == .reading || access == .alone
+        if access == .writing || access == .making { make() }
         // Weak: connections end when their queues do, which is later, and the directory's lock with
-        // it.
-        configuration.prepareDatabase { [weak directory, name] db in
+        // it. But the path is valid only as long as the root's descriptor.
+        configuration.prepareDatabase { [weak directory, name, root = directory.root] db in
             guard let directory else { return }
-            try CacheRoot.confirm(directory.root, isAt: directory.path)
+            try CacheRoot.confirm(root, isAt: directory.path)
             try Self.harden(db) { [weak directory] in
                 directory.map { DatabaseFile(name, in: $0).byteCount } ?? 0
             }
@@ -75,6 +80,10 @@ struct DatabaseFile: Sendable {
         }
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
+
+    /// Makes it as an empty file if it does not exist: SQLite would ask the umask for the mode, which
+    /// the log gets, too. SQLite says what is wrong if that fails.
+    func make() { _ = try? directory.root.create(name) }
 
     /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy
     /// would have the same (sqlite.org/fileformat2.html, "File format version numbers").
@@ -93,9 +102,10 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// A new file that SQLite itself fills, by way of a journal, in a directory of this run's own.
-    static func draftURI(_ path: String) -> String {
-        "file:\(escaped(path))?mode=rwc&vfs=\(ConfinedFileSystem.systemName)"
+    /// An empty file that SQLite itself fills, by way of a journal, in a directory of this run's own.
+    var draftURI: String {
+        ConfinedFileSystem.register()
+        return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
     }
 
     private static func escaped(_ path: String) -> String {

@@ -4,13 +4,14 @@ extension DatabaseQueue {
     /// Copies it into a new file without a free page, which can give back those that come free
     /// later.
     ///
-    /// - Parameter path: in a directory of this run's own.
+    /// - Parameter file: A file that does not exist, in a directory of this run's own.
     ///
     /// The copy keeps no log, and is not made durable.
-    func compact(into path: String) throws {
+    func compact(into file: DatabaseFile) throws {
+        file.make()
         try writeWithoutTransaction { db in
             try db.execute(sql: "PRAGMA auto_vacuum = INCREMENTAL")
-            try db.execute(sql: "VACUUM INTO ?", arguments: [DatabaseFile.draftURI(path)])
+            try db.execute(sql: "VACUUM INTO ?", arguments: [file.draftURI])
         }
     }
 }

@@ -4,11 +4,14 @@ import GRDB
 /// nobody wants it after a crash.
 enum ScratchDatabase {
     /// - Parameters:
-    ///   - path: where it will be; nil leaves the place to SQLite.
+    ///   - path: where it will be, in the index's directory; nil leaves the place to SQLite.
     ///   - index: nil if there is none.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
+        // The paths are valid only as long as the root's descriptor.
+        let root = index?.directory.root
         configuration.prepareDatabase { [weak directory = index?.directory] db in
+            withExtendedLifetime(root) {}
             // First: a defended connection keeps its journal.
             try db.execute(
                 sql: """

@@ -54,8 +54,7 @@ struct IndexRecovery {
     /// Leaves a mark that ``isDue(in:)`` finds: whoever meets damage in the middle of its work
     /// cannot rebuild the index under the others' hands.
     static func markDamage(in directory: CacheDirectory) {
-        _ = try? directory.root.open(
-            CacheLayout.damage, flags: O_WRONLY | O_CREAT | O_NONBLOCK, mode: 0o666)
+        _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
     /// Rebuilds the index.
@@ -86,7 +85,7 @@ struct IndexRecovery {
             try IndexSchema.migrator.migrate(database)
             try compareWithTree(database, &report, unless: isCancelled, onProgress)
             _ = try database.write { try FailureTable.trim($0, at: Date()) }
-            try database.compact(into: directory.path(of: name, in: run))
+            try database.compact(into: DatabaseFile(of: run, name, in: directory))
             try database.close()
             run.remove(draft)
         } catch is CancellationError {

@@ -30,12 +30,7 @@ package final class NamedLock: Sendable {
         // one who has the cache and waits for the name.
         let cache = try CacheDirectory(path: path, create: create, lock: .none)
         let locks = try cache.root.directory(CacheLayout.locks, create: true)
-        let file = try locks.open(name, flags: O_RDWR | O_CREAT | O_NONBLOCK, mode: 0o666)
-        let status = try file.status()
-        guard status.isRegularFile, status.st_nlink == 1 else {
-            throw CacheError(
-                .unusable, subject: subject, message: "is not a regular file of one name")
-        }
+        let file = try locks.createOrOpen(name)
         try wait.take(LOCK_EX, on: file, subject: "\(cache.path)/\(subject)") {
             "held by \(Self.holder(file) ?? "another process")"
         }

@@ -4,7 +4,7 @@ import GRDB
 /// A copy of a cache that needs nothing beside itself: the index as one file, and every object that
 /// it names, read through its digest.
 ///
-/// It is made beside its place and takes it with a rename, durable by then: who finds it finds all
+/// It is made next to its place and takes it with a rename, durable by then: who finds it finds all
 /// of it.
 struct CacheSnapshot {
     private let source: CacheDirectory
@@ -26,7 +26,8 @@ struct CacheSnapshot {
         let start = ContinuousClock.now
         let target = try SnapshotPlace(path, outside: source)
         do {
-            let copy = try CacheDirectory(path: target.staging, create: true)
+            let copy = try CacheDirectory(in: target.staging, at: target.stagingPath)
+            defer { withExtendedLifetime(copy) {} }
             var report = SnapshotReport()
             let draft = CacheLayout.index + ".draft"
             let database = try DatabaseFile(draft, in: copy).open(.making)
@@ -46,7 +47,7 @@ struct CacheSnapshot {
             }
             if isCancelled() { throw CancellationError() }
             // One file that a read-only medium can hold, and no larger than it must be.
-            try database.compact(into: copy.indexPath)
+            try database.compact(into: DatabaseFile(CacheLayout.index, in: copy))
             try database.close()
             guard unlinkat(copy.root.raw, draft, 0) == 0 else {
                 throw CacheError("unlink", subject: draft, errno: errno)
@@ -143,9 +144,7 @@ struct CacheSnapshot {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
         }
-        guard fchmod(target.raw, 0o444) == 0 else {
-            throw CacheError("chmod", subject: target.subject, errno: errno)
-        }
+        try target.setMode(0o444)
         try Durability.add(target)
         return .whole
     }

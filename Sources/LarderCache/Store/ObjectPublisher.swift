@@ -17,9 +17,9 @@ struct ObjectPublisher {
         let objects = try directory.objects(create: true)
         var obstructions: [Digest: CacheError] = [:]
         for (name, group) in Dictionary(grouping: files, by: { CacheLayout.fanOut($0.key) }) {
-            try objects.ensureDirectory(name)
+            let made = try objects.makeDirectory(name)
             do throws(CacheError) {
-                let fanOut = try objects.directory(name)
+                let fanOut = if let made { made } else { try objects.directory(name) }
                 for (digest, file) in group {
                     do throws(CacheError) {
                         try run.directory.rename(file, to: fanOut, as: digest.hex)

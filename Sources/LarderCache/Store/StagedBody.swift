@@ -163,9 +163,7 @@ package final class StagedBody: @unchecked Sendable {
         file = (name, descriptor)
         if isInMemory { try descriptor.write(buffer) }
         // Objects are readable by everyone whatever the umask.
-        guard fchmod(descriptor.raw, 0o444) == 0 else {
-            throw CacheError("chmod", subject: descriptor.subject, errno: errno)
-        }
+        try descriptor.setMode(0o444)
         file = nil
         return name
     }
@@ -178,6 +176,7 @@ package final class StagedBody: @unchecked Sendable {
         guard lock.withLock({ writer }) != nil else { return nil }
         let digest = try finish()
         guard let file else { return nil }
+        try file.descriptor.setMode(0o600)
         self.file = nil
         return (file.name, file.descriptor, digest)
     }

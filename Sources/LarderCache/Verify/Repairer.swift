@@ -228,9 +228,7 @@ struct Repairer {
     @discardableResult
     private static func makeReadOnly(_ file: FileDescriptor) throws(CacheError) -> Bool {
         guard try file.status().st_nlink == 1 else { return false }
-        guard fchmod(file.raw, 0o444) == 0 else {
-            throw CacheError("chmod", subject: file.subject, errno: errno)
-        }
+        try file.setMode(0o444)
         return true
     }
 }

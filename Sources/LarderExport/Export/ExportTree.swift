@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 
 /// The directory that is exported to, locked against other exports. No link in it is followed, and
-/// nothing outside of it is written.
+/// nothing outside of it is written, even if another user owns it.
 final class ExportTree: Sendable {
     /// What the user named.
     let root: FileDescriptor
@@ -17,18 +17,18 @@ final class ExportTree: Sendable {
     /// Makes what is not there yet, and removes what killed exports have left.
     ///
     /// - Parameters:
-    ///   - path: a path of the user's own; links in it are followed.
+    ///   - path: a path of the user's own; links in it are followed unless they are another user's.
     ///   - folders: the layout's directories in it, from the outermost.
     ///   - cache: what is exported.
     /// - Throws: ``CacheError``, `.unusable` if it lies in the cache, or the cache in it, `.locked`
     ///   if another export writes it.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
-        // Before anything is made.
-        guard try !Cache.nearestDirectory(to: path).lies(in: cache.root) else {
-            throw CacheError(.unusable, subject: path, message: "lies in the cache")
+        root = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
+            guard try !nearest.lies(in: cache.root) else {
+                throw CacheError(.unusable, subject: path, message: "lies in the cache")
+            }
         }
-        root = try Cache.usersDirectory(path, create: true)
         var folder = root
         for name in folders { folder = try folder.folder(name) }
         self.folder = folder
@@ -88,8 +88,7 @@ final class ExportTree: Sendable {
             serial += 1
             let name = Self.temporary(serial)
             do throws(CacheError) {
-                let flags = O_RDWR | O_CREAT | O_EXCL
-                return (name, try folder.open(name, flags: flags, mode: 0o666))
+                return (name, try folder.create(name))
             } catch  where error.errno == EEXIST {}
         }
     }

@@ -19,9 +19,7 @@ extension ExportWriter {
             } while result != 0 && errno == EEXIST
             if result == 0 {
                 // A clone has the rights of its original, which nobody may write.
-                guard fchmodat(tree.folder.raw, temporary, 0o644, 0) == 0 else {
-                    throw CacheError("chmod", subject: tree.path, errno: errno)
-                }
+                try tree.folder.file(temporary).setMode(0o644)
                 return temporary
             }
         #else

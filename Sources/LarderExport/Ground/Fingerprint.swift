@@ -12,7 +12,7 @@ struct Fingerprint {
     static func of(
         _ directory: String, isCancelled: () -> Bool
     ) throws -> LarderCache.Digest? {
-        let directory = try Cache.usersDirectory(directory, create: false)
+        let directory = try UsersPath(directory).directory()
         let digests = FileDigests()
         var fingerprint = Fingerprint()
         var isEnded = false

@@ -43,7 +43,7 @@ public struct ImportConfiguration: Sendable {
     /// The layout's directory; a link on the way beneath the user's own one is not followed.
     func folder(besideCacheAt path: String) throws(CacheError) -> FileDescriptor {
         let names = keyed?.folders ?? []
-        let root = try Cache.usersDirectory(directory, create: false)
+        let root = try Cache.usersDirectory(directory)
         var folder = root
         for name in names {
             do throws(CacheError) {

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderIcons
 
 /// Larder's own: an ``IconLoader`` over memory, the cache directory and the network. Visible rows
@@ -9,7 +10,7 @@ final class SandboxStrategy: LoadingStrategy {
     private let memory: MemoryCache
     private let cache: IconCache
     private let loader: IconLoader
-    private let temporary: URL?
+    private let temporary: ScratchDirectory?
     /// By appearance.
     private var tasks: [Int: IconTask] = [:]
     private var ahead = 0..<0
@@ -21,12 +22,12 @@ final class SandboxStrategy: LoadingStrategy {
         self.screen = screen
         self.inbox = inbox
         memory = MemoryCache(costLimit: options.cacheCostLimit, pressure: pressure)
-        temporary =
-            options.directory == nil
-            ? FileManager.default.temporaryDirectory
-                .appendingPathComponent("larder-rehearsal-\(UUID().uuidString)") : nil
-        // One of the two is there.
-        let directory = options.directory ?? temporary ?? FileManager.default.temporaryDirectory
+        let prefix = "larder-rehearsal"
+        temporary = options.directory == nil ? try? ScratchDirectory(named: prefix) : nil
+        // If none can be made, the cache cannot be made either, and says why.
+        let directory =
+            options.directory ?? temporary.map { URL(fileURLWithPath: $0.path) }
+            ?? FileManager.default.temporaryDirectory.appendingPathComponent(prefix)
         cache = IconCache(directory: directory, memory: memory)
         var loading = IconLoader.Options()
         loading.concurrentFetches = options.maximumConcurrent
@@ -78,7 +79,7 @@ final class SandboxStrategy: LoadingStrategy {
             // What has been fetched is still being stored, and would make the directory anew.
             while loader.workCount > 0 { try? await Task.sleep(for: .milliseconds(1)) }
             await cache.flush()
-            if let temporary { try? FileManager.default.removeItem(at: temporary) }
+            temporary?.remove()
             return cache.storeFailure.map {
                 StrategyReport.StoreFailure(code: $0.code.rawValue, message: "\($0)")
             }

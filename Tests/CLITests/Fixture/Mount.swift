@@ -12,7 +12,8 @@ struct Mount: Sendable {
     /// A file system in memory with room for `size` (such as `2m`).
     static func memory(at path: String, size: String) throws -> Mount {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-        try mount(["-t", "tmpfs", "-o", "size=\(size)", "tmpfs", path])
+        // Its own mode is 1777, which no cache may have.
+        try mount(["-t", "tmpfs", "-o", "size=\(size),mode=755", "tmpfs", path])
         return Mount(path: path)
     }
 

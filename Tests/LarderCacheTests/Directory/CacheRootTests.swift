@@ -27,9 +27,9 @@ import Testing
             try Cache.filled(at: root, with: Self.contents).close()
             #expect(chmod(root, 0o777) == 0)
             try expectRefusal(of: root, saying: "can be written by everybody")
-            // With the sticky bit nobody can remove or replace what is another's.
+            // With the sticky bit others can still make what is not there yet.
             #expect(chmod(root, 0o1777) == 0)
-            #expect(try Cache.open(at: root).resource("http://a.example/1") != nil)
+            try expectRefusal(of: root, saying: "can be written by everybody")
             #expect(chmod(root, 0o775) == 0)
             _ = try Cache.create(at: root)
         }
@@ -61,6 +61,94 @@ import Testing
         }
     }
 
+    private static let levels = [
+        "objects", "objects/sha256", "tmp", "tmp/partial", "quarantine", "runs", "locks",
+        "index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "index.snapshot.sqlite",
+    ]
+
+    /// A cache with everything that can be beneath a root.
+    private func fill(_ root: String) throws {
+        try Cache.filled(at: root, with: Self.contents).close()
+        for name in Self.levels where Tree.permissions("\(root)/\(name)") == nil {
+            if name.contains("sqlite") {
+                try Tree.put([], at: "\(root)/\(name)")
+            } else {
+                #expect(mkdir("\(root)/\(name)", 0o755) == 0)
+            }
+        }
+    }
+
+    @Test(arguments: levels) func aLevelThatEverybodyCanWriteIsRefused(_ name: String) throws {
+        try withTemporaryDirectory { directory in
+            let root = directory.path("cache")
+            try fill(root)
+            let level = "\(root)/\(name)"
+            let mode = try #require(Tree.permissions(level))
+            for others: mode_t in [0o002, 0o1002] {
+                #expect(chmod(level, mode | others) == 0)
+                for open in Cache.openings {
+                    let error = #expect(throws: CacheError.self) { _ = try open(root) }
+                    #expect(error?.code == .unusable)
+                    #expect(error?.subject.hasSuffix(name) == true, "\(error?.subject ?? "")")
+                    #expect(error?.message.contains("can be written by everybody") == true)
+                }
+            }
+            #expect(chmod(level, mode) == 0)
+            _ = try Cache.create(at: root)
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"), arguments: levels)
+    func aLevelOfAnotherUserIsRefused(_ name: String) throws {
+        try withTemporaryDirectory { directory in
+            let root = directory.path("cache")
+            try fill(root)
+            #expect(chown("\(root)/\(name)", 65534, 65534) == 0)
+            for open in Cache.openings {
+                let error = #expect(throws: CacheError.self) { _ = try open(root) }
+                #expect(error?.code == .unusable)
+                #expect(error?.subject.hasSuffix(name) == true, "\(error?.subject ?? "")")
+                #expect(error?.message.contains("belongs to the user") == true)
+            }
+            #expect(throws: CacheError.self) { _ = try Cache.reindex(at: root) }
+        }
+    }
+
+    /// Those are opened one by one, when they are needed.
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func nothingIsReadOrStoredInAFanOutDirectoryOfAnotherUser() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
+            let object = try #require(try cache.resource("http://a.example/1")).object
+            let fanOut = cache.absolutePath(of: object.digest).parentDirectory
+            #expect(chown(fanOut, 65534, 65534) == 0)
+            let error = #expect(throws: CacheError.self) { try cache.bytes(of: object) }
+            #expect(error?.code == .unusable)
+            #expect(error?.message.contains("belongs to the user") == true)
+            #expect(throws: CacheError.self) { try cache.verify() }
+            #expect(chown(fanOut, 0, 0) == 0)
+            #expect(try cache.bytes(of: object) == Self.contents["http://a.example/1"])
+        }
+    }
+
+    /// Larder 0.2 made them with the mode 0666, less the umask.
+    @Test func aLockFileThatEverybodyCanWriteIsMended() throws {
+        try withTemporaryDirectory { directory in
+            let root = directory.path("cache")
+            func take() throws {
+                _ = try NamedLock("night", ofCacheAt: root, create: true, for: "a test")
+            }
+            try take()
+            #expect(Tree.permissions("\(root)/locks/night") == 0o644)
+            #expect(chmod("\(root)/locks/night", 0o666) == 0)
+            try take()
+            #expect(Tree.permissions("\(root)/locks/night") == 0o644)
+            guard geteuid() == 0 else { return }
+            #expect(chown("\(root)/locks/night", 65534, 65534) == 0)
+            #expect(throws: CacheError.self) { try take() }
+        }
+    }
+
     /// The user's own link is a way to put the cache on another disk.
     @Test func aLinkOfTheUsersOwnIsFollowed() throws {
         try withTemporaryDirectory { directory in
@@ -83,6 +171,43 @@ import Testing
                 atPath: link, withDestinationPath: directory.path("elsewhere"))
             #expect(lchown(link, 65534, 65534) == 0)
             try expectRefusal(of: link, saying: "is a link that the user")
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func aLinkOnTheWayThatAnotherUserHasMadeIsRefused() throws {
+        try withTemporaryDirectory { directory in
+            try Cache.filled(at: directory.path("elsewhere/cache"), with: Self.contents).close()
+            #expect(symlink("elsewhere", directory.path("way")) == 0)
+            let root = directory.path("way/cache")
+            for open in Cache.openings { _ = try open(root) }
+            #expect(lchown(directory.path("way"), 65534, 65534) == 0)
+            let before = Tree.files(directory.path("elsewhere"))
+            for open in Cache.openings {
+                let error = #expect(throws: CacheError.self) { _ = try open(root) }
+                #expect(error?.code == .unusable)
+                #expect(error?.subject.hasSuffix("/way") == true)
+                #expect(error?.message.contains("is a link that the user") == true)
+            }
+            #expect(throws: CacheError.self) {
+                _ = try Cache.create(at: directory.path("way/new"))
+            }
+            #expect(Tree.files(directory.path("elsewhere")) == before)
+            #expect(Tree.names(directory.path("elsewhere")) == ["cache"])
+        }
+    }
+
+    /// The disk that it leads to may not be mounted.
+    @Test func nothingIsMadeAtTheEndOfALinkThatLeadsNowhere() throws {
+        try withTemporaryDirectory { directory in
+            #expect(symlink("disk/cache", directory.path("cache")) == 0)
+            for name in ["cache", "cache/deeper"] {
+                let error = #expect(throws: CacheError.self) {
+                    _ = try Cache.create(at: directory.path(name))
+                }
+                #expect(error?.code == .missing)
+            }
+            #expect(Tree.names(directory.path) == ["cache"])
         }
     }
 

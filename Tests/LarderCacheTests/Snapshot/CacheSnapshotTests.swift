@@ -160,4 +160,58 @@ import Testing
             #expect(Tree.names(directory.path) == ["cache"])
         }
     }
+
+    /// The directory around it may be another user's, who may rename what is in it.
+    @Test(arguments: [false, true])
+    func aCopyThatIsReplacedMeanwhileTouchesNothingElse(_ isLink: Bool) throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
+            let bob = directory.path("bob")
+            let victim = directory.path("victim")
+            try Tree.put([1], at: "\(victim)/objects/precious")
+            #expect(mkdir(bob, 0o755) == 0)
+            if isLink {
+                #expect(symlink(victim, "\(bob)/decoy") == 0)
+            } else {
+                #expect(mkdir("\(bob)/decoy", 0o755) == 0)
+                #expect(symlink("\(victim)/index", "\(bob)/decoy/index.sqlite") == 0)
+                #expect(symlink("\(victim)/draft", "\(bob)/decoy/index.sqlite.draft") == 0)
+            }
+            var names: [String] = []
+            let error = #expect(throws: CacheError.self) {
+                _ = try cache.snapshot(
+                    to: "\(bob)/copy",
+                    onProgress: { report in
+                        guard report.objects == 5 else { return }
+                        names = Tree.names(bob).filter { $0.hasSuffix(".partial") }
+                        guard let name = names.first else { return }
+                        #expect(rename("\(bob)/\(name)", "\(bob)/stolen") == 0)
+                        #expect(rename("\(bob)/decoy", "\(bob)/\(name)") == 0)
+                    })
+            }
+            #expect(error?.code == .unusable)
+            #expect(Tree.files(victim) == ["objects/precious"])
+            // What is in its place stays, and nothing is left of the copy.
+            #expect(Tree.names(bob) == (names + ["stolen"]).sorted())
+            #expect(Tree.files("\(bob)/stolen").isEmpty)
+            if !isLink {
+                #expect(Tree.names("\(bob)/\(names[0])").count == 2)
+            }
+            #expect(try cache.snapshot(to: "\(bob)/copy").objects == 20)
+        }
+    }
+
+    /// They can be moved there by whoever owns the directory around them.
+    @Test(.enabled(if: geteuid() == 0, "only root can give files away"))
+    func anUnfinishedCopyOfAnotherUserStays() throws {
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path("cache"), with: Self.contents)
+            for name in [".copy.1a.partial", ".copy.1b.partial"] {
+                try Tree.put([1], at: directory.path("\(name)/file"))
+            }
+            #expect(chown(directory.path(".copy.1b.partial"), 65534, 65534) == 0)
+            _ = try cache.snapshot(to: directory.path("copy"))
+            #expect(Tree.names(directory.path) == [".copy.1b.partial", "cache", "copy"])
+        }
+    }
 }

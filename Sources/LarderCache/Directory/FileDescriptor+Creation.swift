@@ -1,0 +1,119 @@
+import Foundation
+
+// Files and directories with modes that do not depend on the umask.
+
+extension FileDescriptor {
+    /// Makes the directory `name` and opens it.
+    ///
+    /// - Parameters:
+    ///   - mode: The mode that it gets.
+    ///   - keepsUmask: Whether the umask may take permissions away from others. The owner can write
+    ///     the directory in any case, so that `rm -r` works. Default: false.
+    /// - Returns: nil if something of that name exists.
+    func makeDirectory(
+        _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
+    ) throws(CacheError) -> FileDescriptor? {
+        while true {
+            guard mkdirat(raw, name, mode) == 0 else {
+                if errno == EEXIST { return nil }
+                throw CacheError("mkdir", subject: path(of: name), errno: errno)
+            }
+            do throws(CacheError) {
+                return try openMade(name, mode: mode, keepsUmask: keepsUmask)
+            } catch  where error.errno == ENOENT {
+                // Another process swept it before it was opened: make it again.
+            } catch {
+                unlinkat(raw, name, AT_REMOVEDIR)
+                throw error
+            }
+        }
+    }
+
+    private func openMade(
+        _ name: String, mode: mode_t, keepsUmask: Bool
+    ) throws(CacheError) -> FileDescriptor {
+        let made: FileDescriptor
+        do throws(CacheError) {
+            made = try open(name, flags: O_RDONLY | O_DIRECTORY)
+        } catch  where error.errno == EACCES {
+            // A umask that takes permissions from the owner. The path can be used if no other user
+            // can replace the directory.
+            guard Ownership.fault(of: try status()) == nil,
+                fchmodat(raw, name, mode, AT_SYMLINK_NOFOLLOW) == 0
+            else { throw error }
+            made = try open(name, flags: O_RDONLY | O_DIRECTORY)
+        }
+        let status = try made.status()
+        // The owner of this directory may have put another one in its place.
+        guard status.st_uid == geteuid() else {
+            throw CacheError(
+                .unusable, subject: path(of: name), message: "was replaced while it was made")
+        }
+        let permissions = keepsUmask ? status.st_mode & 0o777 | 0o700 : mode
+        if status.st_mode & 0o777 != permissions {
+            try made.setMode(status.st_mode & 0o7000 | permissions)
+        }
+        return made
+    }
+
+    /// Makes the file `name` and opens it for reading and writing.
+    ///
+    /// - Parameter mode: The mode that it gets. Default: all users may read it.
+    /// - Throws: ``CacheError`` with EEXIST if something of that name exists.
+    package func create(
+        _ name: String, mode: mode_t = CacheLayout.fileMode
+    ) throws(CacheError) -> FileDescriptor {
+        let file = try open(name, flags: O_RDWR | O_CREAT | O_EXCL, mode: mode)
+        try file.setMode(mode)
+        return file
+    }
+
+    /// Opens a file of the cache's own for reading and writing, made first if it does not exist.
+    ///
+    /// - Throws: ``CacheError``, `.unusable` if it is not a regular file of one name, or if another
+    ///   user could change it.
+    func createOrOpen(
+        _ name: String, mode: mode_t = CacheLayout.fileMode
+    ) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            return try create(name, mode: mode)
+        } catch  where error.errno == EEXIST {}
+        // It may be anything: a pipe is not waited for.
+        let file = try open(name, flags: O_RDWR | O_NONBLOCK)
+        var status = try file.status()
+        guard status.isRegularFile, status.st_nlink == 1 else {
+            throw CacheError(
+                .unusable, subject: file.subject, message: "is not a regular file of one name")
+        }
+        // Larder 0.2 made some files with the mode 0666, less the umask.
+        if status.st_uid == geteuid(), status.st_mode & 0o022 != 0 {
+            try file.setMode(status.st_mode & 0o755)
+            status = try file.status()
+        }
+        try Ownership.check(status, of: file.subject)
+        return file
+    }
+
+    /// Sets the permissions of this file.
+    package func setMode(_ mode: mode_t) throws(CacheError) {
+        guard fchmod(raw, mode) == 0 else {
+            throw CacheError("chmod", subject: subject, errno: errno)
+        }
+    }
+
+    /// Opens this directory a second time: with a position and locks of its own.
+    ///
+    /// - Parameter path: The path of the user's own that leads to it, for messages.
+    func reopened(
+        as path: String, isGuarded: Bool = false
+    ) throws(CacheError) -> FileDescriptor {
+        let raw = try Self.open(".", beneath: raw, flags: O_RDONLY | O_DIRECTORY, subject: path)
+        return FileDescriptor(taking: raw, subject: path, isUsersOwn: true, isGuarded: isGuarded)
+    }
+
+    /// Whether `name` in this directory is still `file`.
+    package func has(_ file: FileDescriptor, as name: String) throws(CacheError) -> Bool {
+        let (own, other) = (try file.status(), try status(of: name))
+        return own.st_ino == other?.st_ino && own.st_dev == other?.st_dev
+    }
+}

@@ -1,0 +1,244 @@
+import CLarderSystem
+import Foundation
+
+/// A path that the user named, with its links resolved.
+///
+/// The owner of a directory on the way can put a link into it at any time. So every command that
+/// writes opens what the user named here: no link of another user is followed, and the result is
+/// opened without following any link, so that none can be put there meanwhile.
+package struct UsersPath {
+    /// A link that another user has made.
+    private struct ForeignLink {
+        let path: String
+        let owner: uid_t
+        let isLast: Bool
+    }
+
+    /// As many links in a row as Linux follows.
+    private static let mostLinks = 40
+
+    /// The path as the user named it, made absolute: for messages.
+    package let named: String
+    /// The same place, without links.
+    private let place: String
+    /// Whether a link leads to something that does not exist.
+    private let isDangling: Bool
+    private let foreignLink: ForeignLink?
+
+    package init(_ path: String) {
+        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+        named = isAbsolute ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+        var rest = Self.names(in: named).reversed().map { (name: $0, isOfLink: false) }
+        var place = ""
+        var links = 0
+        var isDangling = false
+        var foreignLink: ForeignLink?
+        while let (name, isOfLink) = rest.popLast() {
+            if name.utf8.elementsEqual("..".utf8) {
+                place = place.isEmpty ? "" : place.parentDirectory
+                if place.utf8.elementsEqual("/".utf8) { place = "" }
+                continue
+            }
+            let path = "\(place)/\(name)"
+            var status = stat()
+            guard lstat(path, &status) == 0 else {
+                isDangling = isDangling || isOfLink && errno == ENOENT
+                place = path
+                continue
+            }
+            guard status.isLink, !Self.isOfProcesses(place) else {
+                place = path
+                continue
+            }
+            let target = Self.target(of: path, status)
+            if target == nil || !Ownership.isTrusted(status.st_uid) {
+                foreignLink =
+                    foreignLink
+                    ?? ForeignLink(path: path, owner: status.st_uid, isLast: rest.isEmpty)
+            }
+            links += 1
+            guard let target, links <= Self.mostLinks else {
+                place = path
+                continue
+            }
+            if target.utf8.first == UInt8(ascii: "/") { place = "" }
+            rest += Self.names(in: target).reversed().map { ($0, true) }
+        }
+        self.place = place.isEmpty ? "/" : place
+        self.isDangling = isDangling
+        self.foreignLink = foreignLink
+    }
+
+    private static func names(in path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+            .filter { !$0.utf8.elementsEqual(".".utf8) }
+    }
+
+    /// What a link says; nil if it was replaced after its owner was read.
+    private static func target(of path: String, _ status: stat) -> String? {
+        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
+            return nil
+        }
+        var after = stat()
+        guard lstat(path, &after) == 0, FileIdentity(after) == FileIdentity(status) else {
+            return nil
+        }
+        return target
+    }
+
+    /// Whether a directory is on procfs. Only the kernel makes links there, and some have no text:
+    /// `/dev/fd/3` leads to them.
+    private static func isOfProcesses(_ path: String) -> Bool {
+        #if os(Linux)
+            var status = statfs()
+            return statfs(path, &status) == 0 && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
+        #else
+            return false
+        #endif
+    }
+
+    // MARK: Directories
+
+    /// - Throws: ``CacheError`` `.unusable` if the path leads through another user's link.
+    /// - Parameter isLast: Whether only the last name counts. Default: false.
+    func checkLinks(isLast: Bool = false) throws(CacheError) {
+        guard let foreignLink, foreignLink.isLast || !isLast else { return }
+        throw CacheError(
+            .unusable, subject: foreignLink.path,
+            message: "is a link that \(Ownership.name(of: foreignLink.owner)) has made; links of"
+                + " other users are not followed")
+    }
+
+    /// Opens a directory to write in it.
+    ///
+    /// - Parameters:
+    ///   - create: Whether it is made, with what leads to it, if it does not exist. Default: false.
+    ///   - body: Is called with the directory, or with the one that it will be made in, before
+    ///     anything is made. Default: does nothing.
+    /// - Throws: ``CacheError``, `.unusable` if the path leads through another user's link.
+    package func directory(
+        create: Bool = false,
+        before body: (FileDescriptor) throws(CacheError) -> Void = {
+            (_: FileDescriptor) throws(CacheError) in
+        }
+    ) throws(CacheError) -> FileDescriptor {
+        try checkLinks()
+        return try open(create: create, before: body)
+    }
+
+    /// The same without a look at the links' owners.
+    func open(
+        create: Bool,
+        before body: (FileDescriptor) throws(CacheError) -> Void = {
+            (_: FileDescriptor) throws(CacheError) in
+        }
+    ) throws(CacheError) -> FileDescriptor {
+        try open(place, create: create, before: body).reopened(as: named)
+    }
+
+    private func open(
+        _ place: String, create: Bool, before body: (FileDescriptor) throws(CacheError) -> Void
+    ) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            let directory = try openPlain(place)
+            try body(directory)
+            return directory
+        } catch  where error.errno == ENOENT && create && !isDangling && place.utf8.count > 1 {
+            let parent = try open(place.parentDirectory, create: true, before: body)
+            if let made = try parent.makeDirectory(place.lastName, keepsUmask: true) { return made }
+            return try openPlain(place)
+        }
+    }
+
+    /// Opens a directory in which to make or replace a file. It need not be readable.
+    ///
+    /// - Throws: ``CacheError``, `.unusable` if the path leads through another user's link.
+    package func folder() throws(CacheError) -> FileDescriptor {
+        try checkLinks()
+        return try openPlain(place)
+    }
+
+    /// Opens a directory without following links, to reach what is in it.
+    private func openPlain(_ place: String) throws(CacheError) -> FileDescriptor {
+        #if canImport(Darwin)
+            let raw = try FileDescriptor.open(
+                place, beneath: AT_FDCWD, flags: O_RDONLY | O_DIRECTORY | O_NOFOLLOW_ANY,
+                subject: named)
+            return FileDescriptor(taking: raw, subject: place)
+        #else
+            // O_PATH, which Glibc's module lacks: it needs no permission to read (open(2)).
+            let flags = O_DIRECTORY | O_NOFOLLOW | 0o10000000
+            var current = FileDescriptor(
+                taking: try FileDescriptor.open(
+                    "/", beneath: AT_FDCWD, flags: flags, subject: named), subject: "/")
+            for name in Self.names(in: place) {
+                let raw: Int32
+                do throws(CacheError) {
+                    raw = try FileDescriptor.open(
+                        name, beneath: current.raw, flags: flags, subject: named)
+                } catch  where [ELOOP, ENOTDIR].contains(error.errno) && current.isOfProcesses {
+                    raw = try FileDescriptor.open(
+                        name, beneath: current.raw, flags: flags & ~O_NOFOLLOW, subject: named)
+                }
+                current = FileDescriptor(taking: raw, subject: current.path(of: name))
+            }
+            return current
+        #endif
+    }
+
+    // MARK: Files
+
+    /// Opens a file to write to it where it is. It is made first if it does not exist.
+    ///
+    /// - Parameters:
+    ///   - flags: Flags of open(2), without O_CREAT.
+    ///   - mode: The mode of a new file, before the umask.
+    /// - Throws: ``CacheError``, `.unusable` if the path leads through another user's link, or if
+    ///   another user has put the file into a directory that others can write to.
+    package func file(flags: Int32, mode: mode_t) throws(CacheError) -> FileDescriptor {
+        try checkLinks()
+        let parent = try openPlain(place.parentDirectory)
+        let name = place.lastName
+        while true {
+            let raw: Int32
+            do throws(CacheError) {
+                let follows = parent.isOfProcesses ? 0 : O_NOFOLLOW
+                raw = try FileDescriptor.open(
+                    name, beneath: parent.raw, flags: flags | follows, subject: named)
+            } catch  where error.errno == ENOENT {
+                do throws(CacheError) {
+                    raw = try FileDescriptor.open(
+                        name, beneath: parent.raw, flags: flags | O_CREAT | O_EXCL, mode: mode,
+                        subject: named)
+                } catch  where error.errno == EEXIST {
+                    continue
+                }
+            }
+            let file = FileDescriptor(taking: raw, subject: named)
+            let (own, folder) = (try file.status(), try parent.status())
+            // As fs.protected_regular has it (proc(5)).
+            guard
+                !own.isRegularFile || Ownership.isTrusted(own.st_uid)
+                    || own.st_uid == folder.st_uid || folder.st_mode & 0o022 == 0
+            else {
+                throw CacheError(
+                    .unusable, subject: named,
+                    message: "\(Ownership.name(of: own.st_uid)) has put it there, where others can"
+                        + " write; remove it, or choose another directory")
+            }
+            return file
+        }
+    }
+}
+
+extension FileDescriptor {
+    /// Whether it is on procfs, where only the kernel makes links.
+    fileprivate var isOfProcesses: Bool {
+        #if os(Linux)
+            var status = statfs()
+            return fstatfs(raw, &status) == 0 && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
+        #else
+            return false
+        #endif
+    }
+}
