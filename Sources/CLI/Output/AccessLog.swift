@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import Synchronization
 
 /// A file, or standard output, to which lines are added without anybody waiting for it.
@@ -23,7 +24,7 @@ final class AccessLog: Sendable {
         var isInLine = false
     }
 
-    private let descriptor: Int32
+    private let file: FileDescriptor?
     private let state = Mutex(State())
     /// Has a thread that a writing may keep for ever.
     private let queue = DispatchQueue(label: "larder.access-log")
@@ -32,19 +33,19 @@ final class AccessLog: Sendable {
     /// - Throws: ``OutputFailure`` if it cannot be opened.
     init(_ path: String) throws(OutputFailure) {
         guard path != "-" else {
-            descriptor = STDOUT_FILENO
+            file = nil
             return
         }
-        // Without waiting for a named pipe's reader, now and later.
-        descriptor = open(
-            path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0o640)
-        if descriptor < 0, errno == ENXIO {
+        do throws(OutputFailure) {
+            // Without waiting for a named pipe's reader, now and later.
+            file = try OutputFile.open(
+                path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
+        } catch  where error.cause.errno == ENXIO {
             throw OutputFailure(path, "is a pipe or a device that nobody reads")
         }
-        guard descriptor >= 0 else { throw OutputFailure("open", path, errno) }
     }
 
-    deinit { if descriptor != STDOUT_FILENO { close(descriptor) } }
+    private var descriptor: Int32 { file?.raw ?? STDOUT_FILENO }
 
     /// Adds a line, with its end.
     func add(_ line: String) {

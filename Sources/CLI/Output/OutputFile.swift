@@ -4,12 +4,32 @@ import LarderCache
 
 /// A file that is replaced as a whole: who reads it sees the old one or the new one.
 enum OutputFile {
+    /// - Parameter mode: The mode of the file, before the umask (``OutputReplacement``).
     /// - Throws: ``OutputFailure`` if it cannot be written; the old file is still there then.
-    static func write(_ text: String, to path: String) throws(OutputFailure) {
-        let replacement = OutputReplacement(path)
+    static func write(
+        _ text: String, to path: String, mode: mode_t = 0o644
+    ) throws(OutputFailure) {
+        let replacement = OutputReplacement(path, mode: mode)
         try replacement.check()
         replacement.add(text)
         try replacement.commit()
+    }
+
+    /// Opens a file to write to it where it is, made first if it does not exist.
+    ///
+    /// - Parameters:
+    ///   - flags: Flags of open(2), without O_CREAT.
+    ///   - mode: The mode of a new file, before the umask.
+    /// - Throws: ``OutputFailure``, also if the path leads through another user's link.
+    static func open(
+        _ path: String, flags: Int32, mode: mode_t
+    ) throws(OutputFailure) -> FileDescriptor {
+        guard !path.lastName.isEmpty else { throw OutputFailure("open", path, EISDIR) }
+        do throws(CacheError) {
+            return try UsersPath(path).file(flags: flags, mode: mode)
+        } catch {
+            throw OutputFailure(error)
+        }
     }
 
     /// Makes sure that a file which is to be written is none that the run lives on.

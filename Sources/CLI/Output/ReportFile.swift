@@ -12,6 +12,8 @@ import LarderPresentation
 /// written keeps no icon from being fetched: what is the matter is told at the end.
 final class ReportFile {
     private let path: String
+    /// Keeps the descriptor of `handle` open.
+    private let file: FileDescriptor?
     private let handle: FileHandle
     private var buffer = Data()
     private var isBegun = false
@@ -28,14 +30,15 @@ final class ReportFile {
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
         guard path != "-" else {
+            file = nil
             handle = .standardOutput
             isBegun = true
             return
         }
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--report")
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw OutputFailure("open", path, errno) }
-        handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+        let file = try OutputFile.open(path, flags: O_WRONLY, mode: 0o644)
+        self.file = file
+        handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
     }
 
     /// Writes what is to be written of an event.
@@ -57,10 +60,16 @@ final class ReportFile {
         isBegun = true
         var status = stat()
         // A pipe or a device holds nothing.
-        guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            ftruncate(handle.fileDescriptor, 0) != 0
-        else { return }
-        failure = OutputFailure("truncate", path, errno)
+        guard fstat(handle.fileDescriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            return
+        }
+        // An earlier report gets no more rights than a new one.
+        if status.st_mode & 0o022 != 0, status.st_uid == geteuid() {
+            fchmod(handle.fileDescriptor, status.st_mode & 0o755)
+        }
+        if ftruncate(handle.fileDescriptor, 0) != 0 {
+            failure = OutputFailure("truncate", path, errno)
+        }
     }
 
     private func add(_ result: EntryResult) {
