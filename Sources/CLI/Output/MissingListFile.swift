@@ -1,10 +1,14 @@
 import Foundation
+import LarderCache
 import LarderKit
 import LarderServer
 import Synchronization
 
 /// The file behind `--missing-list`: a manifest that is replaced as a whole.
 final class MissingListFile: Sendable {
+    /// URLs that clients asked for are nobody else's business.
+    private static let mode: mode_t = 0o600
+
     private let path: String
     private let lastFailure = Mutex<OutputFailure?>(nil)
 
@@ -18,14 +22,14 @@ final class MissingListFile: Sendable {
     ///   ``OutputFailure`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--missing-list")
-        try OutputReplacement(path).check()
+        try OutputReplacement(path, mode: Self.mode).check()
         self.path = path
     }
 
     var output: MissingListOutput {
         MissingListOutput(load: load) { [self] text in
             do throws(OutputFailure) {
-                try OutputFile.write(text, to: path)
+                try OutputFile.write(text, to: path, mode: Self.mode)
                 lastFailure.withLock { $0 = nil }
             } catch {
                 lastFailure.withLock { $0 = error }
@@ -38,14 +42,20 @@ final class MissingListFile: Sendable {
     ///
     /// - Throws: `ManifestError` if the file is something else, which is not to be overwritten.
     @Sendable private func load() throws -> [String] {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return [] }
         let largest = MissingListOutput.maximumSize
         let text: Data
         do {
-            let file = try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
-            defer { try? file.close() }
-            text = try file.read(upToCount: largest + 1) ?? Data()
+            let folder = try UsersPath(path.parentDirectory).folder()
+            guard try folder.status(of: path.lastName) != nil else { return [] }
+            let file = try folder.file(path.lastName)
+            // One of an earlier version.
+            let status = try file.status()
+            if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
+                try file.setMode(Self.mode)
+            }
+            let handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
+            text = try handle.read(upToCount: largest + 1) ?? Data()
+            withExtendedLifetime(file) {}
         } catch {
             throw ManifestError(.unreadable, source: path, "cannot be read")
         }

@@ -64,7 +64,7 @@ public struct MissingListOutput: Sendable {
         let icon: String
     }
 
-    /// Whether it is one that is noted: it can be fetched, and has no secret of a client's in it.
+    /// Whether it is one that may be on a list: it can be fetched, and has no user or password.
     static func isKept(_ url: String) -> Bool {
         guard url.utf8.count <= ManifestLimits.maximumURLSize, let parsed = try? HTTPURL(url)
         else { return false }

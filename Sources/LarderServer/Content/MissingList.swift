@@ -34,20 +34,22 @@ final class MissingList: Sendable {
     /// - Throws: what reading the last list does.
     init(_ output: MissingListOutput) throws {
         self.output = output
-        for url in try output.load() { note(url, isAsked: false) }
+        let last = try output.load()
+        for url in last { note(url, isAsked: false) }
         state.withLock { state in
             state.old = state.items.sorted { $0.value.number < $1.value.number }.map(\.key)[...]
-            state.isChanged = false
+            // Earlier versions noted URLs with secrets.
+            state.isChanged = state.items.count < last.count
         }
     }
 
     /// Notes a URL as it was asked for, unless it is none that can be fetched, or has a secret of
-    /// the client's in it. If there is no room, those are dropped that nobody has asked for since
+    /// the client's in it: a user, a password, or a parameter that the access log masks. If there is no room, those are dropped that nobody has asked for since
     /// the server was started, the oldest first.
     func note(_ url: String) { note(url, isAsked: true) }
 
     private func note(_ url: String, isAsked: Bool) {
-        guard MissingListOutput.isKept(url) else { return }
+        guard MissingListOutput.isKept(url), !TargetMask.hasSecret(url) else { return }
         state.withLock { state in
             let bytes = Array(url.utf8)
             guard state.items[bytes] == nil else {

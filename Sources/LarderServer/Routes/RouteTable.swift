@@ -6,7 +6,7 @@ import NIOHTTP1
 struct RouteTable: Sendable {
     /// A longer target is refused, in bytes: a percent-encoded URL of 8 KiB that has mostly plain
     /// characters fits.
-    static let longestTarget = 16 << 10
+    static let longestTarget = TargetMask.longest
 
     enum Choice {
         case route(any Route, RoutedRequest)

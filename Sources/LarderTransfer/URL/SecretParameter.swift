@@ -16,14 +16,38 @@ package enum SecretParameter {
             "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
         ].map { Array($0.utf8) })
 
+    /// The maximum number of URLs within each other that are looked at. A parameter of a deeper one
+    /// counts as a secret.
+    private static let deepest = 3
+
     /// Whether a parameter of that name and value is one; both percent-encoded or not.
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
+        isOne(Array(name), decoded(Array(value)))
+    }
+
+    /// The same, also if its value is a URL with one in its query or fragment.
+    package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
+        hasOne(Array(name), Array(value), depth: 0)
+    }
+
+    private static func hasOne(_ name: [UInt8], _ value: [UInt8], depth: Int) -> Bool {
+        let value = decoded(value)
+        if depth > deepest || isOne(name, value) { return true }
+        guard let mark = value.firstIndex(where: { "?#".utf8.contains($0) }) else { return false }
+        return value[mark...].split { "?&#;".utf8.contains($0) }.contains { parameter in
+            guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { return false }
+            return hasOne(
+                Array(parameter[..<equals]), Array(parameter[equals...].dropFirst()),
+                depth: depth + 1)
+        }
+    }
+
+    private static func isOne(_ name: [UInt8], _ value: [UInt8]) -> Bool {
         let words = words(of: decoded(name))
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
         // Akamai's has any name, and another URL may have its own password.
-        let value = decoded(value)
         return value.holds("hmac=") || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }
 
@@ -45,12 +69,12 @@ package enum SecretParameter {
     }
 
     /// As a server reads it.
-    private static func decoded(_ text: Substring.UTF8View) -> [UInt8] {
+    private static func decoded(_ text: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = text[...]
         while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"),
-                let value = UInt8(Substring(rest.prefix(2)), radix: 16), rest.count >= 2
+            if byte == UInt8(ascii: "%"), rest.count >= 2,
+                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
             {
                 bytes.append(value)
                 rest = rest.dropFirst(2)

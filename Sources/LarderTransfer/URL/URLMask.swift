@@ -11,7 +11,8 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// A URL's text with `***` for each value in its query whose name says that it is a secret.
+    /// A URL's text with `***` for each value in its query that is a secret by its name, or is a URL
+    /// with such a value.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8
@@ -21,7 +22,7 @@ extension String {
             let end = rest.firstIndex { "&;".utf8.contains($0) } ?? rest.endIndex
             let parameter = rest[..<end]
             if let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
-                SecretParameter.isOne(parameter[..<equals], parameter[equals...].dropFirst())
+                SecretParameter.hasOne(parameter[..<equals], parameter[equals...].dropFirst())
             {
                 masked += "\(Substring(parameter[...equals]))***"
             } else {

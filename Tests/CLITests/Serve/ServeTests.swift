@@ -23,6 +23,7 @@ import Testing
             while !FileManager.default.fileExists(atPath: list) {
                 try #require(client.get("/healthz").status == 200)
             }
+            #expect(try permissions(list) == 0o600)
             let text = try String(contentsOfFile: list, encoding: .utf8)
             #expect(
                 text == "[\n{\"icon\":\"\(urls[1])\"},\n{\"icon\":\"\(urls[2])\"}\n]\n", "\(text)")
@@ -52,8 +53,17 @@ import Testing
             }
             let text = try String(contentsOfFile: list, encoding: .utf8)
             #expect(text.contains(urls[1]) && text.contains(urls[2]))
-
+            // One of an earlier version becomes the user's alone.
+            #expect(chmod(list, 0o644) == 0)
+            #expect(try ServeRun(larder, ["--missing-list", list]).stop(SIGINT).status == 0)
+            #expect(try permissions(list) == 0o600)
         }
+    }
+
+    private func permissions(_ path: String) throws -> mode_t {
+        var status = stat()
+        try #require(lstat(path, &status) == 0)
+        return status.st_mode & 0o7777
     }
 
     /// Nobody's work is lost: these are not what a server writes, or more than it does.

@@ -45,4 +45,26 @@ import Testing
         #expect(output.last.contains("http://a.example/1"))
         #expect(output.last.contains("http://a.example/2"))
     }
+
+    /// Whatever the access log masks. A list of an earlier version loses them.
+    @Test func urlsWithSecretsAreLeftOut() async throws {
+        let output = SlowOutput()
+        let secrets = [
+            "http://a.example/i.png?api_key=x", "http://a.example/i.png?w=1&X-Amz-Signature=x",
+            "http://a.example/i.png?u=http%3A%2F%2Fb.example%2F%3Ftoken%3Dx",
+        ]
+        let plain = ["http://a.example/old.png", "http://a.example/i.png?size=64&v=2"]
+        try await withServer([:]) { configuration, _ in
+            configuration.missing = MissingListOutput(
+                load: { secrets + plain.prefix(1) }, store: output.store)
+        } _: { fixture in
+            let client = try fixture.client()
+            for url in secrets + plain.suffix(1) {
+                let target = try #require(
+                    url.addingPercentEncoding(withAllowedCharacters: .alphanumerics))
+                #expect(try client.get("/icon?url=\(target)").status == 404)
+            }
+        }
+        #expect(output.last == MissingListOutput.text(of: plain))
+    }
 }

@@ -23,6 +23,10 @@ import Testing
         ("?__gda__=exp=1~hmac=sEcReT&a=1", "?__gda__=***&a=1"),
         ("?u=https://me:sEcReT@h/&a=1", "?u=***&a=1"), ("?u=https%3A%2F%2Fme%40h", "?u=***"),
         ("?u=https://h/", "?u=https://h/"), ("?a=%4", "?a=%4"), ("?%6", "?%6"),
+        ("?u=https%3A%2F%2Fh%2F%3Fa%3D1%26token%3DsEcReT", "?u=***"),
+        ("?u=https%3A%2F%2Fh%2F%23access_token%3DsEcReT&a=1", "?u=***&a=1"),
+        ("?u=%2F%3Fv=%252F%253Fsig%253DsEcReT", "?u=***"),
+        ("?u=https%3A%2F%2Fh%2F%3Fa%3D1%26b%3D2", "?u=https%3A%2F%2Fh%2F%3Fa%3D1%26b%3D2"),
     ])
     func aValueThatHoldsASecretIsMasked(_ query: String, _ shown: String) {
         #expect(query.maskingSecretsInQuery == shown)

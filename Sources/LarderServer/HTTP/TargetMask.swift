@@ -2,14 +2,15 @@ import LarderCache
 import LarderKit
 import LarderTransfer
 
-/// A request's target without the secrets in it: user names and passwords of URLs, and parameters
-/// whose names say that they are secret. Both are looked for anywhere, in the text as it is and as
-/// it is once percent-decoded, and so on, since it may hold a URL that holds another.
+/// A request's target, or a URL, without the secrets in it: user names and passwords of URLs, and
+/// parameters whose names say that they are secret. Both are looked for anywhere, in the text as it
+/// is and as it is once percent-decoded, and so on, since it may hold a URL that holds another.
 ///
 /// It is made on an event loop: its time is proportional to the target's length, which is bounded,
 /// and so is the number of parameters that are looked at.
 struct TargetMask {
-    private static let longest = RouteTable.longestTarget
+    /// Longer targets are refused, and of longer texts only what is before the query is shown.
+    static let longest = 16 << 10
     private static let mostParameters = 100
     /// A longer one is none that anybody reads.
     private static let longestName = 256
@@ -29,6 +30,11 @@ struct TargetMask {
             let place = masked(String(target[..<mark]))
         else { return mask }
         return "\(place)\(target[mark...mark])\(mask)".sanitizedForTerminal
+    }
+
+    /// Whether a URL has a secret in it, or is too much to look at.
+    static func hasSecret(_ url: String) -> Bool {
+        masked(url)?.utf8.elementsEqual(url.utf8) != true
     }
 
     /// Nil if it is too much to look at.
