@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderKit
+import LarderTransfer
 
 @main
 struct Larder: AsyncParsableCommand, GuidedCommand {
@@ -10,6 +11,7 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
         OpenFiles.requireSome()
         Allocator.keepSmall()
         SharedMemory.guardAgainstFailingDisk()
+        CurlHosts.install()
         do {
             if try await answer(Array(CommandLine.arguments.dropFirst())) { leave(0) }
             var command = try parsedCommand()

@@ -187,8 +187,8 @@ public final class Cache: Sendable {
     /// is one file from now on, and may be copied. Everything that follows fails.
     public func close() { index?.close() }
 
-    /// The resource of a URL in canonical spelling, or of another key (``Resource/key``); nil if it
-    /// is not cached.
+    /// Returns the resource of a key (``Resource/key``); nil if it is not cached.
+    /// ``resource(spelledAs:)`` takes URLs.
     public func resource(_ key: String) throws(CacheError) -> Resource? {
         try index?.resource(key)
     }

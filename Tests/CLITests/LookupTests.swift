@@ -1,4 +1,5 @@
 import Foundation
+import GRDB
 import LarderTestSupport
 import Testing
 
@@ -66,6 +67,36 @@ import Testing
                 " \(larder.origin.url("/icons/a.svg"))",
             ] {
                 #expect(try larder.cat(spelling) == Icons.icon(1), "\(spelling)")
+            }
+        }
+    }
+
+    /// Larder 0.2 had other keys for some URLs: those of libcurl.
+    @Test func whatAnEarlierVersionStoredIsFoundAndNotFetchedAgain() async throws {
+        try await withFixture { larder in
+            let icon = Icons.reply(1).header("Cache-Control", "max-age=3600")
+            larder.origin.onAny { _ in icon }
+            let paths = ["/a|b[1]", "/%7euser/caf%c3%a9", "/q?x={y}'"]
+            let manifest = try larder.manifest(urls: paths.map { larder.origin.url($0) })
+            _ = try larder.prefetch(manifest)
+            #expect(larder.origin.count() == 3)
+            // As it had them: as the manifest does.
+            let index = try DatabaseQueue(path: "\(larder.cache)/index.sqlite")
+            try await index.write { [urls = paths.map { larder.origin.url($0) }] db in
+                for (row, url) in urls.enumerated() {
+                    try db.execute(
+                        sql: "UPDATE resources SET key = ?, url = NULL WHERE id = ?",
+                        arguments: [url, row + 1])
+                }
+                try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier GLOB '6:*'")
+            }
+            try index.close()
+            let keys = try larder.run("list", "--json").standardOutput
+            #expect(keys.contains("%7Cb%5B1%5D"), "\(keys)")
+            #expect(try larder.prefetch(manifest).status == 0)
+            #expect(larder.origin.count() == 3)
+            for path in paths + ["/a%7cb%5B1%5D", "/~user/café", "/q?x=%7By%7D%27"] {
+                #expect(try larder.cat(larder.origin.url(path)) == Icons.icon(1), "\(path)")
             }
         }
     }

@@ -21,7 +21,27 @@ import Testing
             try cache.record([Spelling("HTTPS://A.example", of: key)])
             #expect(try cache.resource(spelledAs: key)?.key == key)
             #expect(try cache.resource(spelledAs: "HTTPS://A.example")?.key == key)
-            #expect(try cache.resource(spelledAs: "HTTPS://a.example") == nil)
+            #expect(try cache.resource(spelledAs: "HTTPS://a.example/x") == nil)
+        }
+    }
+
+    /// No manifest has to have had them.
+    @Test func equalURLsAreFound() throws {
+        let key = "https://a.example/~u/%7C?q=%27"
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.filled(at: directory.path("cache"), with: [key: [1]])
+            for text in [
+                "https://a.example/~u/|?q='", "HTTPS://A.example:443/%7Eu/%7c?q=%27#x",
+                " https://a.example/x/..\\~%75/|?q='",
+            ] {
+                #expect(try cache.resource(spelledAs: text)?.key == key, "\(text)")
+            }
+            for text in [
+                "https://u:p@a.example/~u/%7C?q=%27", "https://a.example/~u%2F%7C?q=%27",
+                "https://a.example/~u/%257C?q=%27", "https://a.example/~u/%7C?q=%27&", "/~u/|",
+            ] {
+                #expect(try cache.resource(spelledAs: text) == nil, "\(text)")
+            }
         }
     }
 

@@ -50,6 +50,6 @@ struct PinSubjects: ParsableArguments {
         guard let url = try? HTTPURL(subject) else {
             throw ValidationError("An icon's URL cannot be read as one.")
         }
-        try body(url.string)
+        try body(url.key)
     }
 }

@@ -16,7 +16,9 @@ struct Lookup {
 
     /// The resource; a complaint and status 2 if there is none.
     func found() throws -> (Cache, Resource) {
-        if let cache = try options.open(), let resource = try cache.resource(.spelled(url)) {
+        if let cache = try options.open(),
+            let resource = try cache.resource(spelledAs: .spelled(url))
+        {
             return (cache, resource)
         }
         Console.complain("\(Self.shown(url)): not cached")

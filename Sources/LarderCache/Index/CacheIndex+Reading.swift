@@ -18,8 +18,12 @@ extension CacheIndex {
     func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
         try lookUp { db in
             let find = try PreparedStatement(db, Self.findResource)
-            return try keys.map { key in
+            func resource(_ key: String) throws -> Resource? {
                 try find.rows(key, as: Resource.init).first.flatMap { $0.isAsNamed ? $0 : nil }
+            }
+            return try keys.map { key in
+                if let found = try resource(key) { return found }
+                return try formerKeys?.key(key, in: db).flatMap(resource)
             }
         }
     }

@@ -15,6 +15,8 @@ final class CacheIndex: Sendable {
     let uri: String
     /// Whether its version has the table of spellings.
     let hasSpellings: Bool
+    /// Nil if its URLs have today's keys.
+    let formerKeys: FormerKeys?
     private let wait: WriterWait
     let pause = StepPause()
     var path: String { file.path }
@@ -31,6 +33,7 @@ final class CacheIndex: Sendable {
         self.wait = wait
         uri = file.uri(.reading)
         hasSpellings = true
+        formerKeys = nil
         // One process at a time, because two that migrate a new file at once both make its tables.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
@@ -139,7 +142,8 @@ final class CacheIndex: Sendable {
                         newer one has opened it where it can be written
                         """)
             }
-            hasSpellings = IndexSchema.isCurrent(applied)
+            hasSpellings = IndexSchema.hasSpellings(applied)
+            formerKeys = IndexSchema.hasURLKeys(applied) ? nil : FormerKeys()
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(reader: queue)
         } catch {

@@ -43,6 +43,12 @@ enum IndexSchema {
     /// Whether it can be read as it is: what came later is a table of its own.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
 
+    /// Whether there is a table of spellings.
+    static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
+
+    /// Whether URLs have the keys that they have today.
+    static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
+
     /// Whether the tables are those that the migrations which have been applied make.
     static func isIntact(_ db: Database) throws -> Bool {
         if case .own = try origin(of: db) { return true }
@@ -201,6 +207,7 @@ enum IndexSchema {
                     CREATE INDEX spellings_by_resource ON spellings (resource);
                     """)
         }
+        migrator.registerMigration("6: one key for equal URLs", migrate: URLKeys.renew)
         return migrator
     }
 }

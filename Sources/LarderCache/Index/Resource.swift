@@ -2,8 +2,8 @@ import Foundation
 
 /// A URL, the object it last resolved to, and how to ask for it again.
 public struct Resource: Sendable {
-    /// What it is looked up by: the URL, or the manifest's `key` if the URL is signed or rotates,
-    /// or the name of bytes that a manifest held.
+    /// The key for look-ups: one spelling of the URL for all that are equal, or the manifest's `key`
+    /// if the URL is signed or rotates, or the name of bytes that a manifest held.
     public let key: String
     /// The URL it was last fetched from, in canonical spelling; of bytes that a manifest held their
     /// name.

@@ -3,7 +3,7 @@ import Foundation
 /// What a resource is looked up by, as the index has it. Three namespaces, none of which answers
 /// for another:
 ///
-/// - a URL in canonical spelling: its bytes come from that URL and from nowhere else;
+/// - a URL's key (``HTTPURL/key``): its bytes come from that URL and from nowhere else;
 /// - `key:` and a manifest's `key`: whoever writes a manifest may write anything there, also
 ///   another's URL;
 /// - `ni:///sha-256;…` (RFC 6920): the name of the bytes themselves, of icons that a manifest
@@ -32,6 +32,11 @@ package enum ResourceKey {
     /// Whether a key is of a namespace that a text may name: all but URLs.
     package static func isSpelledOut(_ text: String) -> Bool {
         [own, bytes].contains { text.utf8.starts(with: $0.utf8) }
+    }
+
+    /// Whether a resource's key is neither its URL nor the key of that.
+    package static func isApart(_ key: String, from url: String) -> Bool {
+        isSpelledOut(key) && !key.isSame(as: url)
     }
 
     /// Whether bytes with a digest may be found by a key: the name of other bytes lies.

@@ -133,8 +133,7 @@ struct ExportCollection {
         try cache.forEachResource { resource in
             if isCancelled() { throw CancellationError() }
             report.icons += 1
-            let isKeyed = ResourceKey.name(in: resource.key) != nil
-            let url = isKeyed ? resource.url : resource.key
+            let url = resource.url
             try add(resource, url: ResourceKey.isSpelledOut(url) ? nil : url)
         }
         guard keyed != nil else { return try finish() }

@@ -1,6 +1,5 @@
 import Foundation
 import LarderCache
-import LarderURL
 
 /// One cache directory as an app reads it: opened when it is first asked, and opened again if it
 /// was made, replaced or rebuilt meanwhile.
@@ -25,17 +24,9 @@ final class CacheLayer: @unchecked Sendable {
         self.source = source
     }
 
-    /// The resource of a URL as a manifest spells it, as `URL(string:)` does, in its canonical
-    /// spelling, or in one of which that is known; nil if it is not cached, or there is no cache.
+    /// The resource of a URL in any spelling; nil if it is not cached, or there is no cache.
     func resource(_ url: String) throws -> Resource? {
-        try using { cache in
-            if let resource = try cache.resource(spelledAs: url) { return resource }
-            guard let plain = PlainHTTPURL(canonicalizing: url) else { return nil }
-            if plain.string != url, let resource = try cache.resource(plain.string) {
-                return resource
-            }
-            return try plain.raw.flatMap { try cache.resource($0) }
-        } ?? nil
+        try using { try $0.resource(spelledAs: url) } ?? nil
     }
 
     /// The bytes of an object that ``resource(_:)`` has named, compared with its digest if its file

@@ -9,8 +9,9 @@ import LarderURL
 ///     cell.image = icons.entry(inMemoryFor: url).flatMap { UIImage(data: $0.data) }
 ///     let data = try await icons.data(for: url)
 ///
-/// A URL is found as the manifest spells it, as `URL(string:)` does, in its canonical spelling, and
-/// in one with a scheme or host in upper case, a default port, no path or a fragment.
+/// A URL is found in every spelling that the WHATWG URL standard, or RFC 3986 by the normalization
+/// of its escapes, makes equal to the manifest's: as browsers, HTTP clients and `URL(string:)`
+/// spell it.
 ///
 /// Nothing that a thread calls here waits for a disk, a lock or another process; what is `async`
 /// does so elsewhere.
@@ -69,6 +70,7 @@ public final class IconCache: Sendable {
         queue.maxConcurrentOperationCount = Self.readers
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
+        InternationalHosts.install { URL(string: "http://\($0)/")?.host }
     }
 
     /// The icon, if it is in memory. Returns at once.
@@ -121,7 +123,7 @@ public final class IconCache: Sendable {
 
     /// Keeps an icon that was fetched in memory, and stores it, if it may be: a URL's secrets are
     /// kept nowhere, and only what HTTP answered is a URL's. It is stored where a prefetch would
-    /// store it; if it is not known where that is, it is in memory alone.
+    /// store it; what is no http or https URL is in memory alone.
     ///
     /// - Parameter isReplacing: whether what is stored of it is damaged.
     /// - Returns: also whether it is being stored, see ``waitUntilStorable()``.
@@ -133,8 +135,8 @@ public final class IconCache: Sendable {
             data: icon.data, mediaType: icon.mediaType, source: .network)
         // First, so that it is to be had even if memory has no room for it.
         let isStored =
-            PlainHTTPURL(canonicalizing: key).flatMap {
-                writer?.take(icon, entry, for: $0.string, isReplacing: isReplacing)
+            Self.storedURL(key).flatMap {
+                writer?.take(icon, entry, for: $0, isReplacing: isReplacing)
             } ?? false
         memory.insert(entry, for: key)
         return (entry, isStored)
@@ -148,7 +150,12 @@ public final class IconCache: Sendable {
     }
 
     private func unstoredEntry(_ key: String) -> MemoryCache.Entry? {
-        PlainHTTPURL(canonicalizing: key).flatMap { writer?.entry($0.string) }
+        Self.storedURL(key).flatMap { writer?.entry($0.key) }
+    }
+
+    private static func storedURL(_ text: String) -> HTTPURL? {
+        guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
+        return url
     }
 
     /// Returns when there is room for another icon that is to be stored.

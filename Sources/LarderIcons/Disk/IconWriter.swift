@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderURL
 
 /// Stores fetched icons in a cache directory, on a queue of its own, batch by batch.
 ///
@@ -12,7 +13,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     /// An icon that is to be stored: it is read from memory until it is committed.
     private struct Unstored {
         let token: Int64
-        let key: String
+        let url: HTTPURL
         let icon: FetchedIcon
         let validators: Validators
         let entry: MemoryCache.Entry
@@ -29,7 +30,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
-    /// By URL the last one that is not committed yet.
+    /// By a URL's key the last one that is not committed yet.
     private var waiting: [String: Unstored] = [:]
     private var keys: [Int64: String] = [:]
     private var waitingBytes = 0
@@ -65,14 +66,15 @@ final class IconWriter: Depositor, @unchecked Sendable {
     ///
     /// - Returns: false if it may not be stored.
     func take(
-        _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for key: String, isReplacing: Bool
+        _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
         let validators = Validators(icon.values)
         guard !CacheControl(validators.cacheControl).isNoStore else { return false }
+        let key = url.key
         let unstored = lock.withLock {
             lastToken += 1
             let unstored = Unstored(
-                token: lastToken, key: key, icon: icon, validators: validators, entry: entry,
+                token: lastToken, url: url, icon: icon, validators: validators, entry: entry,
                 isReplacing: isReplacing)
             let replaced = waiting.updateValue(unstored, forKey: key)
             waitingBytes += entry.data.count - (replaced?.entry.data.count ?? 0)
@@ -140,7 +142,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 isReplacing: unstored.isReplacing)
             store.add(
                 Deposit(
-                    token: unstored.token, key: unstored.key, url: unstored.key,
+                    token: unstored.token, key: unstored.url.key, url: unstored.url.string,
                     responseURL: unstored.icon.responseURL, validators: unstored.validators,
                     receivedAt: lastUse, content: .staged(staged)),
                 for: self

@@ -1,40 +1,50 @@
 import Foundation
 import LarderCache
+import LarderURL
 
-/// The bytes that a `data:` URL holds (RFC 2397).
-enum DataURL {
-    /// Nil if the text is not one.
-    static func bytes(_ text: String) -> [UInt8]? {
-        guard text.begins(with: "data:"), let comma = text.utf8.firstIndex(of: UInt8(ascii: ","))
+/// A `data:` URL, as the Fetch standard reads one (https://fetch.spec.whatwg.org/#data-urls).
+struct DataURL {
+    /// Everything behind the scheme, up to the fragment.
+    private let content: ArraySlice<UInt8>
+
+    /// Nil if the text has another scheme.
+    init?(_ text: String) {
+        // Most texts are other URLs, and need no copy.
+        guard let first = text.utf8.first(where: { $0 > 0x20 }), first | 0x20 == UInt8(ascii: "d")
         else { return nil }
-        let head = text.utf8[..<comma].suffix(7)
-        guard let content = percentDecoded(text[text.utf8.index(after: comma)...].utf8) else {
-            return nil
-        }
-        guard head.isWord(";base64") else { return content }
-        // Lists break long texts into lines, and leave out the padding.
-        var base64 = content.filter { $0 > 0x20 }
-        while base64.last == UInt8(ascii: "=") { base64.removeLast() }
-        base64 += Array(repeating: UInt8(ascii: "="), count: (4 - base64.count % 4) % 4)
-        return Data(base64Encoded: Data(base64)).map(Array.init)
+        let bytes = text.bytesOfURL
+        guard bytes.prefix(5).isWord("data:") else { return nil }
+        content = bytes.dropFirst(5).prefix { $0 != UInt8(ascii: "#") }
     }
 
-    private static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8]? {
-        guard text.contains(UInt8(ascii: "%")) else { return Array(text) }
-        var bytes: [UInt8] = []
-        var rest = text
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            // No sign, which the number's own parser would take.
-            guard let digits = String(rest.prefix(2)), let value = UInt8(digits, radix: 16),
-                digits.utf8.count == 2, digits.utf8.first != UInt8(ascii: "+")
-            else { return nil }
-            bytes.append(value)
-            rest = rest.dropFirst(2)
+    /// The bytes that it holds; nil if they cannot be decoded.
+    var bytes: [UInt8]? {
+        guard let comma = content.firstIndex(of: UInt8(ascii: ",")) else { return nil }
+        let body = content[(comma + 1)...].percentDecoded
+        return Self.isBase64(content[..<comma]) ? Self.base64Decoded(body) : body
+    }
+
+    /// Whether a media type ends with a semicolon, perhaps spaces, and `base64`.
+    private static func isBase64(_ type: ArraySlice<UInt8>) -> Bool {
+        var type = type
+        while let last = type.last, isSpace(last) { type.removeLast() }
+        guard type.suffix(6).isWord("base64") else { return false }
+        return type.dropLast(6).last { $0 != 0x20 } == UInt8(ascii: ";")
+    }
+
+    /// The Infra standard's forgiving decoding: white space is ignored, and padding may lack.
+    private static func base64Decoded(_ text: [UInt8]) -> [UInt8]? {
+        var text = text.filter { !isSpace($0) }
+        if text.count % 4 == 0 {
+            for _ in 0..<2 where text.last == UInt8(ascii: "=") { text.removeLast() }
         }
-        return bytes
+        guard text.count % 4 != 1, !text.contains(UInt8(ascii: "=")) else { return nil }
+        text += repeatElement(UInt8(ascii: "="), count: (4 - text.count % 4) % 4)
+        return Data(base64Encoded: Data(text)).map(Array.init)
+    }
+
+    /// ASCII white space of the Infra standard.
+    private static func isSpace(_ byte: UInt8) -> Bool {
+        [0x09, 0x0A, 0x0C, 0x0D, 0x20].contains(byte)
     }
 }

@@ -30,7 +30,7 @@ public struct Entry: Equatable, Sendable {
     package var writtenURL: String { spelling ?? keyedSpelling ?? icon.string }
 
     /// What its icon is looked up by in a cache: a `ResourceKey`.
-    public var resourceKey: String { key.map(ResourceKey.named) ?? icon.string }
+    public var resourceKey: String { key.map(ResourceKey.named) ?? icon.key }
 
     /// Takes an entry's parts.
     public init(

@@ -45,8 +45,8 @@ struct IconURLs {
         guard case .string(let value) = match.value else {
             throw EntryError(.iconNotAString, "icon is \(match.value.kind), not a string")
         }
-        if value.begins(with: "data:") {
-            guard let bytes = DataURL.bytes(value) else {
+        if let data = DataURL(value) {
+            guard let bytes = data.bytes else {
                 throw EntryError(
                     .unparsableURL,
                     "icon \(value.quoted(limit: 40)) cannot be decoded as a data: URL")
@@ -60,6 +60,10 @@ struct IconURLs {
         }
         var text = place.template.map { Self.fill($0, value, match, entry) } ?? value
         if text.utf8.holds("{") { text = sized(text) }
+        // As an app has it: what every parser ignores is no part of a spelling.
+        if text.utf8.contains(where: { $0 <= 0x20 }) {
+            text = String(decoding: text.bytesOfURL, as: UTF8.self)
+        }
         let isOfGateway = text.begins(with: "ipfs:")
         if isOfGateway { text = try gatewayURL(text) }
         do {

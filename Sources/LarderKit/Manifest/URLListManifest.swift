@@ -1,4 +1,4 @@
-import LarderTransfer
+import LarderURL
 
 /// A plain list of URLs, one a line, as wget and aria2 take it. Blank lines and those that begin
 /// with `#` are ignored, and so are aria2's options (indented, with an equals sign) and the mirrors
@@ -36,7 +36,7 @@ struct URLListManifest {
         var url = text.prefix { $0 != 0x09 && $0 != 0x0A }
         if url.last == 0x0D { url = url.dropLast() }
         if text.startIndex > line.startIndex, isOption(url) { return nil }
-        return String(decoding: url, as: UTF8.self)
+        return String(urlBytes: url)
     }
 
     private static func isSeveral(_ url: String) -> Bool {

@@ -14,7 +14,8 @@ extension ManifestItem {
     package var shownURL: String? {
         guard case .entry(let entry) = result else { return nil }
         return Plan.shownURL(
-            entry.icon.string, key: entry.key, hasCredentials: entry.icon.credentials != nil)?
+            entry.icon.string, key: entry.key.map(ResourceKey.named),
+            hasCredentials: entry.icon.credentials != nil)?
             .sanitizedForTerminal
     }
 

@@ -174,7 +174,8 @@ extension Plan {
     /// - Parameter url: nil if it is the key. With a key of its own, a URL is signed or rotates:
     ///   its query is nobody's business.
     static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
-        let shown = url.map(\.maskingQuery) ?? key?.maskingSecretsInQuery
+        let isKeyed = url != nil && (key.map(ResourceKey.isSpelledOut) ?? true)
+        let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
         return hasCredentials ? shown?.showingMask : shown
     }
 

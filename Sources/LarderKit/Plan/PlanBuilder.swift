@@ -72,7 +72,7 @@ struct PlanBuilder {
     }
 
     private mutating func add(_ entry: Entry, _ item: ManifestItem, manifest: Int) throws {
-        let url = entry.icon.string
+        let (url, key) = (entry.icon.string, entry.resourceKey)
         if entry.icon.scheme == .http { summary.insecure += 1 }
         let credentials = try entry.icon.credentials.map(seal.seal)
         let origin = number(ofOrigin: entry.icon)
@@ -81,8 +81,8 @@ struct PlanBuilder {
             $0.bind(item.position)
             $0.bind(item.icon)
             $0.bind(entry.name)
-            $0.bind(entry.resourceKey)
-            $0.bind(entry.key == nil ? nil : url)
+            $0.bind(key)
+            $0.bind(url.isSame(as: key) ? nil : url)
             $0.bind(credentials)
             $0.bind(origin)
             $0.bind(entry.priority)

@@ -1,7 +1,6 @@
 import Foundation
 import LarderCache
 import LarderTransfer
-import LarderURL
 import Synchronization
 
 /// Fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index → Report.
@@ -24,7 +23,11 @@ public final class Prefetcher: Sendable {
     }
 
     /// A prefetcher; nothing happens until its events are asked for.
+    ///
+    /// Installs libcurl's conversion of international host names (`CurlHosts`), unless this process
+    /// has another one.
     public init(_ configuration: PrefetchConfiguration) {
+        CurlHosts.install()
         self.configuration = configuration
     }
 
@@ -83,7 +86,7 @@ public final class Prefetcher: Sendable {
 
     /// Gives one URL of the run another priority, as if its text was given.
     public func setPriority(_ priority: Int, of url: URL) {
-        for spelling in Self.spellings(of: url) { setPriority(priority, of: spelling) }
+        setPriority(priority, of: url.absoluteString)
     }
 
     /// Cancels one URL of the run. From any thread, at any time; never waits.
@@ -100,15 +103,7 @@ public final class Prefetcher: Sendable {
     public func cancel(_ url: String) { inbox.post(.cancellation, of: url) }
 
     /// Cancels one URL of the run, as if its text was given.
-    public func cancel(_ url: URL) {
-        for spelling in Self.spellings(of: url) { cancel(spelling) }
-    }
-
-    /// `URL` percent-encodes characters that a manifest's text may have as they are.
-    private static func spellings(of url: URL) -> [String] {
-        let text = url.absoluteString
-        return [text] + (PlainHTTPURL(canonicalizing: text)?.raw.map { [$0] } ?? [])
-    }
+    public func cancel(_ url: URL) { cancel(url.absoluteString) }
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 

@@ -82,6 +82,6 @@ final class ChangeInbox: Sendable {
     private static func key(of text: String) -> [UInt8]? {
         guard text.utf8.count <= ManifestLimits.maximumURLSize else { return nil }
         if ResourceKey.isSpelledOut(text) { return Array(text.utf8) }
-        return (try? HTTPURL(text)).map { Array($0.string.utf8) }
+        return (try? HTTPURL(text)).map { Array($0.key.utf8) }
     }
 }

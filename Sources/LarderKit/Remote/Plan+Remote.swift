@@ -38,7 +38,7 @@ extension Plan {
                 let rows = try PreparedStatement(
                     db,
                     """
-                    SELECT e.id, e.key, e.url IS NULL, e.origin, p.fetch IS NULL
+                    SELECT e.id, e.key, e.origin, p.fetch IS NULL
                     FROM main.entries e LEFT JOIN settled s ON s.fetch = e.id
                         LEFT JOIN inline i ON i.fetch = e.id LEFT JOIN pending p ON p.fetch = e.id
                     WHERE e.key IS NOT NULL AND e.leader IS NULL AND s.fetch IS NULL
@@ -50,9 +50,10 @@ extension Plan {
                 while try rows.step() {
                     let key = try rows.requireText(1)
                     let own = ReferenceName(key: key, host: nil)
-                    let part = rows.bool(2) ? parts[Int(rows.integer(3))] : own.part
+                    let isURL = !ResourceKey.isSpelledOut(key)
+                    let part = isURL ? parts[Int(rows.integer(2))] : own.part
                     try insert.run(Int64(part), own.name, rows.integer(0))
-                    if rows.bool(4) { try present.run(rows.integer(0)) }
+                    if rows.bool(3) { try present.run(rows.integer(0)) }
                 }
                 try db.execute(
                     sql: "CREATE INDEX main.wanted_by_name ON wanted (part, name, fetch)")

@@ -9,7 +9,7 @@ struct Reference: Codable, Sendable {
     /// Longer ones are refused.
     static let sizeLimit: Int64 = 64 << 10
 
-    /// Nil if it is the URL.
+    /// Nil if it is the URL's.
     private var key: String?
     /// Without secrets if there is a key.
     let url: String
@@ -43,7 +43,7 @@ struct Reference: Codable, Sendable {
 
     /// What an index has of a resource.
     init(_ resource: Resource) {
-        let isNamedByURL = resource.key == resource.url
+        let isNamedByURL = !ResourceKey.isApart(resource.key, from: resource.url)
         key = isNamedByURL ? nil : resource.key
         url = isNamedByURL ? resource.url : resource.url.maskingQuery
         size = resource.object.size
@@ -80,7 +80,12 @@ struct Reference: Codable, Sendable {
     }
 
     /// What it is looked up by.
-    var resourceKey: String { key ?? url }
+    var resourceKey: String {
+        if let key { return key }
+        // Nothing but a canonical spelling, so that a URL with credentials has no key.
+        guard let parsed = try? HTTPURL(url), parsed.string.isSame(as: url) else { return url }
+        return parsed.key
+    }
 
     var receivedAt: Date { Date(timeIntervalSince1970: fetchedAt) }
     var freshEnd: Date { Date(timeIntervalSince1970: freshUntil) }

@@ -73,7 +73,7 @@ struct FetchPolicy: Sendable {
             return .body
         // Those that redirect a GET (RFC 9110, section 15.4).
         case 301, 302, 303, 307, 308:
-            guard let location = head.headers[first: "Location"] else {
+            guard let location = head.headers.url("Location") else {
                 return .failed(FetchFailure(.badRedirect, "redirected without a Location"))
             }
             return .redirect(location, freshUntil: Freshness.expiry(ofRedirect: head))

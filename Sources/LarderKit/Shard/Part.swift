@@ -30,10 +30,3 @@ public struct Part: Hashable, Sendable {
         number = SHA256.hash(data: Array(text.utf8)).withUnsafeBytes { $0[Digest.byteCount - 1] }
     }
 }
-
-extension String {
-    /// A host without the dot that makes its name absolute.
-    var withoutFinalDot: String {
-        utf8.last == UInt8(ascii: ".") ? String(decoding: utf8.dropLast(), as: UTF8.self) : self
-    }
-}

@@ -62,6 +62,6 @@ extension String {
     /// A resource's URL as an output shows it. With a key of its own, that is signed or rotates,
     /// and its query is not shown.
     fileprivate func shown(asURLOf key: String) -> String {
-        (isSame(as: key) ? self : maskingQuery).shownAsURL
+        (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
     }
 }

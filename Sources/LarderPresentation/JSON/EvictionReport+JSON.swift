@@ -10,7 +10,9 @@ extension EvictionReport.Victim {
         object.set("reason", reason.rawValue)
         object.set("age", age)
         object.set("url", first?.shownURL)
-        object.set("key", first.flatMap { $0.key.isSame(as: $0.url) ? nil : $0.key.shownAsURL })
+        object.set(
+            "key",
+            first.flatMap { ResourceKey.isApart($0.key, from: $0.url) ? $0.key.shownAsURL : nil })
         object.set("urls", resources)
         return object.text
     }

@@ -7,7 +7,7 @@ extension Resource {
     package var json: String {
         var item = JSONObject()
         item.set("url", shownURL)
-        item.set("key", key == url ? nil : key.shownAsURL)
+        item.set("key", ResourceKey.isApart(key, from: url) ? key.shownAsURL : nil)
         item.set("digest", object.digest.description)
         item.set("bytes", object.size)
         item.set("media_type", object.mediaType)

@@ -1,7 +1,5 @@
 import Foundation
 import LarderCache
-import LarderTransfer
-import LarderURL
 import Synchronization
 
 /// The cache as a server reads it: opened again if it was made, replaced or rebuilt meanwhile.
@@ -38,23 +36,9 @@ final class CacheReader: Sendable {
         state.withLock { ($0.cache, $0.index) = (cache, index) }
     }
 
-    /// The resource of a URL as a manifest spells it, in any other spelling, or as `URL(string:)`
-    /// spells it; of another key; nil if it is not cached.
+    /// The resource of a URL in any spelling, or of another key; nil if it is not cached.
     func resource(_ url: String) throws -> Resource? {
-        try using { cache in
-            if let resource = try cache.resource(spelledAs: url) { return resource }
-            if let plain = PlainHTTPURL(canonicalizing: url) {
-                if !plain.string.isSame(as: url), let resource = try cache.resource(plain.string) {
-                    return resource
-                }
-                return try plain.raw.flatMap { try cache.resource($0) }
-            }
-            // With credentials, it may be another's.
-            guard let parsed = try? HTTPURL(url), parsed.credentials == nil,
-                !parsed.string.isSame(as: url)
-            else { return nil }
-            return try cache.resource(parsed.string)
-        }
+        try using { try $0.resource(spelledAs: url) }
     }
 
     /// An object of the index; nil if it is not there.

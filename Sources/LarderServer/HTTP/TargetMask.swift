@@ -1,6 +1,7 @@
 import LarderCache
 import LarderKit
 import LarderTransfer
+import LarderURL
 
 /// A request's target, or a URL, without the secrets in it: user names and passwords of URLs, and
 /// parameters whose names say that they are secret. Both are looked for anywhere, in the text as it

@@ -1,8 +1,7 @@
 import LarderCache
 import LarderKit
 
-/// `/icon?url=…`: the icon of a URL, as a manifest spells it, in its canonical spelling or as
-/// `URL(string:)` spells it; or of another key, such as `key:app-1`.
+/// `/icon?url=…`: the icon of a URL in any spelling, or of another key, such as `key:app-1`.
 struct IconRoute: StoredRoute {
     let store: IconStore
     let answer: IconAnswer

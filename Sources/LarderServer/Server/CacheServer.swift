@@ -72,7 +72,7 @@ public final class CacheServer: Sendable {
                     guard let connections = loops.first(where: { $0.0 === channel.eventLoop })
                     else { return }
                     try channel.pipeline.syncOperations.addHandlers([
-                        ByteToMessageHandler(Self.decoder),
+                        TargetEncoder(), ByteToMessageHandler(Self.decoder),
                         ConnectionHandler(answerer, connections.1.value, limits),
                     ])
                 }

@@ -1,3 +1,5 @@
+import LarderURL
+
 /// A host, and perhaps a port, as a person names it: `example.com`, `example.com:8080`, `[::1]`.
 public struct HostPattern: Hashable, Sendable {
     /// The host as ``HTTPURL/host`` spells it, without a dot at its end.
@@ -9,15 +11,13 @@ public struct HostPattern: Hashable, Sendable {
     public init?(_ text: String) {
         let colons = text.count { $0 == ":" }
         let isBareIPv6 = colons > 1 && !text.hasPrefix("[")
-        guard !text.isEmpty, !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
-            let url = try? HTTPURL("http://" + (isBareIPv6 ? "[\(text)]" : text))
+        guard !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
+            let authority = try? URLAuthority((isBareIPv6 ? "[\(text)]" : text).utf8)
         else { return nil }
-        let end = text.lastIndex(of: "]") ?? text.startIndex
-        let portText =
-            isBareIPv6 ? nil : text[end...].split(separator: ":", maxSplits: 1).dropFirst().first
-        guard isBareIPv6 || portText != nil || !text[end...].contains(":") else { return nil }
-        host = url.hostWithoutDot
-        port = portText == nil ? nil : url.port
+        // A colon without a port is not ignored, as in a URL.
+        guard isBareIPv6 || authority.port != nil || text.last != ":" else { return nil }
+        host = authority.host.withoutFinalDot
+        port = authority.port
     }
 
     /// Whether it names the URL's host, and its port if it has one.
@@ -28,7 +28,5 @@ public struct HostPattern: Hashable, Sendable {
 
 extension HTTPURL {
     /// The host without the dot that makes a name absolute.
-    var hostWithoutDot: String {
-        host.hasSuffix(".") ? String(host.dropLast()) : host
-    }
+    var hostWithoutDot: String { host.withoutFinalDot }
 }

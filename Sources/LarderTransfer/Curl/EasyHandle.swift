@@ -177,6 +177,9 @@ final class EasyHandle {
         try options.set(CURLOPT_PASSWORD, credentials?.password)
         if !configuration.proxies.isEmpty {
             try options.set(CURLOPT_PROXY, proxy?.url ?? "")
+            // libcurl 7.88 asks an HTTP proxy for a URL without its empty query.
+            let isAsked = request.url.scheme == .http && proxy?.isHTTP == true
+            try options.set(CURLOPT_REQUEST_TARGET, isAsked ? request.url.string : nil)
             try options.set(CURLOPT_PROXYUSERNAME, proxy?.credentials?.user)
             try options.set(CURLOPT_PROXYPASSWORD, proxy?.credentials?.password)
         }

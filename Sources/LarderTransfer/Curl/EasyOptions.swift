@@ -26,6 +26,8 @@ struct EasyOptions {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
+        // The URL is canonical: libcurl sends its path as it is.
+        try set(CURLOPT_PATH_AS_IS, 1)
         // Empty, not unset: the environment's variables would apply.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")

@@ -1,5 +1,6 @@
 import CCurl
 import Foundation
+import LarderURL
 
 /// The fields of an HTTP head, in the order they came: looked up by name whatever its case, and a
 /// name may occur more than once (RFC 9110, section 5).
@@ -19,6 +20,16 @@ package struct HeaderFields: Sendable {
         var found: String?
         forEachValue(of: name) { value in
             found = Self.text(value)
+            return false
+        }
+        return found
+    }
+
+    /// The URL that the first field of that name has. Its bytes are kept, whatever their encoding.
+    package func url(_ name: String) -> String? {
+        var found: String?
+        forEachValue(of: name) { value in
+            found = String(urlBytes: Self.withoutBlanks(value))
             return false
         }
         return found
@@ -107,10 +118,14 @@ package struct HeaderFields: Sendable {
     }
 
     private static func text(_ bytes: Line) -> String {
+        String(decoding: withoutBlanks(bytes), as: UTF8.self)
+    }
+
+    private static func withoutBlanks(_ bytes: Line) -> Line {
         func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
         var bytes = bytes.drop(while: isBlank)
         while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-        return String(decoding: bytes, as: UTF8.self)
+        return bytes
     }
 }
 

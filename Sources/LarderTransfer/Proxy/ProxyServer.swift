@@ -1,4 +1,4 @@
-import CCurl
+import LarderURL
 
 /// A proxy, and how it is spoken to.
 public struct ProxyServer: Hashable, Sendable {
@@ -15,30 +15,27 @@ public struct ProxyServer: Hashable, Sendable {
     /// What it is told, and nobody else.
     let credentials: Credentials?
 
+    /// Whether it speaks HTTP, and not SOCKS.
+    var isHTTP: Bool { url.utf8.starts(with: "http".utf8) }
+
     private static let schemes: Set = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
     /// Parses a proxy's URL; without a scheme it is an http one, and without a port libcurl's
     /// default is meant: 1080, and 443 for https.
     public init(_ text: String) throws(ParseError) {
-        guard let handle = curl_url() else { throw .malformed }
-        defer { curl_url_cleanup(handle) }
-        let text = text.contains("://") ? text : "http://\(text)"
-        guard !text.utf8.contains(0),
-            curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_NON_SUPPORT_SCHEME))
-                == CURLUE_OK,
-            let scheme = HTTPURL.get(handle, CURLUPART_SCHEME),
-            let host = HTTPURL.get(handle, CURLUPART_HOST), !host.isEmpty,
-            ["", "/"].contains(HTTPURL.get(handle, CURLUPART_PATH) ?? ""),
-            HTTPURL.get(handle, CURLUPART_QUERY) == nil,
-            HTTPURL.get(handle, CURLUPART_FRAGMENT) == nil
+        var scheme = "http"
+        var rest = text.utf8[...]
+        if let mark = text.utf8.firstRange(of: "://".utf8) {
+            scheme = text[..<mark.lowerBound].lowercased()
+            rest = text.utf8[mark.upperBound...]
+        }
+        if rest.last == UInt8(ascii: "/") { rest = rest.dropLast() }
+        guard !rest.contains(where: { "/?#\\".utf8.contains($0) }),
+            let authority = try? URLAuthority(rest)
         else { throw .malformed }
         guard Self.schemes.contains(scheme) else { throw .unsupportedScheme }
-        let port = HTTPURL.get(handle, CURLUPART_PORT).map { ":\($0)" } ?? ""
-        let credentials = Credentials(
-            user: HTTPURL.get(handle, CURLUPART_USER, UInt32(CURLU_URLDECODE)) ?? "",
-            password: HTTPURL.get(handle, CURLUPART_PASSWORD, UInt32(CURLU_URLDECODE)) ?? "")
-        self.url = "\(scheme)://\(host)\(port)"
-        self.credentials = credentials.isEmpty ? nil : credentials
+        url = "\(scheme)://\(authority.host)\(authority.port.map { ":\($0)" } ?? "")"
+        credentials = authority.credentials
     }
 }
 

@@ -189,7 +189,7 @@ import Testing
             let text = try String(contentsOfFile: log, encoding: .utf8)
             let lines = try JSONValue.lines(Data(text.utf8))
             #expect(lines.count == 3)
-            #expect(lines.map { $0["status"] } == [.integer(200), .integer(404), .integer(400)])
+            #expect(lines.map { $0["status"] } == [.integer(200), .integer(404), .integer(404)])
             #expect(!text.contains("secret"))
             #expect(!text.unicodeScalars.contains("\u{202E}"))
             let document = try OutputDocument()

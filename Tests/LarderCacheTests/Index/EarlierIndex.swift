@@ -9,6 +9,7 @@ enum EarlierIndex: Int, CaseIterable {
     case third
     case fourth
     case fifth
+    case sixth
 
     /// Writes the file, with a log like theirs.
     ///
@@ -95,6 +96,8 @@ enum EarlierIndex: Int, CaseIterable {
                 ) STRICT, WITHOUT ROWID;
                 CREATE INDEX spellings_by_resource ON spellings (resource);
                 """
+        case .sixth:
+            Self.fifth.tables + "INSERT INTO grdb_migrations VALUES ('6: one key for equal URLs');"
         }
     }
 
@@ -123,6 +126,7 @@ enum EarlierIndex: Int, CaseIterable {
                 """
         case .fifth:
             Self.fourth.rows + "INSERT INTO spellings VALUES ('HTTP://A.example/2', 2);"
+        case .sixth: Self.fifth.rows
         }
     }
 }

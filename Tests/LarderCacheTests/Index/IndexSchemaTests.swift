@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import LarderTestSupport
+import LarderURL
 import Testing
 
 @testable import LarderCache
@@ -106,6 +107,87 @@ import Testing
                 try String.fetchAll($0, sql: "SELECT key FROM failures ORDER BY key")
             }
             #expect(failures == ["http://a.example/3", "key:\(url)"])
+        }
+    }
+
+    private static let libcurlsKeys = [
+        "http://a.example/a|b{c}[1]^`.png", "http://a.example/caf%c3%a9", "http://a.example/%7Eu",
+        "http://a.example/q?x='y'", "http://a.example/100%.png", "http://[::1]/a\\b",
+    ]
+    private static let todaysKeys = [
+        "http://a.example/a%7Cb%7Bc%7D%5B1%5D%5E%60.png", "http://a.example/caf%C3%A9",
+        "http://a.example/~u", "http://a.example/q?x=%27y%27", "http://a.example/100%25.png",
+        "http://[::1]/a%5Cb",
+    ]
+
+    private func writeFifth(at directory: String, _ statements: String = "") throws {
+        try write(.fifth, at: directory)
+        let database = try DatabaseQueue(path: "\(directory)/index.sqlite")
+        try database.write { db in
+            for key in Self.libcurlsKeys {
+                try db.execute(
+                    sql: """
+                        INSERT INTO resources (key, object, received_at, fresh_until)
+                        VALUES (?, 1, 1000, 2000)
+                        """, arguments: [key])
+            }
+            try db.execute(sql: statements)
+        }
+        try database.close()
+    }
+
+    /// Those of libcurl, with which the index was written before.
+    @Test func URLsGetTodaysKeys() throws {
+        try withTemporaryDirectory { directory in
+            try writeFifth(
+                at: directory.path,
+                """
+                INSERT INTO resources (key, object, etag, received_at, fresh_until) VALUES
+                    ('http://a.example/twice%7C', 1, 'today', 1000, 2000),
+                    ('http://a.example/twice|', 2, 'libcurl', 1000, 2000),
+                    ('key:http://a.example/|', 1, NULL, 1000, 2000);
+                UPDATE resources SET url = 'http://a.example/u|' WHERE key = 'key:http://a.example/|';
+                INSERT INTO pins VALUES ('http://a.example/p|', 1000), ('key:|', 1000);
+                INSERT INTO failures VALUES ('http://a.example/f%7e', NULL, 'x', 404, 1000, 1);
+                """)
+            let cache = try Cache.create(at: directory.path)
+            for (old, today) in zip(Self.libcurlsKeys, Self.todaysKeys) {
+                let resource = try #require(try cache.resource(today), "\(today)")
+                // It is asked for again as it was.
+                let url = try HTTPURL(old.replacing("\\", with: "%5C")).string
+                #expect(resource.url == url && resource.responseURL == url)
+                if !old.contains("\\") {
+                    #expect(try cache.resource(spelledAs: old)?.key == today)
+                }
+            }
+            #expect(try cache.resource("http://a.example/twice%7C")?.validators.etag == "today")
+            #expect(try cache.resource("key:http://a.example/|")?.url == "http://a.example/u|")
+            var pins: [String] = []
+            try cache.forEachPin { pins.append($0) }
+            #expect(pins == ["http://a.example/p%7C", "key:key", "key:|"])
+            let failures = try cache.index?.connections.writer.read {
+                try String.fetchAll(
+                    $0, sql: "SELECT key || ' ' || coalesce(url, '') FROM failures ORDER BY key")
+            }
+            #expect(
+                failures == [
+                    "http://a.example/3 ", "http://a.example/f~ http://a.example/f%7e",
+                ])
+        }
+    }
+
+    /// What cannot be migrated is found all the same.
+    @Test func keysOfLibcurlAreFoundWhereTheyCannotBeChanged() throws {
+        try withTemporaryDirectory { directory in
+            try writeFifth(at: directory.path)
+            let cache = try CacheDirectory(path: directory.path, create: false)
+            let index = try #require(try CacheIndex(readOnly: cache))
+            for (old, today) in zip(Self.libcurlsKeys, Self.todaysKeys) {
+                #expect(try index.resource(today)?.key == old)
+                #expect(try index.resource(old)?.key == old)
+            }
+            #expect(try index.resource("http://a.example/a%7Cb") == nil)
+            #expect(try index.resource(spelledAs: "HTTP://A.example/2") != nil)
         }
     }
 

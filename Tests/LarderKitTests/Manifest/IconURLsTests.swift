@@ -72,6 +72,11 @@ import Testing
         ("data:image/svg+xml,%3Csvg/%3E", "<svg/>"), ("data:,a%20b", "a b"), ("DATA:,x", "x"),
         ("data:image/png;base64,YWJj", "abc"), ("data:;charset=utf-8;base64,YQ==", "a"),
         ("data:;base64,YQ", "a"), ("data:;base64,YW%4Aj\nYQ%3D%3D", "abca"), ("data:,", ""),
+        (" \r\n data:image/png;base64,\n  YW\t Jj\n  ", "abc"), ("da\nta:,a\tb c", "ab c"),
+        ("data:image/png ;  BASE64 ,YWJj", "abc"), ("data:;base64,YWJj#,x", "abc"),
+        ("data:,a#b", "a"), ("data:,a?b,c", "a?b,c"), ("data:,%zz%a%+1%4", "%zz%a%+1%4"),
+        ("data:;base64x,YWJj", "YWJj"), ("data:base64,YWJj", "YWJj"),
+        ("data:;base64,YQ%0A=%20=", "a"),
     ])
     func dataIsDecoded(icon: String, content: String) throws {
         let items = try read(icon).items
@@ -84,7 +89,9 @@ import Testing
     }
 
     @Test(arguments: [
-        "data:", "data:;base64", "data:;base64,Y!", "data:,%zz", "data:,%a", "data:,%+1",
+        "data:", "data:;base64", "data:;base64,Y!", "data:;base64,Y",
+        "data:;base64,YWJj=", "data:;base64,YQ=", "data:;base64,Y%zz", "data:;base64,YW-_",
+        "data:#,",
     ])
     func brokenDataFails(icon: String) throws {
         #expect(try read(icon).words == ["unparsable-url"])

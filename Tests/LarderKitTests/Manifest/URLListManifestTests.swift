@@ -25,6 +25,29 @@ import Testing
         }
     }
 
+    /// As wget does. A host has to be UTF-8.
+    @Test func bytesOfAnotherEncodingAreKept() throws {
+        let latin1 =
+            "https://a.example/caf\u{E9}.png\nhttps://b\u{FC}cher.example/\nhttps://a.example/x\n"
+        let bytes = latin1.unicodeScalars.map { UInt8($0.value) }
+        let reading = try readManifest(.bytes(bytes, name: "list"))
+        #expect(
+            reading.words == [
+                "https://a.example/caf%E9.png", "unparsable-url", "https://a.example/x",
+            ])
+    }
+
+    /// An encoding that is not kept byte by byte is refused as a whole.
+    @Test(arguments: [true, false])
+    func aListInUTF16IsNoList(hasMark: Bool) throws {
+        let bytes = ((hasMark ? "\u{FEFF}" : "") + "https://a.example/1.png\n").utf16
+            .flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
+        let error = #expect(throws: ManifestError.self) {
+            try readManifest(.bytes(bytes, name: "list"))
+        }
+        #expect(error?.code == .notAManifest)
+    }
+
     @Test(arguments: ["# only a comment\n", "#!/bin/sh\necho\n", "relative.png\n", "key: value\n"])
     func otherTextIsNoList(text: String) throws {
         #expect(try manifestError(text)?.code == .notAManifest)

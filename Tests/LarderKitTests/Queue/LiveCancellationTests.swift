@@ -58,7 +58,7 @@ import Testing
 
     /// `URL` has percent-encoded what the manifest has not.
     @Test func aURLThatAnAppSpellsOtherwiseIsCancelled() async throws {
-        let live = try LiveRun(of: ["/0", "/a|b[c]", "/2"])
+        let live = try LiveRun(of: ["/0", "/a%7cb[c]", "/2"])
         async let finished = live.finished()
         try await live.origin.waitForRequests(1)
         let url = try #require(URL(string: live.origin.url("/a|b[c]")))

@@ -1,9 +1,12 @@
 import LarderTestSupport
+import LarderTransfer
 import Testing
 
 @testable import LarderKit
 
 @Suite struct ShardTests {
+    init() { CurlHosts.install() }
+
     private static let cdn = "cdn.example.com"
 
     private func split(_ host: String, _ pieces: Int) throws -> HostSplit {

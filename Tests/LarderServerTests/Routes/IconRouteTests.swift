@@ -115,13 +115,13 @@ import Testing
     }
 
     @Test func spellings() async throws {
-        let contents = ["https://a.example/a|b": noise(10), "key:app-1": noise(20)]
+        let contents = ["https://a.example/a%7Cb": noise(10), "key:app-1": noise(20)]
         try await withServer(contents) { fixture in
             let client = try fixture.client()
             for url in [
                 "https://a.example/a%7Cb", "HTTPS://A.example:443/a%7Cb",
                 "https://a.example/a%257Cb",
-                "https://a.example/a|b%23part",
+                "https://a.example/a|b%23part", "https://a.example/x/../%2561%257cb",
             ] {
                 #expect(try client.get("/icon?url=\(url)").body == noise(10), "\(url)")
             }

@@ -35,6 +35,35 @@ import Testing
         }
     }
 
+    /// As Firefox, OkHttp, java.net.URI, Python's requests and curl send it.
+    @Test func theSpellingsOfClients() async throws {
+        let (path, other) = ("/a%7Cb%5B1%5D/~u%C3%BC'.png?q=%7C%27", "/caf%E9")
+        try await withServer([
+            "http://icons.example\(path)": Self.icon, "http://icons.example\(other)": noise(3),
+        ]) { configuration, _ in
+            configuration.isMirror = true
+        } _: { fixture in
+            for target in [
+                path, "/a|b[1]/~u%C3%BC'.png?q=|%27", "/a%7cb[1]/%7Eu%c3%bc'.png?q=|%27",
+                "/a%7Cb[1]/~u%C3%BC'.png?q=%7C'", "/a|b[1]/~u\u{FC}'.png?q=|'",
+            ] {
+                let client = try fixture.client()
+                for target in ["http://icons.example\(target)", target] {
+                    client.send("GET \(target) HTTP/1.1\r\nHost: icons.example\r\n\r\n")
+                    #expect(try client.readResponse().body == Self.icon, "\(target)")
+                }
+            }
+            // Bytes are kept, whatever their encoding.
+            let client = try fixture.client()
+            client.send(Array("GET /caf".utf8) + [0xE9] + Array(" HTTP/1.1\r\nHost: ".utf8))
+            client.send(Array("icons.example\r\nX: ".utf8) + [0xE9] + Array("\r\n\r\n".utf8))
+            #expect(try client.readResponse().body == noise(3))
+            for target in ["/a%7Cb%5B1%5D/~u%FC'.png?q=%7C%27", "/caf%C3%A9", "/caf\u{FFFD}"] {
+                #expect(try fixture.client().get("http://icons.example\(target)").status == 404)
+            }
+        }
+    }
+
     /// The server's own pages are at its own address, whatever the target's form.
     @Test func itself() async throws {
         try await withMirror { fixture in

@@ -9,6 +9,7 @@ import Testing
     static let body = String(repeating: "0123456789", count: 10_000)
 
     init() throws {
+        CurlHosts.install()
         origin = try Origin()
     }
 

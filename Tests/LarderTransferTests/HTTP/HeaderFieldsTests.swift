@@ -34,6 +34,15 @@ import Testing
         #expect(fields.date("D") == nil)
     }
 
+    /// But for those of a URL.
+    @Test func aURLKeepsItsBytes() {
+        let fields = HeaderFields(lines: Array("Location:  /caf".utf8) + [0xE9, 0x20, 0x0D, 0x0A])
+        #expect(fields.url("location") == "/caf%E9")
+        #expect(fields.url("Link") == nil)
+        let utf8 = HeaderFields(lines: Array("Location: /café\n".utf8))
+        #expect(utf8.url("Location") == "/café")
+    }
+
     @Test func bytesThatAreNoUTF8AreReplaced() {
         let fields = HeaderFields(lines: Array("X: ".utf8) + [0xFC, 0x0A])
         #expect(fields[first: "x"] == "\u{FFFD}")

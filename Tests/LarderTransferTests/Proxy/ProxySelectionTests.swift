@@ -13,8 +13,8 @@ import Testing
     // MARK: Which variable counts
 
     static let all = [
-        "http_proxy": "h:1", "HTTP_PROXY": "H:1", "https_proxy": "s:1", "HTTPS_PROXY": "S:1",
-        "all_proxy": "a:1", "ALL_PROXY": "A:1",
+        "http_proxy": "h:1", "HTTP_PROXY": "h:2", "https_proxy": "s:1", "HTTPS_PROXY": "s:2",
+        "all_proxy": "a:1", "ALL_PROXY": "a:2",
     ]
 
     @Test(
@@ -22,9 +22,9 @@ import Testing
             ("http://x/", [], "http://h:1"), ("https://x/", [], "http://s:1"),
             // In upper case it may be a request's header field.
             ("http://x/", ["http_proxy"], "http://a:1"),
-            ("http://x/", ["http_proxy", "all_proxy"], "http://A:1"),
+            ("http://x/", ["http_proxy", "all_proxy"], "http://a:2"),
             ("http://x/", ["http_proxy", "all_proxy", "ALL_PROXY"], nil),
-            ("https://x/", ["https_proxy"], "http://S:1"),
+            ("https://x/", ["https_proxy"], "http://s:2"),
             ("https://x/", ["https_proxy", "HTTPS_PROXY"], "http://a:1"),
             ("https://x/", ["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"], nil),
         ] as [(String, [String], String?)])
@@ -99,7 +99,10 @@ import Testing
         ("p", "http://p"), ("p:3128", "http://p:3128"), ("http://p:3128/", "http://p:3128"),
         ("https://p", "https://p"), ("socks4://p:1", "socks4://p:1"),
         ("SOCKS5h://p", "socks5h://p"),
-        ("socks4a://p", "socks4a://p"), ("socks5://[::1]:1080", "socks5://[::1]:1080"),
+        ("socks4a://p", "socks4a://p"), ("http://P:80", "http://p:80"),
+        ("0x7f.1", "http://127.0.0.1"),
+        ("http://me:p%40w@p:3128", "http://***@p:3128"),
+        ("socks5://[::1]:1080", "socks5://[::1]:1080"),
         ("me:pw@p:1", "http://***@p:1"), ("http://me@p", "http://***@p"),
     ])
     func servers(_ text: String, _ shown: String) throws {
@@ -109,7 +112,9 @@ import Testing
     @Test(arguments: [
         ("ftp://p", ProxyServer.ParseError.unsupportedScheme), ("file:///etc/passwd", .malformed),
         ("socks://p", .unsupportedScheme), ("http://", .malformed), ("http://p/path", .malformed),
-        ("http://p?q", .malformed), ("p:99999", .malformed), ("p q", .malformed), ("", .malformed),
+        ("http://p?q", .malformed), ("p/#f", .malformed),
+        ("http://a..b", .malformed), ("http://[::1%25lo]:1", .malformed),
+        ("http://p:0", .malformed), ("p:99999", .malformed), ("p q", .malformed), ("", .malformed),
     ])
     func noServers(_ text: String, _ error: ProxyServer.ParseError) {
         #expect(throws: error) { try ProxyServer(text) }

@@ -28,6 +28,25 @@ import Testing
         }
     }
 
+    /// Directly and through a proxy: neither changes anything in it.
+    @Test func aURLIsAskedForAsItIsSpelled() async throws {
+        let targets = ["/x?", "/x/%7e%c3?a=%7c", "/x//a?b?", "/x;p?q=%27"]
+        origin.onAny { _ in .ok("here") }
+        let proxy = try ForwardProxy()
+        let selection = try selection(proxy.url())
+        for isProxied in [false, true] {
+            try await withClient {
+                if isProxied { $0.proxies = selection }
+            } _: { client async throws in
+                for target in targets {
+                    #expect(try await client.fetch(origin.url(target)).text == "here")
+                }
+            }
+        }
+        #expect(origin.requests.prefix(targets.count).map(\.target) == targets)
+        #expect(proxy.requests.map(\.target) == targets.map { origin.url($0) })
+    }
+
     @Test(arguments: [TLSFront.ApplicationProtocol.http1, .http2])
     func tunnelsTLS(_ version: TLSFront.ApplicationProtocol) async throws {
         let proxy = try ForwardProxy()

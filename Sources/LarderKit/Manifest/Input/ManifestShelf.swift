@@ -23,7 +23,7 @@ struct ManifestShelf: Sendable {
 
     /// The manifest of a URL, checked against its digest; nil if it is not there, or not whole.
     func kept(_ url: HTTPURL) throws -> Kept? {
-        guard let cache, let resource = try cache.resource(url.string) else { return nil }
+        guard let cache, let resource = try cache.resource(url.key) else { return nil }
         let descriptor: Int32
         do throws(CacheError) {
             descriptor = try cache.descriptor(of: resource.object)

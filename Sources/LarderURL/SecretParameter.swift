@@ -22,7 +22,7 @@ package enum SecretParameter {
 
     /// Whether a parameter of that name and value is one; both percent-encoded or not.
     package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
-        isOne(Array(name), decoded(Array(value)))
+        isOne(Array(name), value.percentDecoded)
     }
 
     /// The same, also if its value is a URL with one in its query or fragment.
@@ -31,7 +31,7 @@ package enum SecretParameter {
     }
 
     private static func hasOne(_ name: [UInt8], _ value: [UInt8], depth: Int) -> Bool {
-        let value = decoded(value)
+        let value = value.percentDecoded
         if depth > deepest || isOne(name, value) { return true }
         guard let mark = value.firstIndex(where: { "?#".utf8.contains($0) }) else { return false }
         return value[mark...].split { "?&#;".utf8.contains($0) }.contains { parameter in
@@ -43,7 +43,7 @@ package enum SecretParameter {
     }
 
     private static func isOne(_ name: [UInt8], _ value: [UInt8]) -> Bool {
-        let words = words(of: decoded(name))
+        let words = words(of: name.percentDecoded)
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
@@ -66,22 +66,5 @@ package enum SecretParameter {
             isLower = 0x61...0x7A ~= byte
         }
         return words
-    }
-
-    /// As a server reads it.
-    private static func decoded(_ text: [UInt8]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = text[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%"), rest.count >= 2,
-                let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
-            {
-                bytes.append(value)
-                rest = rest.dropFirst(2)
-            } else {
-                bytes.append(byte)
-            }
-        }
-        return bytes
     }
 }

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LarderTransfer
+@testable import LarderURL
 
 @Suite struct ByteSearchTests {
     @Test(arguments: [

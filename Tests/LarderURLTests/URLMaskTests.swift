@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LarderTransfer
+@testable import LarderURL
 
 @Suite struct URLMaskTests {
     @Test(arguments: [

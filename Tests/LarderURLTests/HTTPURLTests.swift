@@ -1,7 +1,10 @@
 import LarderTransfer
+import LarderURL
 import Testing
 
 @Suite struct HTTPURLTests {
+    init() { CurlHosts.install() }
+
     @Test(arguments: [
         ("http://example.com", "http://example.com/"),
         ("  HTTP://EXAMPLE.com:80/a\n", "http://example.com/a"),
@@ -11,7 +14,20 @@ import Testing
         ("http://h/a?b=c#d", "http://h/a?b=c"),
         ("http://h?b", "http://h/?b"),
         ("http://h/图标.png", "http://h/%E5%9B%BE%E6%A0%87.png"),
-        ("http://h/a%2Fb", "http://h/a%2Fb"),
+        ("http://h/a%2Fb", "http://h/a%2Fb"), ("http://h/a%2fb", "http://h/a%2fb"),
+        ("http://h/a\tb", "http://h/ab"), ("http://h/a\r\nX: y", "http://h/aX:%20y"),
+        ("http://h/a\u{0}b", "http://h/a%00b"), ("http://h\\a\\..\\b?\\", "http://h/b?%5C"),
+        ("http:h/a", "http://h/a"), ("https:\\\\h", "https://h/"), ("http:///h/a", "http://h/a"),
+        ("http://h/a?", "http://h/a?"), ("http://h?#", "http://h/?"),
+        ("http://h/%2e/a/%2E%2e/b/.%2e/.png", "http://h/.png"),
+        ("http://h/100%.png?%&%g1%2", "http://h/100%25.png?%25&%25g1%252"),
+        ("http://h/\"<>[]^`{|}'", "http://h/%22%3C%3E%5B%5D%5E%60%7B%7C%7D'"),
+        ("http://h/?\"<>[]^`{|}'", "http://h/?%22%3C%3E%5B%5D%5E%60%7B%7C%7D%27"),
+        ("http://h/!$&()*+,;=:@-._~", "http://h/!$&()*+,;=:@-._~"),
+        ("http://0300.250.0xFe.1/", "http://192.250.254.1/"), ("http://0/", "http://0.0.0.0/"),
+        ("http://1.2.3.4./", "http://1.2.3.4/"), ("http://h./", "http://h./"),
+        ("http://[1:2:0:0:5:0:0:0]/", "http://[1:2:0:0:5::]/"),
+        ("http://[::FFFF:1.2.3.4]/", "http://[::ffff:102:304]/"),
         (" http://h/a b?c d ", "http://h/a%20b?c%20d"),
         ("http://2130706433/x", "http://127.0.0.1/x"),
         ("http://0x7f.1/", "http://127.0.0.1/"),
@@ -29,6 +45,45 @@ import Testing
         #expect(url.string == canonical)
         // Its own spelling is canonical, too.
         #expect(try HTTPURL(url.string) == url)
+    }
+
+    /// RFC 3986, sections 6.2.2.1 and 6.2.2.2, and no more than that.
+    @Test(arguments: [
+        ["http://h/a|b", "http://h/a%7Cb", "http://h/a%7cb"],
+        [
+            "http://h/%7Euser/%41%2d%5F%2e.png", "http://h/~user/A-_..png",
+            "http://h/~user/A%2D_..png",
+        ],
+        ["http://h/ü", "http://h/%c3%bc", "http://h/%C3%BC"],
+        ["http://h/?q='%7e[1]", "http://h/?q=%27~%5b1%5D"],
+        ["http://h/100%.png", "http://h/100%25.png"],
+        ["http://h/%257e", "http://h/%25%37e"],
+    ])
+    func equalSpellingsHaveOneKey(_ spellings: [String]) throws {
+        #expect(Set(try spellings.map { try HTTPURL($0).key }).count == 1)
+        // It is sent as it is spelled.
+        #expect(try HTTPURL("http://h/%7euser%2f").string == "http://h/%7euser%2f")
+    }
+
+    @Test(arguments: [
+        ("http://h/a%2Fb", "http://h/a/b"), ("http://h/a%3Fb", "http://h/a?b"),
+        ("http://h/a%26b", "http://h/a&b"), ("http://h/a%2Bb", "http://h/a+b"),
+        ("http://h/a'", "http://h/a%27"), ("http://h/a%257e", "http://h/a%7e"),
+        ("http://h/a?", "http://h/a"), ("http://h/a/", "http://h/a"), ("http://h/A", "http://h/a"),
+        ("http://h/a+b", "http://h/a%20b"), ("http://h/%5C", "http://h//"),
+    ])
+    func differentURLsHaveDifferentKeys(_ one: String, _ other: String) throws {
+        #expect(try HTTPURL(one).key != HTTPURL(other).key)
+    }
+
+    /// As they come in a header field or a list that is not UTF-8.
+    @Test func bytesOfAnotherEncodingAreKept() throws {
+        let latin1 = Array("http://h/caf".utf8) + [0xE9] + Array("?".utf8) + [0xFC, 0xC3, 0xBC]
+        #expect(try HTTPURL(String(urlBytes: latin1)).string == "http://h/caf%E9?%FC%C3%BC")
+        #expect(String(urlBytes: "http://h/é".utf8) == "http://h/é")
+        #expect(throws: HTTPURL.ParseError.self) {
+            try HTTPURL(String(urlBytes: Array("http://b".utf8) + [0xFC, 0x2F]))
+        }
     }
 
     @Test func knowsItsParts() throws {
@@ -135,9 +190,13 @@ import Testing
 
     @Test(arguments: [
         "http://", "http:///", "http://a b/", "http://h:99999/", "http://h:x/", "http://[::1/",
-        "http://h/a\u{0}b", "http://h/a\tb", "http://h/a\r\nX: y", "http://.../\u{7F}",
+        "http://.../\u{7F}", "http://a..b/", "http://./", "http://h:0/", "http://@/",
+        "http://u@:80/",
         "http://\u{FF0F}evil.example/", "http://good.example\u{FF0F}.evil.example/",
-        "http://ü\(String(repeating: "a", count: 80)).example/",
+        "http://ü\(String(repeating: "a", count: 80)).example/", "http://%FF/", "http://a%2Fb/",
+        "http://a%00b/", "http://256.1.1.1/", "http://1.2.3.4.5/", "http://a.0x7f/", "http://09/",
+        "http://[::1%25lo]/", "http://[1::2::3]/", "http://[:1]/", "http://[1.2.3.4]/",
+        "http://[::01.2.3.4]/", "http://a[::1]/", "http://h:8 0/",
     ])
     func refusesWhatIsNoURL(_ text: String) {
         do {

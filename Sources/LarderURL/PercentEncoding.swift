@@ -1,0 +1,80 @@
+extension String {
+    /// The text with `%` and two digits in place of each byte that is not plain.
+    package func percentEncoding(except isPlain: (UInt8) -> Bool) -> String {
+        // Grown in place: an array for each byte would take nearly all of the time.
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(utf8.count)
+        for byte in utf8 {
+            if isPlain(byte) {
+                encoded.append(byte)
+            } else {
+                encoded.append(percentEncoded: byte)
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// The text of a URL's bytes. If they are not UTF-8, the bytes beyond ASCII are
+    /// percent-encoded, as the parser does with them. None is replaced.
+    package init(urlBytes bytes: some Collection<UInt8>) {
+        if let text = String(validating: bytes, as: UTF8.self) {
+            self = text
+            return
+        }
+        var encoded: [UInt8] = []
+        for byte in bytes {
+            if byte < 0x80 { encoded.append(byte) } else { encoded.append(percentEncoded: byte) }
+        }
+        self.init(decoding: encoded, as: UTF8.self)
+    }
+
+    /// A canonical spelling in which escapes have upper-case digits, and unreserved characters are
+    /// not escaped (RFC 3986, sections 6.2.2.1 and 6.2.2.2).
+    ///
+    /// No dot segment appears by that, because the parser resolves segments with escaped dots, too.
+    var normalizingEscapes: String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count)
+        var rest = Array(utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%"), let value = URLBytes.escaped(rest) else {
+                bytes.append(byte)
+                continue
+            }
+            rest = rest.dropFirst(2)
+            if URLBytes.isUnreserved(value) {
+                bytes.append(value)
+            } else {
+                bytes.append(percentEncoded: value)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    package mutating func append(percentEncoded byte: UInt8) {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x41 + value - 10 }
+        append(UInt8(ascii: "%"))
+        append(digit(byte >> 4))
+        append(digit(byte & 15))
+    }
+}
+
+extension Collection<UInt8> {
+    /// The bytes after percent-decoding. A `%` that begins no escape stays.
+    package var percentDecoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        var rest = self[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = URLBytes.escaped(rest) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
