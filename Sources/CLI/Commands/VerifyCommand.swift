@@ -120,7 +120,11 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
                 run.line.clear()
             }
             run.note(report.counts)
-            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
+            if json {
+                try report.writeJSON { print($0, terminator: "") }
+            } else if !quiet {
+                try report.writeText(colors.output) { print($0, terminator: "") }
+            }
             // That an index is damaged is a finding already.
             if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
                 throw failure

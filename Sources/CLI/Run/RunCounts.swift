@@ -40,8 +40,8 @@ extension VerifyReport {
     var counts: [RunRecord.Count: Int64] {
         [
             .objects: Int64(objects), .bytes: bytes, .whole: Int64(whole),
-            .findings: Int64(findings.count),
-            .damaged: Int64(findings.count(where: \.kind.isCorruption)),
+            .findings: Int64(findings.count + entryFindings.count),
+            .damaged: Int64(findings.count(where: \.kind.isCorruption) + entryFindings.count),
             .repaired: Int64(repaired),
         ]
     }

@@ -1,6 +1,7 @@
 import GRDB
 
-/// A set of keys in a database of its own: a million take no more memory than ten.
+/// A set of keys in a database of its own: a million take the same memory as ten. It stores
+/// their digests, since a key may have kilobytes.
 package struct ScratchKeys {
     private let database: DatabaseQueue
 
@@ -10,7 +11,7 @@ package struct ScratchKeys {
             database = try ScratchDatabase.open(at: nil, joining: nil)
             try database.writeWithoutTransaction { db in
                 try db.execute(
-                    sql: "CREATE TABLE keys (key TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID")
+                    sql: "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID")
             }
         } catch {
             throw CacheError(index: Self.subject, error)
@@ -24,7 +25,7 @@ package struct ScratchKeys {
             try database.writeWithoutTransaction { db in
                 try db.inTransaction {
                     let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO keys VALUES (?)")
-                    for key in keys { try insert.run(key) }
+                    for key in keys { try insert.run(Self.digest(of: key)) }
                     return .commit
                 }
             }
@@ -37,13 +38,15 @@ package struct ScratchKeys {
     package func contains(_ key: String) throws(CacheError) -> Bool {
         do {
             return try database.unsafeRead { db in
-                try PreparedStatement(db, "SELECT 1 FROM keys WHERE key = ?").firstInteger(key)
-                    != nil
+                try PreparedStatement(db, "SELECT 1 FROM keys WHERE key = ?")
+                    .firstInteger(Self.digest(of: key)) != nil
             }
         } catch {
             throw CacheError(index: Self.subject, error)
         }
     }
+
+    private static func digest(of key: String) -> Digest { Digest(of: Array(key.utf8)) }
 
     private static let subject = "a temporary database"
 }

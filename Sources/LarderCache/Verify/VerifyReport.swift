@@ -52,9 +52,10 @@ public struct VerifyReport: Sendable {
     public package(set) var isInterrupted = false
     /// Why it could not go on: the disk fails. Nil if it could.
     public package(set) var failure: CacheError?
-    /// Everything found, in the order of its subject; entries that are not cached come last, in
-    /// that of the manifests.
+    /// Everything found about objects and the index, in the order of its subject.
     public package(set) var findings: [Finding] = []
+    /// Everything found about entries of manifests.
+    public package(set) var entryFindings = EntryFindings()
     /// What was fetched again.
     public package(set) var refetches: [Refetch] = []
     /// How long each step took, in seconds; 0 for one that had nothing to do. The index is checked
@@ -83,16 +84,23 @@ public struct VerifyReport: Sendable {
     }
 
     /// How many findings there are of a kind.
-    public func count(_ kind: Finding.Kind) -> Int { findings.count { $0.kind == kind } }
+    public func count(_ kind: Finding.Kind) -> Int {
+        findings.count { $0.kind == kind } + (kind == .missing ? entryFindings.count : 0)
+    }
 
-    /// Whether every object and row was found whole.
-    public var isClean: Bool { !findings.contains { $0.kind.isCorruption } }
+    /// Whether every object and row was found whole, and every entry is cached.
+    public var isClean: Bool {
+        entryFindings.count == 0 && !findings.contains { $0.kind.isCorruption }
+    }
 
     /// How many findings were repaired.
     public var repaired: Int { findings.count { $0.isRepaired } }
 
     /// Whether every object and row is whole now: found so, or repaired.
-    public var isSound: Bool { findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired } }
+    public var isSound: Bool {
+        entryFindings.count == 0
+            && findings.allSatisfy { !$0.kind.isCorruption || $0.isRepaired }
+    }
 
     package mutating func sort() {
         findings.sort { ($0.subject, $0.kind.rawValue) < ($1.subject, $1.kind.rawValue) }

@@ -4,8 +4,9 @@ import LarderKit
 
 /// Every icon that manifests name, in their order, and then the others that a cache has.
 struct GalleryCatalogue {
-    /// How many entries are looked up at once.
+    /// The number of entries that are looked up at once, and of bytes that their keys may have.
     private static let batch = 500
+    private static let batchBytes = 1 << 20
 
     let cache: Cache
     let manifests: [ManifestSource]
@@ -25,48 +26,45 @@ struct GalleryCatalogue {
         leaveOut: (GalleryOmission) throws -> Void, _ body: (GalleryIcon) throws -> Void
     ) throws -> Int {
         var count = 0
-        /// The keys that manifests name, as far as icons are shown.
-        var named: Set<[UInt8]> = []
-        /// The others that they name, as far as they are cached: not counted once more.
-        var others: ScratchKeys?
+        /// The keys of shown icons, and of cached icons beyond the limit. The cache's own icons
+        /// follow without these.
+        let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
             if count <= GalleryLimits.icons { try body(icon()) } else { try leaveOut(.excess) }
         }
         for (number, source) in manifests.enumerated() {
             var waiting: [(item: ManifestItem, key: String?)] = []
+            var waitingBytes = 0
             func flush() throws {
                 let found = try lookUp(waiting.map(\.key))
-                var more: [String] = []
-                for ((item, key), found) in zip(waiting, found) {
-                    if let key, count < GalleryLimits.icons {
-                        named.insert(Array(key.utf8))
-                    } else if let key, found.resource != nil {
-                        more.append(key)
-                    }
+                try named?.insert(
+                    zip(waiting, found).compactMap { waiting, found in
+                        let isListed = count < GalleryLimits.icons || found.resource != nil
+                        return isListed ? waiting.key : nil
+                    })
+                for ((item, _), found) in zip(waiting, found) {
                     try show(icon(of: item, in: number, found, isWhole: isWhole))
                 }
                 waiting.removeAll(keepingCapacity: true)
-                guard hasOthers, !more.isEmpty else { return }
-                let keys = try others ?? ScratchKeys()
-                others = keys
-                try keys.insert(more)
+                waitingBytes = 0
             }
             let reader = ManifestReader(source: source.cached(in: cache), rules: rules)
             let summary = try reader.read { item in
                 if case .skipped(let reason) = item.result {
                     return try leaveOut(.withoutIcon(name: item.name ?? "", reason: reason))
                 }
-                waiting.append((item, item.resourceKey))
-                if waiting.count == Self.batch { try flush() }
+                let key = item.resourceKey
+                waiting.append((item, key))
+                waitingBytes += key?.utf8.count ?? 0
+                if waiting.count == Self.batch || waitingBytes > Self.batchBytes { try flush() }
             }
             if let refusal = summary.refusal(of: source) { throw refusal }
             try flush()
         }
         guard hasOthers else { return count }
         try cache.forEachResource { resource in
-            let isNamed = named.contains(Array(resource.key.utf8))
-            if try isNamed || others?.contains(resource.key) == true { return }
+            if try named?.contains(resource.key) == true { return }
             try show(icon(of: resource, isWhole: isWhole))
         }
         return count

@@ -198,16 +198,39 @@ final class Plan: Sendable {
         static let bytes: CInt = 2
     }
 
-    /// What the entries of a fetch demand, each demand once, none if an entry demands nothing.
+    /// The largest number of different demands that are read of a fetch. At most one of them can be
+    /// met, unless they differ only in what they leave open.
+    private static let demandLimit = 1_000
+
+    /// Returns what the entries of a fetch demand, each demand once.
     func expectations(of fetch: Int64) throws -> [Expectation] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
                 """
                 SELECT \(Expectation.columns) FROM entries e WHERE id = ?1 OR leader = ?1
-                GROUP BY digest, size ORDER BY min(id)
+                GROUP BY digest, size ORDER BY min(id) LIMIT \(Self.demandLimit)
                 """
             ).rows(fetch) { Expectation($0, startingAt: 0) }
+        }
+    }
+
+    /// Returns why all entries of a fetch refuse these bytes, or nil if one accepts them. Reads one
+    /// demand at a time, since a manifest may make a million of one URL.
+    func refusal(of digest: Digest, size: Int64, by fetch: Int64) throws -> FetchFailure? {
+        try database.unsafeRead { db in
+            let accepting = try PreparedStatement(
+                db,
+                """
+                SELECT id FROM entries WHERE (id = ?1 OR leader = ?1)
+                    AND (digest IS NULL OR digest = ?2) AND (size IS NULL OR size = ?3) LIMIT 1
+                """
+            ).firstInteger(fetch, digest, size)
+            guard accepting == nil else { return nil }
+            return try PreparedStatement(
+                db, "SELECT \(Expectation.columns) FROM entries e WHERE id = ?"
+            ).rows(fetch) { Expectation($0, startingAt: 0) }.first?
+                .refusal(digest: digest, size: size)
         }
     }
 

@@ -37,7 +37,7 @@ public final class Prefetcher: Sendable {
     /// ``EntryResult``; the sequence throws only if the run cannot begin.
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
-            let channel = EventChannel(capacity: 4096)
+            let channel = EventChannel(capacity: 1024)
             inbox.open()
             let thread = Thread { [self] in
                 defer { inbox.close() }

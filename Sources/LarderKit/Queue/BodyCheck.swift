@@ -36,11 +36,7 @@ struct BodyCheck: Sendable {
 
     /// Refuses bytes that all entries of a fetch refuse.
     private func check(_ digest: Digest, _ size: Int64, of fetch: Int64) throws {
-        let refusals = try plan.expectations(of: fetch)
-            .map { $0.refusal(digest: digest, size: size) }
-        if let refusal = refusals.first ?? nil, !refusals.contains(where: { $0 == nil }) {
-            throw refusal
-        }
+        if let refusal = try plan.refusal(of: digest, size: size, by: fetch) { throw refusal }
     }
 
     /// What the image says of itself.

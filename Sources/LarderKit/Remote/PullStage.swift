@@ -166,8 +166,7 @@ final class PullStage: Depositor, Sendable {
         _ digest: Digest, _ reference: Reference, by fetch: PlannedFetch
     ) throws -> Bool {
         guard fetch.hasExpectation else { return true }
-        return try plan.expectations(of: fetch.id)
-            .contains { $0.refusal(digest: digest, size: reference.size) == nil }
+        return try plan.refusal(of: digest, size: reference.size, by: fetch.id) == nil
     }
 
     /// Whether it may be used without asking its origin.

@@ -34,7 +34,7 @@ public struct CacheVerification: Sendable {
             let coverage = try ManifestCoverage(
                 of: manifests, cache: cache, configuration: configuration)
             defer { coverage.close() }
-            let missing = try coverage.missing()
+            let entryFindings = try coverage.findings()
             let end = ContinuousClock.now
 
             var options = options
@@ -44,7 +44,7 @@ public struct CacheVerification: Sendable {
             report.entries = coverage.entries
             report.manifests = manifests.map(\.name)
             report.demands = try coverage.demands(on: report.findings.compactMap(\.digest))
-            report.findings += missing
+            report.entryFindings = entryFindings
             return report
         }
     }

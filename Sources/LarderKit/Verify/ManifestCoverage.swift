@@ -61,48 +61,87 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// A finding for every entry that has no object in the index, or another than it demands.
-    func missing() throws -> [VerifyReport.Finding] {
-        try plan.database.unsafeRead { db in
-            let known = """
-                cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
-                """
-            let object =
-                plan.hasIndex
-                ? "CAST(o.digest AS BLOB) AS digest, coalesce(CAST(o.size AS INTEGER), 0) AS size"
-                : "NULL AS digest, NULL AS size"
-            let rows = try Row.fetchCursor(
-                db,
-                sql: """
-                    SELECT e.manifest, e.position, e.message, e.digest AS wanted,
-                        e.size AS wanted_size, \(object), f.key, f.url,
-                        f.credentials IS NOT NULL AS has_credentials
-                    FROM entries e
-                        LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                        \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
-                    WHERE e.key IS NOT NULL OR e.code IS NOT NULL ORDER BY e.id
-                    """)
-            var findings: [VerifyReport.Finding] = []
-            while let row = try rows.next() {
-                guard let problem = problem(row) else { continue }
-                let url = Plan.shownURL(
-                    row["url"], key: row["key"], hasCredentials: row["has_credentials"])
-                findings.append(
-                    .init(
-                        .missing,
-                        "\(plan.manifests[row["manifest"]]): entry \(row["position"] as Int)",
-                        problem,
-                        urls: url.map { [$0] } ?? []))
+    /// The findings about entries that have no object in the index, or another than they demand.
+    func findings() throws -> VerifyReport.EntryFindings {
+        var (count, fetchable) = (0, 0)
+        var first: VerifyReport.Finding?
+        try plan.database.writeWithoutTransaction { db in
+            // The rest of a finding is read from its entry.
+            try db.execute(
+                sql: "CREATE TABLE main.findings (entry INTEGER PRIMARY KEY, problem TEXT)")
+            try db.inTransaction {
+                let insert = try PreparedStatement(db, "INSERT INTO findings VALUES (?, ?)")
+                let rows = try Row.fetchCursor(db, sql: comparison)
+                while let row = try rows.next() {
+                    guard let problem = problem(row) else { continue }
+                    let finding = Self.finding(row, problem, in: plan)
+                    count += 1
+                    fetchable += finding.urls.count
+                    first = first ?? finding
+                    try insert.run(
+                        row["id"] as Int64, problem == Self.notCached ? nil : problem)
+                }
+                return .commit
             }
-            return findings
         }
+        return .init(count: count, fetchable: fetchable, first: first) { [plan] body in
+            try Plan.translatingErrors {
+                try plan.database.unsafeRead { db in
+                    let rows = try Row.fetchCursor(
+                        db,
+                        sql: """
+                            SELECT \(Self.columns), m.problem
+                            FROM findings m JOIN entries e ON e.id = m.entry
+                                LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                            ORDER BY m.entry
+                            """)
+                    while let row = try rows.next() {
+                        try body(Self.finding(row, row["problem"] ?? Self.notCached, in: plan))
+                    }
+                }
+            }
+        }
+    }
+
+    private static let notCached = "is not cached"
+
+    /// The columns of a finding, from `entries e` and its leader `f`.
+    private static let columns = """
+        e.id, e.manifest, e.position, f.key, f.url, f.credentials IS NOT NULL AS has_credentials
+        """
+
+    private var comparison: String {
+        let known = """
+            cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
+            """
+        let object =
+            plan.hasIndex
+            ? "CAST(o.digest AS BLOB) AS digest, coalesce(CAST(o.size AS INTEGER), 0) AS size"
+            : "NULL AS digest, NULL AS size"
+        return """
+            SELECT \(Self.columns), e.message, e.digest AS wanted, e.size AS wanted_size, \(object)
+            FROM entries e
+                LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
+            WHERE e.key IS NOT NULL OR e.code IS NOT NULL ORDER BY e.id
+            """
+    }
+
+    private static func finding(
+        _ row: Row, _ problem: String, in plan: Plan
+    ) -> VerifyReport.Finding {
+        let url = Plan.shownURL(
+            row["url"], key: row["key"], hasCredentials: row["has_credentials"])
+        return .init(
+            .missing, "\(plan.manifests[row["manifest"]]): entry \(row["position"] as Int)",
+            problem, urls: url.map { [$0] } ?? [])
     }
 
     private func problem(_ row: Row) -> String? {
         if let message = row["message"] as String? { return message }
         guard let digest = (row["digest"] as Data?).flatMap({ Digest(bytes: $0) }),
             ResourceKey.mayName(digest, (row["key"] as String).utf8)
-        else { return "is not cached" }
+        else { return Self.notCached }
         let expected = Expectation(
             digest: (row["wanted"] as Data?).flatMap { Digest(bytes: $0) }, size: row["wanted_size"]
         )

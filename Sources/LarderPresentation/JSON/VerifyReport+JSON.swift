@@ -2,8 +2,9 @@ import LarderCache
 import LarderKit
 
 extension VerifyReport {
-    /// The report as one JSON object, without a line end.
-    package var json: String {
+    /// Writes the report as one JSON object with a line end, in pieces, since there may be a finding
+    /// for each of a million entries.
+    package func writeJSON(_ write: (String) throws -> Void) throws {
         var object = JSONObject()
         object.set("clean", isClean)
         object.set("complete", isComplete)
@@ -23,14 +24,22 @@ extension VerifyReport {
         var times = JSONObject()
         for step in Step.allCases { times.set(step.rawValue, steps[step] ?? 0) }
         object.set("steps", times)
-        object.set("findings", findings.map(\.json))
+        try write("\(object.text.dropLast()),\"findings\":[")
+        var separator = ""
+        func add(_ finding: Finding) throws {
+            try write(separator + finding.json.text)
+            separator = ","
+        }
+        for finding in findings { try add(finding) }
+        try entryFindings.forEach(add)
+        object = JSONObject()
         object.set("refetches", refetches.map(\.json))
         object.set("interrupted", isInterrupted)
         object.set("resumed", isResumed)
         object.set("reached_end", reachesEnd)
         object.set("leftovers", leftovers)
         object.set("error", failure?.json)
-        return object.text
+        try write("],\(object.text.dropFirst())\n")
     }
 }
 

@@ -2,11 +2,14 @@ import LarderCache
 import LarderKit
 
 extension VerifyReport {
-    /// The report for people: a line for each finding and for each URL fetched again, and the
-    /// counts.
-    package func text(_ paint: Paint = .none) -> String {
-        var lines = findings.map { $0.text(paint) }
-        lines += refetches.map(\.text)
+    /// Writes the report as text: a line for each finding and for each URL fetched again, and the
+    /// counts. In pieces of whole lines, since there may be a finding for each of a million entries.
+    package func writeText(
+        _ paint: Paint = .none, _ write: (String) throws -> Void
+    ) throws {
+        for finding in findings { try write(finding.text(paint) + "\n") }
+        try entryFindings.forEach { try write($0.text(paint) + "\n") }
+        var lines = refetches.map(\.text)
         let found = Finding.Kind.allCases.filter { count($0) > 0 }
             .map { ", \(count($0)) \($0.rawValue)" }
         let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
@@ -35,13 +38,13 @@ extension VerifyReport {
         if !isClean || !isInterrupted {
             lines.append(isSound ? paint.clean(verdict) : paint.failed(verdict))
         }
-        return lines.joined(separator: "\n")
+        try write(lines.joined(separator: "\n") + "\n")
     }
 
     private var verdict: String {
         if isClean { return isComplete ? "clean" : "clean, as far as it went" }
         if isSound { return "repaired" }
-        guard lost.count < unrepaired.count else {
+        guard lost.count < unrepaired.count + entryFindings.count else {
             return "\(lost.count) lost: the next prefetch asks for them"
         }
         return "not clean"
@@ -53,15 +56,12 @@ extension VerifyReport {
 
     private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
 
-    /// Entries that a prefetch would fetch, and no repair: what is not cached cannot be damaged.
-    private var uncached: [Finding] {
-        unrepaired.filter { $0.kind == .missing && $0.digest == nil && !$0.urls.isEmpty }
-    }
-
     private var remedy: String? {
-        if !uncached.isEmpty {
+        // A repair leaves these to a prefetch.
+        let uncached = entryFindings.fetchable
+        if uncached > 0 {
             return
-                "\(uncached.count.of("entry is", "entries are")) not cached as the manifest wants:"
+                "\(uncached.of("entry is", "entries are")) not cached as the manifest wants:"
                 + " \(prefetch)"
         }
         if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
@@ -89,12 +89,13 @@ extension VerifyReport {
     package var complaint: String? {
         let bad = findings.filter(\.kind.isCorruption)
         let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
-        guard !bad.isEmpty else { return interruption }
+        let entries = entryFindings.count
+        guard !bad.isEmpty || entries > 0 else { return interruption }
         let kinds = Finding.Kind.allCases.filter { $0.isCorruption && count($0) > 0 }
             .map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
         var parts = [interruption, "\(kinds), \(whole) whole"].compactMap(\.self)
         let left = unrepaired.filter { $0.repair != .lost }
-        if unrepaired.isEmpty {
+        if unrepaired.isEmpty, entries == 0 {
             parts.append("all repaired")
         } else if bad.count > unrepaired.count {
             parts[parts.count - 1] += ", \(bad.count - unrepaired.count) repaired"
@@ -108,11 +109,12 @@ extension VerifyReport {
             parts.append("\(lost.count) lost\(reason ?? "")")
             parts.append("the next prefetch asks for them")
         }
-        if let first = left.first {
+        if let first = left.first ?? entryFindings.first {
             parts.append("the first: \(first.subject): \(first.message)")
             let options = manifests.map { " --manifest \($0.sanitizedForTerminal)" }.joined()
             parts.append(
-                left.count == uncached.count ? prefetch : "larder verify\(options) says more")
+                left.count + entries == entryFindings.fetchable
+                    ? prefetch : "larder verify\(options) says more")
         }
         return parts.joined(separator: "; ")
     }

@@ -5,7 +5,8 @@ import Synchronization
 
 /// A spool's text with the server's own URL in it, piece by piece.
 final class ManifestText: ChunkSource {
-    private static let pieceSize = 32 << 10
+    /// The most bytes of a piece, of which each slow reader keeps one in memory.
+    private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool
     private let base: [UInt8]
@@ -33,15 +34,17 @@ final class ManifestText: ChunkSource {
         let start = offset.withLock { $0 }
         guard start < spool.size else { return nil }
         let piece = try spool.read(at: start, atMost: Self.pieceSize)
-        offset.withLock { $0 = start + Int64(piece.count) }
-        var text = ByteBufferAllocator().buffer(capacity: piece.count * 2)
+        var text = ByteBufferAllocator().buffer(capacity: Self.pieceSize + base.count)
         var rest = piece[...]
-        while let mark = rest.firstIndex(of: ManifestSpool.mark) {
-            text.writeBytes(rest[..<mark])
-            text.writeBytes(base)
-            rest = rest[(mark + 1)...]
+        // The base may be many times as long as the mark in whose place it is sent.
+        while !rest.isEmpty, text.readableBytes < Self.pieceSize {
+            let part = rest.prefix(Self.pieceSize - text.readableBytes)
+            let mark = part.firstIndex(of: ManifestSpool.mark)
+            text.writeBytes(part[..<(mark ?? part.endIndex)])
+            if mark != nil { text.writeBytes(base) }
+            rest = rest[(mark.map { $0 + 1 } ?? part.endIndex)...]
         }
-        text.writeBytes(rest)
+        offset.withLock { $0 = start + Int64(piece.count - rest.count) }
         return text
     }
 }
