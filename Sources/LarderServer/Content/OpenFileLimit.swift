@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 
 /// How many descriptors the process may have.
 public enum OpenFileLimit {
@@ -20,6 +21,26 @@ public enum OpenFileLimit {
     /// How many connections fit beneath it: each takes one, and another while a file is on its way.
     /// A quarter is for files that are held open.
     static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
+
+    /// Confirms that `count` descriptors are free. NIO traps if an event loop gets none.
+    ///
+    /// - Throws: `CacheError` `.unusable`, which names the limit.
+    static func require(_ count: Int, for cache: String) throws(CacheError) {
+        var taken: [Int32] = []
+        defer { for descriptor in taken { close(descriptor) } }
+        while taken.count < count {
+            let descriptor = dup(STDERR_FILENO)
+            guard descriptor >= 0 else {
+                throw CacheError(
+                    .unusable, subject: cache,
+                    message: """
+                        the limit on open files (ulimit -n), \(current), is too low to serve: \
+                        \(count - taken.count) more are needed
+                        """)
+            }
+            taken.append(descriptor)
+        }
+    }
 
     /// Permits as many as the system does.
     public static func raise() {

@@ -15,9 +15,8 @@ struct ServerRequest: Sendable {
     private(set) var ifNoneMatch: String?
     /// Whether a body was announced.
     private(set) var hasBody = false
-    /// Whether the connection may stay open: the client wants that, and the parser goes on. It
-    /// reads nothing behind a head that asks for another protocol.
-    private(set) var isKeepAlive: Bool
+    /// Whether the client wants the connection to stay open.
+    let isKeepAlive: Bool
     /// Whether it is HTTP/1.0, which knows no chunks.
     let isOld: Bool
     /// What is wrong with it already: the status to be refused with; nil if nothing is.
@@ -42,7 +41,6 @@ struct ServerRequest: Sendable {
                 host = value
                 hostCount += 1
             case 5 where name.utf8.isWord("range"): range = value
-            case 7 where name.utf8.isWord("upgrade"): isKeepAlive = false
             case 8 where name.utf8.isWord("if-range"): ifRange = value
             case 8 where name.utf8.isWord("if-match"):
                 ifMatch = ifMatch.map { "\($0),\(value)" } ?? value

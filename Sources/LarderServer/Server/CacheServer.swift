@@ -34,6 +34,9 @@ public final class CacheServer: Sendable {
     /// - Throws: `CacheError`, `.missing` if there is no cache; `ManifestError`; ``ServerError``.
     public func start() async throws -> String {
         let configuration = configuration
+        // Each event loop takes up to three (epoll, eventfd, timerfd). The rest is for the cache,
+        // its index, and a connection with the file that is sent over it.
+        try OpenFileLimit.require(3 * System.coreCount + 32, for: configuration.cache)
         let metrics = ServerMetrics()
         let gate = ProblemGate(configuration.onProblem)
         let reader = try CacheReader(path: configuration.cache)
@@ -72,7 +75,7 @@ public final class CacheServer: Sendable {
                     guard let connections = loops.first(where: { $0.0 === channel.eventLoop })
                     else { return }
                     try channel.pipeline.syncOperations.addHandlers([
-                        TargetEncoder(), ByteToMessageHandler(Self.decoder),
+                        HeadRewriter(), TargetEncoder(), ByteToMessageHandler(Self.decoder),
                         ConnectionHandler(answerer, connections.1.value, limits),
                     ])
                 }

@@ -32,4 +32,25 @@ import Testing
             #expect(!finished.standardError.contains("Too many open files"))
         }
     }
+
+    /// NIO traps if an event loop gets no descriptor.
+    @Test(arguments: [11, 14, 17, 19, 21, 23, 27, 33, 40])
+    func aLimitThatIsTooLowIsNamed(_ limit: Int) async throws {
+        try await withFixture { larder in
+            _ = try larder.prefetch(try larder.manifest(larder.origin.serveIcons(1)[0]))
+            let finished = try RunningProcess(
+                "/bin/sh",
+                [
+                    "-c", "ulimit -n \(limit); exec \"$0\" \"$@\"", "/usr/bin/timeout", "-s",
+                    "KILL",
+                    "60", larder.binary.path, "serve", "--cache", larder.cache, "--listen",
+                    "127.0.0.1:0",
+                ]
+            ).wait()
+            #expect(finished.status == 1, "\(finished)")
+            #expect(finished.standardOutput == "")
+            #expect(finished.standardError.contains("open files"), "\(finished)")
+            #expect(finished.standardError.contains("(ulimit -n)"), "\(finished)")
+        }
+    }
 }

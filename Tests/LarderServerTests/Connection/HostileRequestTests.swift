@@ -65,19 +65,6 @@ import Testing
         }
     }
 
-    /// The parser reads nothing behind it: a client that waited on the connection would wait long.
-    @Test(arguments: ["websocket", "h2c"])
-    func anotherProtocolEndsTheConnection(_ name: String) async throws {
-        try await withServer(Self.contents) { fixture in
-            let client = try fixture.client()
-            let fields = ["Connection: Upgrade, HTTP2-Settings", "Upgrade: \(name)"]
-            let response = try client.get("/icon?url=https://a.example/a", fields)
-            #expect(response.status == 200)
-            #expect(response.fields["connection"] == "close")
-            #expect(try client.isEnded())
-        }
-    }
-
     @Test(arguments: ["POST", "PUT", "DELETE", "OPTIONS", "TRACE", "PATCH"])
     func otherMethods(_ method: String) async throws {
         try await withServer(Self.contents) { fixture in
