@@ -1,40 +1,69 @@
 import Foundation
 
 extension Cache {
+    /// Objects up to this size are held in memory until their digest is known, in bytes. A larger
+    /// one is read twice.
+    private static let largestHeld = 1 << 20
+
+    /// Hands over the bytes of an object, piece by piece, once all of them have its digest. The
+    /// sizes that the index and the file state allocate nothing.
+    ///
+    /// - Throws: ``CacheError`` `.corrupt` if the bytes are gone or are other bytes, ``isSparse`` if
+    ///   they are not read; what `body` throws.
+    package func forEachPiece(
+        of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let file = try openFile(object.digest)
+        let reader = reader()
+        var held: [UInt8] = []
+        var count = 0
+        let read = try reader.digest(file, expecting: object.digest, isCancelled: { false }) {
+            (bytes) throws(CacheError) in
+            if count + bytes.count <= Self.largestHeld { held += bytes }
+            count += bytes.count
+        }
+        guard read?.digest == object.digest else { throw Self.otherDigest(object.digest) }
+        if count == held.count { return try held.withUnsafeBytes(body) }
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else {
+            throw CacheError("seek", subject: file.subject, errno: errno)
+        }
+        var failure: (any Error)?
+        let again = try reader.digest(
+            file, expecting: object.digest, isCancelled: { failure != nil }
+        ) { (bytes) throws(CacheError) in
+            do { try body(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        // An owner who writes to the file in place.
+        guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
+    }
+
     /// Lends an object too long for ``bytes(of:)``: a descriptor at its beginning, the caller's to
     /// close. Its bytes were checked against the digest, and stay whatever an eviction takes
     /// meanwhile.
     ///
     /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
-        let subject = "\(object.digest)"
         let file = try directory.open(object.digest)
-        guard let found = try ObjectReader().digest(file), found == (object.digest, object.size)
-        else {
-            throw CacheError(.corrupt, subject: subject, message: "the bytes have another digest")
-        }
+        _ = try confirm(file, is: object)
         let descriptor = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
         guard descriptor >= 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-            throw CacheError("open", subject: subject, errno: errno)
+            throw CacheError("open", subject: "\(object.digest)", errno: errno)
         }
         return descriptor
     }
 
-    /// The same, and what the file is. Its bytes are not compared with the digest again if it is
-    /// `known` to be that.
-    package func lend(
-        _ object: StoredObject, unlessKnown known: FileIdentity?
-    ) throws(CacheError) -> (file: LentFile, identity: FileIdentity) {
-        let (file, identity) = try open(object)
-        if identity != known {
-            guard let found = try ObjectReader().digest(file), found == (object.digest, object.size)
-            else {
-                throw CacheError(
-                    .corrupt, subject: "\(object.digest)",
-                    message: "the bytes have another digest")
-            }
-        }
-        return (LentFile(file, size: object.size), identity)
+    /// Compares a file with the digest of an object.
+    ///
+    /// - Returns: false if that was cancelled.
+    /// - Throws: ``CacheError`` `.corrupt` if it has other bytes.
+    package func confirm(
+        _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
+    ) throws(CacheError) -> Bool {
+        let read = try reader().digest(file, expecting: object.digest, isCancelled: isCancelled)
+        guard let read else { return false }
+        guard read == (object.digest, object.size) else { throw Self.otherDigest(object.digest) }
+        return true
     }
 
     /// An object's file, if it is still the one that was compared with the digest and can be opened

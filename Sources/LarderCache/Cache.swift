@@ -240,12 +240,7 @@ public final class Cache: Sendable {
     ///
     /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
-        let (file, _) = try open(object)
-        var bytes = [UInt8](repeating: 0, count: Int(object.size))
-        try bytes.withUnsafeMutableBytes { room in
-            Result { () throws(CacheError) in try read(file, of: object, into: room) }
-        }.get()
-        return bytes
+        Array(try data(of: object, unlessKnown: nil).data)
     }
 
     /// The same, and what their file is. They are not compared with the digest again if their file
@@ -253,13 +248,18 @@ public final class Cache: Sendable {
     package func data(
         of object: StoredObject, unlessKnown known: FileIdentity?
     ) throws(CacheError) -> (data: Data, file: FileIdentity) {
-        let (file, identity) = try open(object)
+        let (file, status) = try openFile(of: object)
+        let identity = FileIdentity(status)
+        let isKnown = identity == known
+        // Before the bytes are allocated: the size may be that of a hole.
+        let excess = isKnown ? 0 : try directory.sparse.take(status, of: file.subject)
         var data = Data(count: Int(object.size))
         try data.withUnsafeMutableBytes { room in
             Result { () throws(CacheError) in
-                try read(file, of: object, into: room, isKnown: identity == known)
+                try read(file, of: object, into: room, isKnown: isKnown)
             }
         }.get()
+        directory.sparse.giveBack(excess)
         return (data, identity)
     }
 
@@ -268,22 +268,37 @@ public final class Cache: Sendable {
     package func open(
         _ object: StoredObject
     ) throws(CacheError) -> (file: FileDescriptor, identity: FileIdentity) {
-        let file: FileDescriptor
-        do {
-            file = try directory.open(object.digest)
-        } catch  where error.code == .corrupt {
-            guard try index?.object(object.digest) == nil else { throw error }
-            throw CacheError(
-                .corrupt, subject: "\(object.digest)", message: "was evicted meanwhile")
-        }
+        let (file, status) = try openFile(of: object)
+        return (file, FileIdentity(status))
+    }
+
+    /// A reader of this cache's objects.
+    package func reader() -> ObjectReader { ObjectReader(directory.sparse) }
+
+    private func openFile(
+        of object: StoredObject
+    ) throws(CacheError) -> (file: FileDescriptor, status: stat) {
+        let file = try openFile(object.digest)
         let status = try file.status()
         guard status.st_size == object.size else { throw Self.otherSize(object) }
-        return (file, FileIdentity(status))
+        return (file, status)
+    }
+
+    /// Opens an object's file. Its size is not compared.
+    ///
+    /// - Throws: ``CacheError`` `.corrupt` if it is gone.
+    func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
+        do {
+            return try directory.open(digest)
+        } catch  where error.code == .corrupt {
+            guard try index?.object(digest) == nil else { throw error }
+            throw CacheError(.corrupt, subject: "\(digest)", message: "was evicted meanwhile")
+        }
     }
 
     private func read(
         _ file: FileDescriptor, of object: StoredObject,
-        into room: UnsafeMutableRawBufferPointer, isKnown: Bool = false
+        into room: UnsafeMutableRawBufferPointer, isKnown: Bool
     ) throws(CacheError) {
         var filled = 0
         while filled < room.count {
@@ -293,9 +308,12 @@ public final class Cache: Sendable {
         }
         let bytes = UnsafeRawBufferPointer(room)
         guard isKnown || Digest(SHA256.hash(data: bytes)) == object.digest else {
-            throw CacheError(
-                .corrupt, subject: "\(object.digest)", message: "the bytes have another digest")
+            throw Self.otherDigest(object.digest)
         }
+    }
+
+    static func otherDigest(_ digest: Digest) -> CacheError {
+        CacheError(.corrupt, subject: "\(digest)", message: "the bytes have another digest")
     }
 
     private static func otherSize(_ object: StoredObject) -> CacheError {

@@ -60,6 +60,11 @@ extension Cache {
     ///
     /// - Throws: ``CacheError`` `.corrupt` if its file is gone or has another size.
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
-        OutgoingObject(object, file: try open(object).file)
+        let file = try open(object).file
+        // A sparse file is digested before anything is sent: nothing has been paid for its size.
+        // Reads have their own offsets, so that the position does not matter.
+        let status = try file.status()
+        if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
+        return OutgoingObject(object, file: file)
     }
 }

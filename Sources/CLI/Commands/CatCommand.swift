@@ -8,7 +8,7 @@ struct CatCommand: AsyncParsableCommand, GuidedCommand {
         abstract: "Print a cached URL's bytes, checked against their digest.",
         discussion: """
             The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
-            printed then.
+            printed then, unless another program writes into the object while it is printed.
             """)
 
     static let guide = CommandGuide(
@@ -32,15 +32,13 @@ struct CatCommand: AsyncParsableCommand, GuidedCommand {
     func run() async throws {
         try await ExitStatus.of(cache) {
             let (cache, resource) = try Lookup(cache, url).found()
-            let bytes: [UInt8]
             do {
-                bytes = try cache.bytes(of: resource.object)
-            } catch let error as CacheError where error.code == .corrupt {
+                try cache.forEachPiece(of: resource.object) { try Console.print($0) }
+            } catch let error as CacheError where error.isOfObject {
                 throw CacheError(
-                    .corrupt, subject: Lookup.shown(url),
+                    error.code, subject: Lookup.shown(url),
                     message: "\(error); larder verify --repair fetches it again")
             }
-            try Console.print(bytes)
             cache.noteUse(of: resource.object)
         }
     }

@@ -13,10 +13,11 @@ enum Console {
     static func write(_ text: String) { statusLine.around { StandardStreams.write(text) } }
 
     /// Bytes for standard output, as they are.
-    static func print(_ bytes: [UInt8]) throws {
-        let failure = bytes.withUnsafeBytes {
-            StandardStreams.send($0, to: STDOUT_FILENO, patience: -1)
-        }
+    static func print(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try print($0) } }
+
+    /// The same.
+    static func print(_ bytes: UnsafeRawBufferPointer) throws {
+        let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1)
         if let failure { throw OutputFailure("write", "standard output", failure) }
     }
 

@@ -11,6 +11,8 @@ final class CacheDirectory: Sendable {
     let root: FileDescriptor
     let isWritable: Bool
     let wait: LockWait
+    /// Of all objects' files.
+    let sparse = SparseBudget()
 
     /// The lock on the root.
     enum Lock {

@@ -23,7 +23,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         /// An object's bytes do not have its digest, or are gone.
         case corrupt
         /// Something that is not the cache's own, or may not be entered, is in the place of one
-        /// object or directory of objects.
+        /// object or directory of objects. Or an object's file is sparse and was not read.
         case obstructed
     }
 
@@ -58,6 +58,15 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         self.subject = subject
         self.message = "\(call): \(String(cString: strerror(errno)))"
         self.errno = errno
+    }
+
+    /// Describes a file that is not read because it states many more bytes than the disk holds of
+    /// it. Nothing is known of its bytes.
+    init(sparse subject: String, size: Int64, allocated: Int64) {
+        self.init(
+            .obstructed, subject: subject,
+            message: "is not read: it has \(size) bytes, but takes only \(allocated) on the disk",
+            errno: EFBIG)
     }
 
     /// Describes a failure of the index's database, or of one beside it.
@@ -184,6 +193,13 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
     /// Whether the system said that the path leads to no file, would have to follow a link, or
     /// leads to a socket, which cannot be opened.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
+
+    /// Whether it is about a file that was not read because it is sparse (``SparseBudget``).
+    package var isSparse: Bool { code == .obstructed && errno == EFBIG }
+
+    /// Whether an object cannot be used: its bytes are gone, are others than its digest says, or
+    /// are not read because its file is sparse.
+    package var isOfDamagedObject: Bool { code == .corrupt || isSparse }
 
     /// Whether it is about an object's file alone, which is damaged, hidden or cannot be read.
     package var isOfObject: Bool {

@@ -97,8 +97,7 @@ struct DatabaseFile: Sendable {
     var byteCount: Int64 {
         [name, name + "-wal"].reduce(0) { sum, name in
             guard let status = (try? directory.root.status(of: name)) ?? nil else { return sum }
-            // Some file systems pack what is written to them.
-            return sum + min(Int64(status.st_size), 16 * status.allocatedBytes + 1 << 20)
+            return sum + min(Int64(status.st_size), status.plausibleBytes)
         }
     }
 

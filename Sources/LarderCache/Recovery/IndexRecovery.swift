@@ -181,7 +181,7 @@ struct IndexRecovery {
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
     ) throws {
-        let reader = ObjectReader()
+        let reader = ObjectReader(directory.sparse)
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         try database.writeWithoutTransaction { db in
@@ -246,14 +246,16 @@ struct IndexRecovery {
             let file = try entry.parent.file(entry.name)
             let status = try file.status()
             guard status.isRegularFile else { return .other }
-            guard let read = try reader.digest(file, isCancelled: isCancelled) else { return nil }
+            guard
+                let read = try reader.digest(file, expecting: digest, isCancelled: isCancelled)
+            else { return nil }
             guard read.digest == digest else { return .other }
             return .whole(
                 size: Int64(status.st_size),
                 modified: Date(timeIntervalSince1970: TimeInterval(status.modified.tv_sec)))
         } catch  where error.isAbsence {
             return .other
-        } catch  where [EACCES, EIO].contains(error.errno) {
+        } catch  where error.isSparse || [EACCES, EIO].contains(error.errno) {
             return .unreadable
         }
     }

@@ -69,7 +69,7 @@ struct CacheSnapshot {
     private func copyObjects(
         of database: DatabaseQueue, to copy: CacheDirectory, _ report: inout SnapshotReport
     ) throws {
-        let reader = ObjectReader()
+        let reader = ObjectReader(source.sparse)
         let objects = try copy.objects()
         var left: [Digest] = []
         let start = ContinuousClock.now
@@ -136,8 +136,14 @@ struct CacheSnapshot {
         }
         let target = try fanOut.open(
             object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
-        let read = try reader.digest(file, isCancelled: isCancelled) {
-            (bytes) throws(CacheError) in try target.write(bytes)
+        let read: (digest: Digest, count: Int64)?
+        do throws(CacheError) {
+            read = try reader.digest(
+                file, expecting: object.digest, isCancelled: isCancelled
+            ) { (bytes) throws(CacheError) in try target.write(bytes) }
+        } catch  where error.isSparse {
+            unlinkat(fanOut.raw, object.digest.hex, 0)
+            return .unreadable
         }
         guard let read else { return .brokenOff }
         guard read == (object.digest, object.size) else {

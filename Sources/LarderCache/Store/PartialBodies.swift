@@ -53,6 +53,8 @@ package final class PartialBodies: @unchecked Sendable {
             // It will be written to: somebody may have it under another name, too.
             let status = try? file.status(),
             status.isRegularFile, status.st_nlink == 1,
+            // Its trailer may state the length of a hole.
+            status.st_size <= status.plausibleBytes,
             let trailer = PartialTrailer(of: file),
             let hasher = Self.digest(of: file, trailer)
         else {

@@ -20,7 +20,7 @@ struct FanOutCheck {
     /// Whether not all was looked at, because it was cancelled.
     private(set) var isBrokenOff = false
 
-    private let reader = ObjectReader()
+    private let reader: ObjectReader
     private var report = VerifyReport()
     private var expected: [Digest: StoredObject] = [:]
 
@@ -33,6 +33,7 @@ struct FanOutCheck {
         self.rows = rows
         self.options = options
         self.onObject = onObject
+        reader = ObjectReader(directory.sparse)
     }
 
     /// - Parameter root: the directory `objects/sha256`; nil if there is none.
@@ -107,7 +108,8 @@ struct FanOutCheck {
             } else {
                 let file = try entry.parent.file(entry.name)
                 guard
-                    let (actual, count) = try reader.digest(file, isCancelled: options.isCancelled)
+                    let (actual, count) = try reader.digest(
+                        file, expecting: digest, isCancelled: options.isCancelled)
                 else { return breakOff(at: digest, row, status) }
                 report.bytes += count
                 onObject(count)
@@ -115,6 +117,11 @@ struct FanOutCheck {
             }
         } catch  where error.errno == ENOENT {
             // Evicted while it was looked at.
+        } catch  where error.isSparse {
+            // Without a row it may be left from a crash. With one, nothing is known of its bytes.
+            let isVouchedFor = try isVouchedFor(digest, row)
+            let message = "\(error.message); larder verify --repair fetches it again"
+            add(isVouchedFor ? .unreadable : .orphaned, entry.path, message, digest)
         } catch  where error.concernsFile {
             add(.unreadable, entry.path, error.message, digest)
         }

@@ -14,6 +14,13 @@ struct Repairer {
 
     let directory: CacheDirectory
     let index: CacheIndex
+    private let reader: ObjectReader
+
+    init(directory: CacheDirectory, index: CacheIndex) {
+        self.directory = directory
+        self.index = index
+        reader = ObjectReader(directory.sparse)
+    }
 
     /// Fills in what became of the findings. A finding whose resources were dropped counts as lost
     /// until they are fetched again.
@@ -38,7 +45,7 @@ struct Repairer {
         var dropped: [DroppedResource] = []
         let bad = findings.indices.filter {
             findings[$0].digest != nil
-                && [.corrupt, .missing, .link, .index].contains(findings[$0].kind)
+                && [.corrupt, .missing, .link, .index, .unreadable].contains(findings[$0].kind)
         }
         for start in stride(from: 0, to: bad.count, by: Self.batch) {
             let batch = bad[start..<min(start + Self.batch, bad.count)]
@@ -63,7 +70,13 @@ struct Repairer {
         var suspects: [(Int, Digest, Place)] = []
         for position in batch where !isCancelled() {
             guard let digest = findings[position].digest else { continue }
-            var place = try place(of: digest)
+            var place: Place
+            do throws(CacheError) {
+                place = try self.place(of: digest)
+            } catch  where findings[position].kind == .unreadable {
+                // Still so, which says nothing about its bytes.
+                continue
+            }
             if case .bad(let inode) = place {
                 findings[position].quarantine = try Quarantine(of: directory).take(
                     digest.hex, from: directory.fanOut(digest), inode: inode)
@@ -103,10 +116,11 @@ struct Repairer {
         do throws(CacheError) {
             let file = try directory.open(digest)
             let found = try file.status()
-            return try ObjectReader().digest(file)?.digest == digest
+            return try reader.digest(file, expecting: digest)?.digest == digest
                 ? .whole(size: Int64(found.st_size)) : .bad(inode: found.st_ino)
-        } catch  where error.code == .corrupt {
-            // Gone or replaced at this moment: the transaction finds out.
+        } catch  where error.code == .corrupt || error.isSparse {
+            // Gone or replaced at this moment: the transaction finds out. Or a sparse file, which
+            // is not read: it is set aside and fetched again.
             return bad
         }
     }
@@ -178,7 +192,13 @@ struct Repairer {
         guard let status = try parent.status(of: digest.hex), status.isRegularFile else { return }
         if case .empty = try place(of: digest) {
             let file = try parent.file(digest.hex)
-            if try ObjectReader().digest(file)?.digest == digest {
+            let read: (digest: Digest, count: Int64)?
+            do throws(CacheError) {
+                read = try reader.digest(file, expecting: digest)
+            } catch  where error.isSparse {
+                return
+            }
+            if read?.digest == digest {
                 // Nobody knows whether its bytes are durable, and a row may be waiting for them.
                 try Self.makeReadOnly(file)
                 guard fsync(file.raw) == 0 else {

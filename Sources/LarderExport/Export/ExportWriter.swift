@@ -8,7 +8,7 @@ final class ExportWriter {
     let cache: Cache
     private let modified: Date?
     private let isCancelled: () -> Bool
-    private let reader = ObjectReader()
+    private let reader: ObjectReader
     private let digests = FileDigests()
     private var serial = 0
     var mayLink: Bool
@@ -30,6 +30,7 @@ final class ExportWriter {
         self.mayClone = mayClone
         self.modified = modified
         self.isCancelled = isCancelled
+        reader = cache.reader()
     }
 
     /// - Throws: `CancellationError` if it is to end.
@@ -73,9 +74,9 @@ final class ExportWriter {
         }
         let (temporary, copy) = try newFile()
         do {
-            let read = try reader.digest(file, isCancelled: isCancelled) {
-                (bytes) throws(CacheError) in try copy.write(bytes)
-            }
+            let read = try reader.digest(
+                file, expecting: object.digest, isCancelled: isCancelled
+            ) { (bytes) throws(CacheError) in try copy.write(bytes) }
             try Self.check(read, object)
         } catch {
             unlinkat(tree.folder.raw, temporary, 0)
@@ -131,7 +132,9 @@ final class ExportWriter {
         _ file: FileDescriptor, is object: StoredObject, orRemove temporary: String?
     ) throws {
         do {
-            try Self.check(try reader.digest(file, isCancelled: isCancelled), object)
+            let read = try reader.digest(
+                file, expecting: object.digest, isCancelled: isCancelled)
+            try Self.check(read, object)
         } catch {
             if let temporary { unlinkat(tree.folder.raw, temporary, 0) }
             throw error
@@ -148,11 +151,12 @@ final class ExportWriter {
         }
     }
 
-    /// The digest of a file that was there before.
-    func digest(of file: FileDescriptor) throws -> Digest {
-        guard let digest = try digests.digest(of: file, isCancelled: isCancelled) else {
-            throw CancellationError()
-        }
+    /// Returns the digest of a file that was there before, or nil if it is sparse and not read.
+    func digest(of file: FileDescriptor) throws -> Digest? {
+        // Swift 6.3 crashes if this is a catch clause.
+        let read = Result { try digests.digest(of: file, isCancelled: isCancelled) }
+        if case .failure(let error as CacheError) = read, error.isSparse { return nil }
+        guard let digest = try read.get() else { throw CancellationError() }
         return digest
     }
 
@@ -188,7 +192,7 @@ final class ExportWriter {
             let made = try generated.finish()
             if let old = try directory.statusOfFile(name), old.isRegularFile,
                 old.st_size == made.count, let file = try? directory.file(name),
-                let read = try reader.digest(file, isCancelled: isCancelled), read == made
+                try digest(of: file) == made.digest
             {
                 unlinkat(tree.folder.raw, temporary, 0)
                 return false

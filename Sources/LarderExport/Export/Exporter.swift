@@ -171,6 +171,7 @@ public struct Exporter {
     ) throws -> ExportReason {
         switch error.code {
         case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
+        case .obstructed where error.isSparse: .unreadable
         case .obstructed: .obstructed
         // What is in one file's place, and somebody else's.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed

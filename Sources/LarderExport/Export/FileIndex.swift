@@ -12,7 +12,7 @@ struct FileIndex {
     private static let longestLine = 128 << 10
     /// More lines than that are not read.
     private static let mostLines = 4_000_000
-    /// Nor more bytes.
+    /// Nor more bytes, nor more than ``stat/plausibleBytes``.
     private static let mostBytes: Int64 = 2 << 30
 
     /// What is known of a file.
@@ -98,11 +98,9 @@ struct FileIndex {
         let file = try directory.file(name)
         let status = try file.status()
         guard status.isRegularFile else { return false }
-        // A file may be sparse, and as large as it likes.
-        let limit = min(Self.mostBytes, 16 * status.allocatedBytes + 1 << 20)
         var rest: [UInt8] = []
         var isTooLong = false
-        var (lines, bytesLeft) = (0, limit)
+        var (lines, bytesLeft) = (0, min(Self.mostBytes, status.plausibleBytes))
         while lines < Self.mostLines, bytesLeft > 0 {
             try goOn()
             let bytes = try file.read(atMost: 64 << 10)

@@ -15,6 +15,8 @@ struct ImportFile {
     let maximumBytes: Int64
     let acceptsAnyContent: Bool
     let readFiles: ReadFiles
+    /// Of all files: the cache would store the holes of sparse files as bytes.
+    let sparse = SparseBudget()
 
     /// Stages the bytes of a file, if they are what is wanted.
     ///
@@ -150,7 +152,12 @@ struct ImportFile {
 
     /// It may grow while it is read.
     private func body(of file: FileDescriptor) throws -> StagedBody {
-        try store.newBody { append in
+        do {
+            _ = try sparse.take(file.status(), of: file.subject)
+        } catch {
+            throw Refusal(code: .unreadable, message: "\(error)")
+        }
+        return try store.newBody { append in
             var left = maximumBytes
             while true {
                 let bytes: [UInt8]

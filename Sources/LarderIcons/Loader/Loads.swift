@@ -263,7 +263,7 @@ final class Loads: @unchecked Sendable {
             guard fetcher == nil else {
                 loads[key]?.stage = .fetching
                 loads[key]?.task = nil
-                if case .failure(let error as CacheError) = result, error.code == .corrupt {
+                if case .failure(let error as CacheError) = result, error.isOfDamagedObject {
                     loads[key]?.isDamaged = true
                 }
                 return reorder(key, &effects)

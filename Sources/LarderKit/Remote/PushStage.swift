@@ -133,7 +133,7 @@ final class PushStage: Sendable {
             tally.count { $0.unpushed += 1 }
         } catch is CancellationError {
             tally.count { $0.unpushed += 1 }
-        } catch let error as CacheError where error.code == .corrupt {
+        } catch let error as CacheError where error.isOfDamagedObject {
             // Evicted meanwhile, or damaged: `verify` tells.
             tally.count { report in
                 report.unpushed += 1

@@ -198,7 +198,7 @@ private final class Verification: Sendable {
             do {
                 _ = try await tier.put(object, of: cache)
                 return .restored
-            } catch let error as CacheError where error.code == .corrupt {
+            } catch let error as CacheError where error.isOfDamagedObject {
                 // It is no better here.
             }
         }

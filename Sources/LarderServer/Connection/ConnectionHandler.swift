@@ -29,11 +29,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// holds a few dozen at most.
     private var queue: [ServerRequest] = []
     private(set) var context: ChannelHandlerContext?
+    private let client = Client()
     var activity = Activity.idle
     /// Whether the last response has been written, or nothing is to follow anyway.
     private var isEnding = false
     /// Whether the client sends no more.
     private var isInputOver = false
+    /// Since when, if it does not.
+    private var inputOverSince = NIODeadline.now()
     private var isReadWithheld = false
     /// Whether anything was written since the last flush.
     var hasUnflushed = false
@@ -81,7 +84,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         hasRead = true
         guard !isEnding, case .head(let head) = unwrapInboundIn(data) else { return }
-        queue.append(ServerRequest(head))
+        queue.append(ServerRequest(head, from: client))
         isInHead = false
         deadline = nil
     }
@@ -105,6 +108,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if let event = event as? ChannelEvent, event == .inputClosed {
             isInputOver = true
+            inputOverSince = .now()
             advance()
         }
         context.fireUserInboundEventTriggered(event)
@@ -139,6 +143,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func leave() {
         guard context != nil else { return }
         context = nil
+        client.leave()
         queue = []
         connections.remove(self)
     }
@@ -178,16 +183,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func begin(_ request: ServerRequest, on loop: any EventLoop) {
         if answerer.accessLog != nil { entry = AccessEntry(request, context?.remoteAddress) }
-        switch answerer.outcome(of: request) {
-        case .now(let response): respond(response, request)
-        case .later(let work):
-            activity = .answering
-            let handler = NIOLoopBound(self, eventLoop: loop)
-            answerer.pool.submit { _ in
-                let response = work()
-                loop.execute { handler.value.answered(response, request) }
-            }
+        let handler = NIOLoopBound(self, eventLoop: loop)
+        let response = answerer.answer(request) { response in
+            loop.execute { handler.value.answered(response, request) }
         }
+        if let response { respond(response, request) } else { activity = .answering }
     }
 
     private func answered(_ response: Response, _ request: ServerRequest) {
@@ -273,6 +273,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
             return
         }
         backlog = nil
+        // A client that has closed only its own direction cannot be told from a disconnected one.
+        // It gets answers that take less than this.
+        if activity == .answering, isInputOver, now - inputOverSince >= limits.farewell {
+            return abort()
+        }
         guard activity == .idle, let deadline else { return }
         let isIdle = !isInHead && !isEnding && now - idleSince >= limits.idleIfCrowded
         if now >= deadline || isCrowded && isIdle { timeOut() }

@@ -18,6 +18,9 @@ final class CacheReader: Sendable {
         /// The index that was there just before the cache was opened.
         var index: FileIdentity?
         var known: [Digest: FileIdentity] = [:]
+        /// Files that turned out to have other bytes: they are read once, however often they are
+        /// asked for.
+        var damaged: [Digest: FileIdentity] = [:]
         var version: Int64?
         /// Files that were sent lately. None is held for longer than a second after the cache was
         /// changed: what is evicted is to be free.
@@ -25,6 +28,7 @@ final class CacheReader: Sendable {
     }
 
     let path: String
+    let readings = ObjectReadings()
     private let changes = Atomic<Int>(0)
     private let state = Mutex(State())
 
@@ -55,12 +59,45 @@ final class CacheReader: Sendable {
     }
 
     /// The file of an object, compared with its digest if it is not known.
-    func file(of object: StoredObject) throws -> (file: LentFile, identity: FileIdentity) {
+    ///
+    /// - Parameter client: the client that waits for it. Default: nil, the caller's own thread.
+    /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if another thread reads the file for other
+    ///   clients; `CancellationError` if all clients have disconnected.
+    func file(
+        of object: StoredObject, for client: Client? = nil
+    ) throws -> (file: LentFile, identity: FileIdentity) {
         try using { cache in
-            let last = known(object.digest)
-            let (file, identity) = try cache.lend(object, unlessKnown: last)
-            if identity != last { remember(identity, as: object.digest) }
-            return (file, identity)
+            let (file, identity) = try cache.open(object)
+            if identity != known(object.digest) {
+                try confirm(file, identity, object, cache, client)
+            }
+            return (LentFile(file, size: object.size), identity)
+        }
+    }
+
+    private func confirm(
+        _ file: LarderCache.FileDescriptor, _ identity: FileIdentity, _ object: StoredObject,
+        _ cache: Cache, _ client: Client?
+    ) throws {
+        let digest = object.digest
+        guard state.withLock({ $0.damaged[digest] }) != identity else {
+            throw CacheError(
+                .corrupt, subject: "\(digest)", message: "the bytes have another digest")
+        }
+        if client != nil, !readings.begin(digest) { throw ObjectReadings.Busy(digest: digest) }
+        defer { if client != nil { readings.end(digest) } }
+        do {
+            let isWhole = try cache.confirm(file, is: object) {
+                client?.isGone == true && !readings.isAwaited(digest)
+            }
+            guard isWhole else { throw CancellationError() }
+            remember(identity, as: digest)
+        } catch let error as CacheError where error.code == .corrupt {
+            state.withLock { state in
+                if state.damaged.count >= Self.mostKnown { state.damaged.removeAll() }
+                state.damaged[digest] = identity
+            }
+            throw error
         }
     }
 

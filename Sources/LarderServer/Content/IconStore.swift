@@ -68,18 +68,23 @@ final class IconStore: Sendable {
     /// - Parameters:
     ///   - key: by which it is to be found next time.
     ///   - fields: lines of the head of its answers.
-    /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged.
-    func icon(_ url: String, key: CacheKey, fields: [UInt8]) throws -> FoundIcon? {
-        try find(key, fields) { try reader.resource(url)?.object }
+    ///   - client: the client that waits for it.
+    /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged. ``ObjectReadings/Busy``.
+    func icon(
+        _ url: String, key: CacheKey, fields: [UInt8], for client: Client
+    ) throws -> FoundIcon? {
+        try find(key, fields, client) { try reader.resource(url)?.object }
     }
 
     /// The same of an object.
-    func icon(_ digest: Digest, key: CacheKey, fields: [UInt8]) throws -> FoundIcon? {
-        try find(key, fields) { try reader.object(digest) }
+    func icon(
+        _ digest: Digest, key: CacheKey, fields: [UInt8], for client: Client
+    ) throws -> FoundIcon? {
+        try find(key, fields, client) { try reader.object(digest) }
     }
 
     private func find(
-        _ key: CacheKey, _ fields: [UInt8], _ lookUp: () throws -> StoredObject?
+        _ key: CacheKey, _ fields: [UInt8], _ client: Client, _ lookUp: () throws -> StoredObject?
     ) throws -> FoundIcon? {
         // Before it is looked up: what changes meanwhile is looked up anew.
         let generation = reader.generation
@@ -99,15 +104,15 @@ final class IconStore: Sendable {
             return FoundIcon(icon: icon, bytes: .memory(body))
         }
         do {
-            let found = try read(object, key, generation, fields)
+            let found = try read(object, key, generation, fields, client)
             keep(found.icon, for: key)
             metrics.diskHits.add(1, ordering: .relaxed)
             return found
-        } catch let error as CacheError where error.code == .corrupt {
+        } catch let error as CacheError where error.isOfDamagedObject {
             hot.withLock { $0.remove(key) }
             // Evicted or replaced between the look-up and the reading.
             guard let now = try lookUp() else { return nil }
-            guard now.digest == object.digest else { return try find(key, fields, lookUp) }
+            guard now.digest == object.digest else { return try find(key, fields, client, lookUp) }
             tell(error, of: object.digest)
             throw error
         }
@@ -119,7 +124,8 @@ final class IconStore: Sendable {
     }
 
     private func read(
-        _ object: StoredObject, _ key: CacheKey, _ generation: Int, _ fields: [UInt8]
+        _ object: StoredObject, _ key: CacheKey, _ generation: Int, _ fields: [UInt8],
+        _ client: Client
     ) throws -> FoundIcon {
         if object.size <= Self.largestInMemory {
             let (data, file) = try reader.data(of: object)
@@ -129,7 +135,7 @@ final class IconStore: Sendable {
                 generation: generation, fields: fields)
             return FoundIcon(icon: icon, bytes: .memory(body))
         }
-        let (file, identity) = try reader.file(of: object)
+        let (file, identity) = try reader.file(of: object, for: client)
         let icon = KnownIcon(
             object, for: key, body: nil, file: identity, generation: generation, fields: fields)
         return FoundIcon(icon: icon, bytes: .file(file))

@@ -25,10 +25,14 @@ struct ServerRequest: Sendable {
     /// Headers, section 2.1), and only they.
     private(set) var isCrossSite = false
 
+    /// The client that sent it.
+    let client: Client
+
     /// Whether the body is left out of the response.
     var isHead: Bool { method == .HEAD }
 
-    init(_ head: HTTPRequestHead) {
+    init(_ head: HTTPRequestHead, from client: Client = Client()) {
+        self.client = client
         method = head.method
         target = head.uri
         isKeepAlive = head.isKeepAlive
@@ -58,6 +62,7 @@ struct ServerRequest: Sendable {
 
     /// What could not be read as a request: it is refused, and the connection ends.
     init(refusedWith status: Int) {
+        client = Client()
         method = .GET
         target = ""
         isKeepAlive = false

@@ -16,7 +16,9 @@ struct IconRoute: StoredRoute {
         guard let url = PercentDecoding.text(value.dropFirst(4)), !url.utf8.isEmpty,
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "What is behind url= is no percent-encoded URL.") }
-        guard let found = try store.icon(url, key: request.key, fields: answer.changing) else {
+        let found = try store.icon(
+            url, key: request.key, fields: answer.changing, for: request.request.client)
+        guard let found else {
             // What a page of another site asks for is nothing that anybody here lacks.
             return answer.missing(request.request.isCrossSite ? nil : url)
         }

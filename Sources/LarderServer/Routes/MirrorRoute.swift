@@ -12,7 +12,9 @@ struct MirrorRoute: StoredRoute {
     func answer(_ request: RoutedRequest) throws -> Response {
         let url = String(request.path)
         guard url.utf8.count <= ManifestLimits.maximumURLSize else { return answer.missing(nil) }
-        guard let found = try store.icon(url, key: request.key, fields: answer.changing) else {
+        let found = try store.icon(
+            url, key: request.key, fields: answer.changing, for: request.request.client)
+        guard let found else {
             return answer.missing(url)
         }
         return answer.found(found, request.request)

@@ -15,7 +15,9 @@ struct ObjectRoute: StoredRoute {
         guard let digest = Digest(hex: name), digest.hex.isSame(as: name) else {
             return Response(404, text: "An object's name is 64 hexadecimal digits in lower case.")
         }
-        guard let found = try store.icon(digest, key: request.key, fields: answer.unchanging) else {
+        let found = try store.icon(
+            digest, key: request.key, fields: answer.unchanging, for: request.request.client)
+        guard let found else {
             return answer.absent()
         }
         return answer.found(found, request.request)

@@ -13,7 +13,8 @@ import Synchronization
 ///     …
 ///     let isWhole = await server.stop()
 public final class CacheServer: Sendable {
-    private static let diskThreads = 4
+    /// Threads of the pool.
+    static let diskThreads = 4
     /// What each connection's socket may hold of what is sent, in bytes: the kernel's own limit
     /// would be megabytes for each slow reader.
     private static let sendBuffer = 128 << 10
@@ -70,7 +71,8 @@ public final class CacheServer: Sendable {
                 channel.eventLoop.makeCompletedFuture {
                     let answerer = RequestAnswerer(
                         routes: table.withLock { $0 } ?? RouteTable([], mirror: nil, names: .none),
-                        pool: pool, metrics: metrics, onProblem: gate.report,
+                        pool: pool, readings: reader.readings, metrics: metrics,
+                        onProblem: gate.report,
                         accessLog: configuration.accessLog)
                     guard let connections = loops.first(where: { $0.0 === channel.eventLoop })
                     else { return }

@@ -77,6 +77,28 @@ import Testing
         }
     }
 
+    /// Each of these files takes no room on the disk, and would take 15 MiB in the cache.
+    @Test func filesOfHolesShareABudget() throws {
+        try ExportScene.run { scene in
+            try scene.store(urls: Self.urls)
+            try scene.export(.nuke)
+            let folder = "\(scene.target)/com.github.kean.Nuke.DataCache"
+            for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+                let file = "\(folder)/\(name)"
+                unlink(file)
+                try Data().write(to: URL(fileURLWithPath: file))
+                #expect(truncate(file, 15 << 20) == 0)
+            }
+            let manifest = try ExportScene.manifest(Self.urls.map { ("", $0) })
+            let copy = scene.directory.path("copy")
+            let report = try run(.nuke, scene, manifest: manifest, into: copy) {
+                $0.acceptsAnyContent = true
+            }
+            #expect(report.imported == 4 && report.failed == 1, "\(report)")
+            #expect(report.problems.failures.map(\.code) == [.unreadable])
+        }
+    }
+
     /// Names by the libraries' own vectors, other files beside them, and dates as Kingfisher has
     /// them.
     @Test(arguments: [

@@ -28,7 +28,7 @@ struct ManifestShelf: Sendable {
         do throws(CacheError) {
             descriptor = try cache.descriptor(of: resource.object)
         } catch {
-            guard error.code == .corrupt else { throw error }
+            guard error.isOfDamagedObject else { throw error }
             return nil
         }
         let base = (try? HTTPURL(resource.responseURL)) ?? url

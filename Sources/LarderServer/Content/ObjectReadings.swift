@@ -1,0 +1,78 @@
+import LarderCache
+import Synchronization
+
+/// A client whose request is being answered.
+final class Client: Sendable {
+    private let gone = Atomic<Bool>(false)
+
+    /// Whether it has disconnected.
+    var isGone: Bool { gone.load(ordering: .relaxed) }
+
+    func leave() { gone.store(true, ordering: .relaxed) }
+}
+
+/// The objects that are being compared with their digests on threads of the pool.
+///
+/// A request for an object that another thread reads does not keep a thread waiting. It is put
+/// aside with ``Busy``, and tried again once the object has been read. Reading a large object takes
+/// seconds, so one thread of the pool is always left for what takes microseconds.
+final class ObjectReadings: Sendable {
+    /// The object cannot be read on this thread now.
+    struct Busy: Error {
+        let digest: Digest
+    }
+
+    private struct Waiter {
+        let digest: Digest
+        let client: Client
+        let retry: @Sendable () -> Void
+    }
+
+    private struct State {
+        var reading: Set<Digest> = []
+        var waiting: [Waiter] = []
+    }
+
+    private static let limit = CacheServer.diskThreads - 1
+    private let state = Mutex(State())
+
+    /// Whether the calling thread may read the object now. Each true is followed by an ``end(_:)``.
+    func begin(_ digest: Digest) -> Bool {
+        state.withLock { state in
+            guard state.reading.count < Self.limit else { return false }
+            return state.reading.insert(digest).inserted
+        }
+    }
+
+    /// Ends a reading, and retries the requests that waited for this object and one other.
+    func end(_ digest: Digest) {
+        let ready = state.withLock { state in
+            state.reading.remove(digest)
+            var ready = state.waiting.filter { $0.digest == digest }
+            state.waiting.removeAll { $0.digest == digest }
+            if let other = state.waiting.firstIndex(where: { !state.reading.contains($0.digest) }) {
+                ready.append(state.waiting.remove(at: other))
+            }
+            return ready
+        }
+        for waiter in ready { waiter.retry() }
+    }
+
+    /// Calls `retry` once the object can be read, at once if that is now.
+    func wait(for busy: Busy, _ client: Client, _ retry: @escaping @Sendable () -> Void) {
+        let isFree = state.withLock { state in
+            let isFree =
+                state.reading.count < Self.limit && !state.reading.contains(busy.digest)
+            if !isFree {
+                state.waiting.append(Waiter(digest: busy.digest, client: client, retry: retry))
+            }
+            return isFree
+        }
+        if isFree { retry() }
+    }
+
+    /// Whether a client that is still connected waits for the object.
+    func isAwaited(_ digest: Digest) -> Bool {
+        state.withLock { $0.waiting.contains { $0.digest == digest && !$0.client.isGone } }
+    }
+}
