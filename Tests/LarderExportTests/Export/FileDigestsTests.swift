@@ -9,7 +9,9 @@ import Testing
     private func withDirectory(_ body: (FileDescriptor, String) throws -> Void) throws {
         try withTemporaryDirectory {
             let path = $0.path("files")
-            try body(try Cache.usersDirectory(path, create: true), path)
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false)
+            try body(try Cache.usersDirectory(path), path)
         }
     }
 
