@@ -68,11 +68,13 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
+        // Foreign XML, filtered before libxml2 sees it; the only code that sees libxml2.
+        .target(name: "LarderXML", dependencies: ["CXML2"]),
         // The objects of an S3-compatible store.
         .target(
             name: "LarderS3",
             dependencies: [
-                "CXML2", "LarderTransfer", .product(name: "Crypto", package: "swift-crypto"),
+                "LarderTransfer", "LarderXML", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         // What an app embeds: the store and its index. Neither curl nor libxml2.
         .target(
@@ -90,8 +92,8 @@ let package = Package(
         .target(
             name: "LarderKit",
             dependencies: [
-                "CXML2", "CZlib", "LarderCache", "LarderIcons", "LarderS3", "LarderTransfer",
-                "LarderURL",
+                "CZlib", "LarderCache", "LarderIcons", "LarderS3", "LarderTransfer", "LarderURL",
+                "LarderXML",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
@@ -195,6 +197,8 @@ let package = Package(
         .testTarget(
             name: "LarderTransferTests",
             dependencies: ["LarderTransfer", "LarderTestSupport", "LarderTestTLS"]),
+        .testTarget(
+            name: "LarderXMLTests", dependencies: ["CXML2", "LarderTestSupport", "LarderXML"]),
         .testTarget(
             name: "LarderS3Tests",
             dependencies: [

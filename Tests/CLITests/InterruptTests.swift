@@ -45,6 +45,25 @@ import Testing
         }
     }
 
+    /// A manifest that comes slowly, or has much that is no entry, is given up in the middle.
+    @Test(arguments: ["", "<plist><array><!-- ", "<plist><array><dict><key>", "[ ", "[\""])
+    func theFirstEndsTheReadingOfAManifest(beginning: String) async throws {
+        try await withFixture { larder in
+            let pipe = larder.directory.path("pipe")
+            #expect(mkfifo(pipe, 0o600) == 0)
+            let report = larder.directory.path("report.jsonl")
+            let process = try larder.startPrefetch(pipe, report: report)
+            // Returns once larder reads the other end.
+            let descriptor = try await onThreadOfItsOwn { open(pipe, O_WRONLY | O_CLOEXEC) }
+            defer { close(descriptor) }
+            #expect(write(descriptor, beginning, beginning.utf8.count) == beginning.utf8.count)
+            process.kill(SIGINT)
+            let finished = try await onThreadOfItsOwn { try process.wait(timeout: 60) }
+            #expect(finished.status == 130, "\(finished)")
+            #expect(try larder.verify() == 0)
+        }
+    }
+
     /// nohup(1): whoever started it wants it to outlive the terminal.
     @Test func aHangupThatIsIgnoredIsIgnored() async throws {
         try await withFixture { larder in

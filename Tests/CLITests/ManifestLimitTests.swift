@@ -101,4 +101,36 @@ import Testing
             #expect(try #require(finished.peakMemoryBytes) < 100_000_000)
         }
     }
+
+    @Test(arguments: ["<!-- a comment -->", "<?an instruction?>"])
+    func commentsAndInstructionsHaveALimit(piece: String) async throws {
+        try await withFixture { larder in
+            let noise = String(repeating: piece, count: (65 << 20) / piece.utf8.count)
+            let manifest = try larder.write("<plist>\(noise)".utf8, to: "apps.plist")
+            let finished = try larder.run("plan", manifest)
+            #expect(finished.status == 65, "\(finished)")
+            #expect(finished.standardError.contains("more than 67108864 bytes"), "\(finished)")
+        }
+    }
+
+    /// libxml2 kept about 60 of them: 200 MB of these. Each entry fails alone.
+    @Test(.isLong) func longTextsTakeNoMemory() async throws {
+        try await withFixture { larder in
+            let url = larder.origin.serveIcons(1)[0]
+            let text = String(repeating: "a", count: 3 << 20)
+            let long = "<dict><key>icon</key><string>http://a/\(text)</string></dict>"
+            let manifest = try larder.write(
+                """
+                <plist><array>\(String(repeating: long, count: 40))<dict><key>icon</key>\
+                <string>\(url)</string></dict></array></plist>
+                """.utf8, to: "apps.plist")
+            let finished = try larder.run("plan", manifest, "--json")
+            #expect(finished.status == 2, "\(finished.standardError)")
+            #expect(try #require(finished.peakMemoryBytes) < 70_000_000)
+            let lines = try JSONValue.lines(finished.standardOutputBytes)
+            let codes = lines.compactMap { $0["error"]?.object?["code"]?.string }
+            #expect(codes == Array(repeating: "too-large", count: 40))
+            #expect(lines.contains { $0["url"]?.string == url })
+        }
+    }
 }

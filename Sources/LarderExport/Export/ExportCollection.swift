@@ -34,8 +34,8 @@ struct ExportCollection {
     mutating func add(_ manifests: [ManifestSource], rules: ManifestRules) throws {
         var page: [Wanted] = []
         for source in manifests {
-            let summary = try ManifestReader(source: source, rules: rules).read { item in
-                if isCancelled() { throw CancellationError() }
+            let reader = ManifestReader(source: source, rules: rules)
+            let summary = try reader.read(unless: isCancelled) { item in
                 report.icons += 1
                 guard let wanted = wanted(item) else { return }
                 page.append(wanted)

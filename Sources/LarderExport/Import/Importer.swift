@@ -60,8 +60,7 @@ public struct Importer {
                 for manifest in manifests.map({ $0.cached(in: cache) }) {
                     let reader = ManifestReader(
                         source: manifest, rules: configuration.manifestRules)
-                    let summary = try reader.read { item in
-                        if isCancelled() { throw CancellationError() }
+                    let summary = try reader.read(unless: isCancelled) { item in
                         try pages.add(item)
                         progress.objects += 1
                         progress.bytes = pages.report.bytes

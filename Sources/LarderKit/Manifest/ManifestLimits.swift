@@ -4,7 +4,8 @@ public struct ManifestLimits: Equatable, Sendable {
     /// Default: 64. A deeper entry fails. XML beyond libxml2's own limit of 256 is refused.
     public var maximumDepth: Int
     /// How many bytes one entry may take: in JSON from brace to brace, in property lists its texts
-    /// and 8 for each value. Default: 1 MiB. A larger entry fails.
+    /// and 8 for each value. Default: 1 MiB. A larger entry fails. libxml2 gets no more than twice
+    /// as much of a text.
     public var maximumEntrySize: Int
     /// How many icons one entry may have: each names the entry once more. Default: 1,000. One with
     /// more fails.

@@ -28,6 +28,26 @@ public struct ManifestReader: Sendable {
         try read(opened: { _ in }, body)
     }
 
+    /// The same, until `isCancelled` returns true. It is asked for each item, and for each part of
+    /// the manifest that is read into memory.
+    ///
+    /// - Throws: `CancellationError`, too.
+    package func read(
+        unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
+    ) throws -> ManifestSummary {
+        try withoutActuallyEscaping(isCancelled) { isCancelled in
+            var input: ByteInput?
+            defer { input?.isCancelled = { false } }
+            return try read(opened: {
+                $0.isCancelled = isCancelled
+                input = $0
+            }) { item in
+                if isCancelled() { throw CancellationError() }
+                try body(item)
+            }
+        }
+    }
+
     /// - Parameter opened: is handed what is read, once it is there.
     func read(
         opened: (ByteInput) -> Void, _ body: (ManifestItem) throws -> Void

@@ -43,11 +43,17 @@ final class ManifestFeed: @unchecked Sendable {
 
     /// The next message; nil at the end.
     ///
-    /// - Throws: what ended the reading, after all that came before it was taken.
-    func next() throws -> Message? {
+    /// - Parameter isCancelled: asked several times a second. Default: never.
+    /// - Throws: what ended the reading, after all that came before it was taken;
+    ///   `CancellationError`.
+    func next(unless isCancelled: () -> Bool = { false }) throws -> Message? {
         condition.lock()
         defer { condition.unlock() }
-        while messages.isEmpty, result == nil { condition.wait() }
+        while messages.isEmpty, result == nil {
+            // A manifest may be silent, or have much that is no entry.
+            _ = condition.wait(until: Date(timeIntervalSinceNow: 0.05))
+            if isCancelled() { throw CancellationError() }
+        }
         guard messages.isEmpty else {
             defer { condition.signal() }
             return messages.removeFirst()
@@ -56,8 +62,8 @@ final class ManifestFeed: @unchecked Sendable {
         return nil
     }
 
-    /// Nobody takes any more: the reading ends at the next item. One that waits for a silent pipe
-    /// is not waited for.
+    /// Ends the reading, before the next item or the next part of the manifest that is read into
+    /// memory. Does not wait for that: the pipe that is read may be silent.
     func close() {
         condition.withLock {
             isClosed = true
@@ -72,7 +78,10 @@ final class ManifestFeed: @unchecked Sendable {
             input = nil
             try send(.begin(number))
             let reader = ManifestReader(source: manifest, rules: rules)
-            let summary = try reader.read(opened: { input = $0 }) { item in
+            let summary = try reader.read(opened: { opened in
+                input = opened
+                opened.isCancelled = { [unowned self] in condition.withLock { isClosed } }
+            }) { item in
                 batch.append(item)
                 batchBytes += item.weight
                 if batch.count >= Self.batchLimit || batchBytes >= Self.batchByteLimit {

@@ -44,7 +44,7 @@ final class Plan: Sendable {
             try db.inTransaction {
                 let feed = ManifestFeed(manifests, rules: rules)
                 defer { feed.close() }
-                while let message = try feed.next() {
+                while let message = try feed.next(unless: isCancelled) {
                     if isCancelled() { throw CancellationError() }
                     switch message {
                     case .begin(let number): meter.begin(manifests[number].name)

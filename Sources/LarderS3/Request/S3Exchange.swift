@@ -13,7 +13,7 @@ final class S3Exchange: TransferReceiver {
 
     typealias Waiter = CheckedContinuation<Answer, any Error>
 
-    /// More of an error's body is not read.
+    /// The maximum number of bytes of an error that are read. A longer one ends the transfer.
     private static let longestError = 64 << 10
 
     private let loop: TransferLoop
@@ -88,7 +88,7 @@ final class S3Exchange: TransferReceiver {
             return state.withLock { state in
                 state.error.append(
                     contentsOf: bytes.prefix(Self.longestError - state.error.count))
-                return .proceed
+                return state.error.count < Self.longestError ? .proceed : .stop
             }
         }
         do {

@@ -91,7 +91,10 @@ package final class S3Storage: ObjectStorage {
                 return true
             }
         }
-        guard let answer = try? ListAnswer(bytes.bytes) else {
+        let answer: ListAnswer
+        do {
+            answer = try ListAnswer(bytes.bytes)
+        } catch is ResponseXML.Malformed {
             throw StorageError(
                 .malformed, subject: subject(prefix), "the listing cannot be read")
         }
@@ -159,6 +162,8 @@ package final class S3Storage: ObjectStorage {
             let exchange = S3Exchange(on: loop, maximumBytes: maximumBytes, into: sink)
             let answer = try await exchange.answer(to: request)
             if (200..<300).contains(answer.head.status) { return answer.head }
+            // Else the error's XML, whose reading ends in that case, would say less.
+            try Task.checkCancellation()
             throw StorageError(answer, subject: subject(key))
         } catch let error as TransferError {
             // Only shutdown() cancels what no task has.

@@ -22,7 +22,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case malformed = "remote-malformed"
         /// The bytes of an object are not those that its name says.
         case corrupt = "remote-corrupt"
-        /// The object is larger than allowed.
+        /// The object is larger than allowed, or a listing names too many.
         case tooLarge = "remote-too-large"
     }
 

@@ -10,11 +10,12 @@ struct ErrorAnswer {
     /// From a body that may be anything.
     init(_ bytes: [UInt8]) {
         _ = try? ResponseXML.read(bytes) { path, text in
-            switch Array(path) {
-            case ["Code"]: code = Self.bounded(text)
-            case ["Message"]: message = Self.bounded(text)
-            case ["Region"]: region = Self.bounded(text)
-            default: break
+            if path.leads(to: "Code") {
+                code = Self.bounded(text)
+            } else if path.leads(to: "Message") {
+                message = Self.bounded(text)
+            } else if path.leads(to: "Region") {
+                region = Self.bounded(text)
             }
         }
     }

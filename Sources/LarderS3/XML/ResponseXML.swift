@@ -1,75 +1,90 @@
-import CXML2
+import Foundation
+import LarderXML
 
 /// The XML of a server's answer, element by element.
 enum ResponseXML {
-    /// What cannot be read as one.
+    /// An answer that cannot be read.
     struct Malformed: Error {}
 
-    /// More levels, or a longer text, than any answer has.
-    private static let deepest = 16
-    private static let longestText = 8 << 10
+    /// More levels, longer texts or more names than any answer has.
+    private static let rules = XMLRules(
+        maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
+        maximumNames: 128)
 
-    /// Hands out each element at its end: the names that lead to it, without the root's, and the
-    /// text that stands directly in it. Names are without their namespaces.
+    /// The names that lead to an element, without the root's and without their prefixes.
+    struct Path {
+        /// Bytes, since comparing strings takes a time that grows with the square of their
+        /// combining marks.
+        fileprivate(set) var bytes: [UInt8] = []
+
+        /// Whether the element is a child of the root.
+        var isShort: Bool { !bytes.contains(ResponseXML.separator) }
+
+        /// Whether it is these names, with slashes between them.
+        func leads(to names: StaticString) -> Bool {
+            bytes.count == names.utf8CodeUnitCount
+                && memcmp(bytes, names.utf8Start, bytes.count) == 0
+        }
+    }
+
+    private static let separator = UInt8(ascii: "/")
+
+    /// Calls `body` at the end of each element but the root with its path and its own text.
+    ///
+    /// - Returns: the root's name.
+    /// - Throws: ``Malformed``, what `body` throws, `CancellationError` if the task is cancelled.
     static func read(
-        _ bytes: [UInt8], _ body: (_ path: ArraySlice<String>, _ text: String) throws -> Void
-    ) throws -> String {
-        let options = XML_PARSE_NONET.rawValue | XML_PARSE_NOCDATA.rawValue
-        // libxml2 prints to standard error what nobody collects.
-        var problem = larder_xml_problem()
-        return try withUnsafeMutablePointer(to: &problem) { problem in
-            larder_xml_collect(problem)
-            defer { larder_xml_stop_collecting(problem) }
-            return try bytes.withUnsafeBytes { bytes in
-                guard
-                    let reader = xmlReaderForMemory(
-                        bytes.bindMemory(to: CChar.self).baseAddress, Int32(bytes.count), nil, nil,
-                        Int32(bitPattern: options))
-                else { throw Malformed() }
-                defer { xmlFreeTextReader(reader) }
-                larder_xml_collect_from(reader, problem)
-                return try read(reader, body)
+        _ bytes: [UInt8], _ body: (_ path: Path, _ text: String) throws -> Void
+    ) throws -> [UInt8] {
+        var rest = bytes[...]
+        do {
+            let reader = try XMLReader(rules) { buffer in
+                try Task.checkCancellation()
+                let next = rest.prefix(buffer.count)
+                buffer.copyBytes(from: next)
+                rest = rest.dropFirst(next.count)
+                return next.count
             }
+            return try read(reader, body)
+        } catch is XMLError {
+            throw Malformed()
         }
     }
 
     private static func read(
-        _ reader: xmlTextReaderPtr,
-        _ body: (_ path: ArraySlice<String>, _ text: String) throws -> Void
-    ) throws -> String {
-        var path: [String] = []
-        var texts: [String] = []
-        var root: String?
+        _ reader: XMLReader, _ body: (_ path: Path, _ text: String) throws -> Void
+    ) throws -> [UInt8] {
+        var path = Path()
+        // Of the open elements: the length of the path before each of them, and its text.
+        var open: [(start: Int, text: String)] = []
+        var root: [UInt8]?
         func end() throws {
-            if path.count > 1 { try body(path.dropFirst(), texts[texts.count - 1]) }
-            path.removeLast()
-            texts.removeLast()
+            let (start, text) = open.removeLast()
+            if !open.isEmpty { try body(path, text) }
+            path.bytes.removeSubrange(start...)
         }
         while true {
-            switch xmlTextReaderRead(reader) {
-            case 1: break
-            case 0:
-                guard let root else { throw Malformed() }
-                return root
-            default: throw Malformed()
-            }
-            switch xmlReaderTypes(UInt32(bitPattern: xmlTextReaderNodeType(reader))) {
-            case XML_READER_TYPE_ELEMENT:
-                guard path.count < deepest, let name = xmlTextReaderConstLocalName(reader) else {
+            switch try reader.advance() {
+            case .start:
+                let name = Array(reader.name.utf8)
+                let colon = name.lastIndex(of: UInt8(ascii: ":"))
+                let local = name[(colon.map { $0 + 1 } ?? 0)...]
+                let start = path.bytes.count
+                // The root is not in the path.
+                if open.count > 1 { path.bytes.append(separator) }
+                if open.isEmpty { root = Array(local) } else { path.bytes += local }
+                open.append((start, ""))
+                if reader.isEmpty { try end() }
+            case .end: try end()
+            case .text:
+                guard let last = open.indices.last else { break }
+                open[last].text += reader.text
+                guard open[last].text.utf8.count <= rules.maximumTextBytes else {
                     throw Malformed()
                 }
-                path.append(String(cString: name))
-                texts.append("")
-                root = root ?? path[0]
-                if xmlTextReaderIsEmptyElement(reader) == 1 { try end() }
-            case XML_READER_TYPE_END_ELEMENT: try end()
-            case XML_READER_TYPE_TEXT, XML_READER_TYPE_CDATA:
-                guard let value = xmlTextReaderConstValue(reader), !texts.isEmpty else { break }
-                texts[texts.count - 1] += String(cString: value)
-                guard texts[texts.count - 1].utf8.count <= longestText else { throw Malformed() }
-            // No server needs one, and entities can be bombs.
-            case XML_READER_TYPE_DOCUMENT_TYPE, XML_READER_TYPE_ENTITY_REFERENCE: throw Malformed()
-            default: break
+            case .finished:
+                guard let root else { throw Malformed() }
+                return root
             }
         }
     }

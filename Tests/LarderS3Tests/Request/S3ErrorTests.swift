@@ -61,6 +61,7 @@ import Testing
 
     @Test func areForeignText() async throws {
         let noise = String(repeating: "x", count: 100_000)
+        let nested = String(repeating: "&#37;a;", count: 1000)
         let replies: [(Reply, Int)] = [
             (
                 .ok("<Error><Code>A\u{9b}\u{85}\u{7f}</Code><Message>\(noise)</Message></Error>"),
@@ -69,6 +70,13 @@ import Testing
             (.ok("<html><body>not here"), 418), (.ok(noise), 418), (.ok(""), 418),
             (.ok("<!DOCTYPE a [<!ENTITY a 'b'>]><Error><Code>&a;</Code></Error>"), 418),
             (.endless(noise.utf8), 418),
+            (
+                .ok(
+                    "<!DOCTYPE a [<!ENTITY % a '<!--x-->'><!ENTITY % b '\(nested)'>%b;]>"
+                        + "<Error><Code>NoSuchBucket</Code></Error>"), 418
+            ),
+            (.ok("<Error" + (0..<5000).map { " a\($0)='1'" }.joined() + "/>"), 418),
+            (.ok("<Error>" + (0..<5000).map { "<a\($0)/>" }.joined() + "</Error>"), 418),
             (.ok("<Error><Code>NoSuchBucket</Code>").cut(after: 20), 418),
             (.ok("").header("x-amz-bucket-region", "\u{1b}[2J\(noise.prefix(20_000))"), 301),
         ]
@@ -81,6 +89,19 @@ import Testing
                 error.message.unicodeScalars.allSatisfy {
                     $0.properties.generalCategory != .control
                 })
+        }
+    }
+
+    /// Nothing is read of an error that could not be part of a message.
+    @Test func areNotReadToTheirEnd() async throws {
+        let origin = try Origin()
+        origin.onAny { _ in .endless([UInt8](repeating: 32, count: 1 << 16)).status(403) }
+        try await Bucket(at: origin).withStorage(attempts: S3Attempts(limit: 1)) { storage in
+            let error = await #expect(throws: StorageError.self) {
+                // Objects of this size are permitted, errors are not.
+                try await storage.bytes("a", maximumBytes: 1 << 40)
+            }
+            #expect(error?.code == .accessRefused)
         }
     }
 

@@ -13,6 +13,8 @@ final class ByteInput {
     private(set) var first: [UInt8] = []
     /// How many of the first bytes to keep, for a source that is read only once.
     var keepsFirst = 0
+    /// Whether the reading is to end. Asked before each read in order.
+    var isCancelled: () -> Bool = { false }
     /// How much may be unpacked of what is packed; nil is as the limits have it.
     var maximumUnpackedBytes: Int64?
     private var limits = ManifestLimits()
@@ -85,7 +87,10 @@ final class ByteInput {
     }
 
     /// Reads on; 0 at the end.
+    ///
+    /// - Throws: ``ManifestError``; `CancellationError` if ``isCancelled`` says so.
     func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        if isCancelled() { throw CancellationError() }
         let count: Int
         switch source {
         case .bytes(let bytes): count = Self.copy(bytes, from: position, into: buffer)

@@ -74,6 +74,17 @@ final class ByteWindow {
         offset += count
     }
 
+    /// Consumes as many bytes as fit into a buffer; 0 at the end.
+    func read(into buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+        guard try peek() != nil else { return 0 }
+        let taken = UnsafeRawBufferPointer(unread).prefix(buffer.count)
+        buffer.copyMemory(from: UnsafeRawBufferPointer(rebasing: taken))
+        let count = taken.count
+        start += count
+        offset += count
+        return count
+    }
+
     /// The next byte, not consumed; nil at the end.
     func peek() throws -> UInt8? {
         if start == end { guard try fill() else { return nil } }

@@ -30,7 +30,7 @@ struct ManifestSurvey {
         switch try ManifestFormat(of: window) {
         case .urlList: return
         case .xmlPlist:
-            let reader = try XMLReader(window)
+            let reader = try PlistReader(window, limits: limits)
             let cursor = PlistCursor(reader: reader, limits: limits)
             guard try cursor.nextChild(), !reader.isEmpty, try cursor.nextChild() else { return }
             try survey(cursor, at: root, depth: 1)

@@ -2,7 +2,7 @@ import LarderCache
 
 /// An XML property list, value by value.
 struct PlistCursor: ManifestCursor {
-    let reader: XMLReader
+    let reader: PlistReader
     let limits: ManifestLimits
 
     var line: Int? { reader.line }

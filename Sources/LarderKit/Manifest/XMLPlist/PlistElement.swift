@@ -1,7 +1,6 @@
-import CXML2
-
-/// The elements of an XML property list.
-enum PlistElement: String, CaseIterable {
+/// The elements of an XML property list. The root is the first one.
+enum PlistElement: String {
+    case plist
     case dict
     case key
     case string
@@ -12,22 +11,11 @@ enum PlistElement: String, CaseIterable {
     case `false`
     case data
     case date
-    case plist
     case unknown = ""
 
-    /// Finds elements by the address of their name, which libxml2 keeps once for each reader.
-    struct Names {
-        private let known: [(name: UnsafePointer<xmlChar>?, element: PlistElement)]
-
-        init(_ reader: xmlTextReaderPtr) {
-            known = PlistElement.allCases.filter { $0 != .unknown }.map {
-                (xmlTextReaderConstString(reader, $0.rawValue), $0)
-            }
-        }
-
-        subscript(name: UnsafePointer<xmlChar>?) -> PlistElement {
-            for pair in known where pair.name == name { return pair.element }
-            return .unknown
-        }
-    }
+    /// All elements, in the order of their names in ``names``.
+    static let allCases: [PlistElement] = [
+        .plist, .dict, .key, .string, .array, .integer, .real, .true, .false, .data, .date,
+    ]
+    static let names = allCases.map(\.rawValue)
 }

@@ -5,7 +5,7 @@ struct XMLPlistManifest {
     let recognition: ShapeRecognition
 
     func read(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        let reader = try XMLReader(window)
+        let reader = try PlistReader(window, limits: limits)
         let cursor = PlistCursor(reader: reader, limits: limits)
         // Any other document was refused by the filter.
         guard try cursor.nextChild(), !reader.isEmpty, try cursor.nextChild() else {

@@ -1,0 +1,113 @@
+import CXML2
+import LarderXML
+
+/// A node of a document.
+enum XMLEvent: Equatable {
+    case start(String)
+    case end
+    case text(String)
+
+    /// The events of a document that the filter has passed on.
+    static func filtered(
+        _ bytes: [UInt8], _ rules: XMLRules, bufferSize: Int = 64 << 10
+    ) throws -> [XMLEvent] {
+        var rest = bytes[...]
+        let reader = try XMLReader(rules, bufferSize: bufferSize) { buffer in
+            let next = rest.prefix(buffer.count)
+            buffer.copyBytes(from: next)
+            rest = rest.dropFirst(next.count)
+            return next.count
+        }
+        var events: [XMLEvent] = []
+        while true {
+            switch try reader.advance(keepingBlanks: true) {
+            case .start:
+                events.append(.start(reader.name))
+                if reader.isEmpty { events.append(.end) }
+            case .end: events.append(.end)
+            case .text: events.append(.text(reader.text))
+            case .finished: return joined(events)
+            }
+        }
+    }
+
+    static func filtered(_ text: String, _ rules: XMLRules) throws -> [XMLEvent] {
+        try filtered(Array(text.utf8), rules)
+    }
+
+    /// The events that libxml2 returns for the original bytes. Nil if it cannot read them.
+    static func unfiltered(_ bytes: [UInt8]) -> [XMLEvent]? {
+        var problem = larder_xml_problem()
+        return withUnsafeMutablePointer(to: &problem) { problem in
+            larder_xml_collect(problem)
+            defer { larder_xml_stop_collecting(problem) }
+            let options = XML_PARSE_NONET.rawValue | XML_PARSE_NOCDATA.rawValue
+            return bytes.withUnsafeBytes { bytes in
+                guard
+                    let reader = xmlReaderForMemory(
+                        bytes.bindMemory(to: CChar.self).baseAddress, Int32(bytes.count), nil, nil,
+                        Int32(bitPattern: options))
+                else { return nil }
+                defer { xmlFreeTextReader(reader) }
+                larder_xml_collect_from(reader, problem)
+                return events(of: reader)
+            }
+        }
+    }
+
+    private static func events(of reader: xmlTextReaderPtr) -> [XMLEvent]? {
+        func text(_ value: UnsafePointer<xmlChar>?) -> String {
+            value.map { String(cString: $0) } ?? ""
+        }
+        var events: [XMLEvent] = []
+        while true {
+            switch xmlTextReaderRead(reader) {
+            case 1: break
+            case 0: return joined(events)
+            default: return nil
+            }
+            switch xmlReaderTypes(UInt32(bitPattern: xmlTextReaderNodeType(reader))) {
+            case XML_READER_TYPE_ELEMENT:
+                events.append(.start(text(xmlTextReaderConstName(reader))))
+                if xmlTextReaderIsEmptyElement(reader) == 1 { events.append(.end) }
+            case XML_READER_TYPE_END_ELEMENT: events.append(.end)
+            case XML_READER_TYPE_TEXT, XML_READER_TYPE_CDATA, XML_READER_TYPE_WHITESPACE,
+                XML_READER_TYPE_SIGNIFICANT_WHITESPACE:
+                events.append(.text(text(xmlTextReaderConstValue(reader))))
+            default: break
+            }
+        }
+    }
+
+    /// Texts that comments divide are one. White space alone does not count, since the filter leaves
+    /// lines out.
+    private static func joined(_ events: [XMLEvent]) -> [XMLEvent] {
+        var joined: [XMLEvent] = []
+        for event in events {
+            if case .text(let next) = event, case .text(let text)? = joined.last {
+                joined[joined.count - 1] = .text(text + next)
+            } else {
+                joined.append(event)
+            }
+        }
+        return joined.filter { event in
+            guard case .text(let text) = event else { return true }
+            return !text.utf8.allSatisfy { [0x20, 0x09, 0x0A, 0x0D].contains($0) }
+        }
+    }
+}
+
+extension XMLRules {
+    /// Rules like those of property lists.
+    static func list(maximumTextBytes: Int = 1 << 20) -> XMLRules {
+        XMLRules(
+            elements: ["plist", "array", "dict", "key", "string"],
+            containers: ["plist", "array", "dict"], maximumTextBytes: maximumTextBytes,
+            permitsDocumentType: true)
+    }
+
+    /// Rules for elements of any names.
+    static func any(maximumTextBytes: Int = 1 << 20) -> XMLRules {
+        XMLRules(maximumTextBytes: maximumTextBytes, permitsDocumentType: true)
+    }
+}

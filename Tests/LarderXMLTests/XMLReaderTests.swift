@@ -1,0 +1,179 @@
+import Foundation
+import LarderXML
+import Testing
+
+/// The limits of reading a document.
+@Suite(.timeLimit(.minutes(2))) struct XMLReaderTests {
+    private func error(_ text: String, _ rules: XMLRules) -> XMLError? {
+        do {
+            _ = try XMLEvent.filtered(text, rules)
+            return nil
+        } catch {
+            return error as? XMLError
+        }
+    }
+
+    private struct Enough: Error {}
+
+    /// Reads bytes that never end, and returns the number of them that were read, and the error.
+    private func read(
+        _ beginning: String = "", endless piece: String, limit: Int = .max,
+        _ rules: XMLRules = .list()
+    ) throws -> (count: Int, error: any Error) {
+        var rest = Array(beginning.utf8)[...]
+        let pieces = Array(String(repeating: piece, count: (64 << 10) / piece.utf8.count).utf8)
+        var count = 0
+        do {
+            let reader = try XMLReader(rules) { buffer in
+                #expect(buffer.count <= 64 << 10)
+                guard count < limit else { throw Enough() }
+                if rest.isEmpty { rest = pieces[...] }
+                let next = rest.prefix(buffer.count)
+                buffer.copyBytes(from: next)
+                rest = rest.dropFirst(next.count)
+                count += next.count
+                return next.count
+            }
+            while try reader.advance() != .finished {}
+        } catch {
+            return (count, error)
+        }
+        throw Enough()
+    }
+
+    // MARK: - Texts
+
+    @Test(arguments: ["a", "é", "🍎", "&amp;", "&#233;", "\r\n", "<![CDATA[<]]>", "a<!--b-->"])
+    func aLongTextIsCutBehindItsLimit(piece: String) throws {
+        for rules in [XMLRules.list(maximumTextBytes: 100), .any(maximumTextBytes: 100)] {
+            for shift in 1..<5 {
+                let start = String(repeating: "x", count: shift)
+                let text = start + String(repeating: piece, count: 2000)
+                let events = try XMLEvent.filtered(
+                    "<plist><array><string>\(text)</string><key>k</key></array></plist>", rules)
+                guard events.count == 10, case .text(let found) = events[3] else {
+                    Issue.record("\(events)")
+                    continue
+                }
+                #expect((101...1000).contains(found.utf8.count), "\(found.utf8.count)")
+                #expect(!found.unicodeScalars.contains("\u{FFFD}"))
+                #expect(events[6] == .text("k"))
+            }
+        }
+    }
+
+    @Test(arguments: ["a", "é", "🍎", "&amp;", "&#233;", "\r\n", "<![CDATA[<]]>", "a<!--b-->"])
+    func aTextWithinItsLimitIsWhole(piece: String) throws {
+        let unit = try XMLEvent.filtered("<a>x\(piece)</a>", .any())
+        guard unit.count == 3, case .text(let once) = unit[1] else { throw Enough() }
+        let count = 1000 / (once.utf8.count - 1)
+        let text = "x" + String(repeating: piece, count: count)
+        let whole = "x" + String(repeating: String(once.unicodeScalars.dropFirst()), count: count)
+        let list = "<plist><string>\(text)</string></plist>"
+        for rules in [XMLRules.list(maximumTextBytes: 1001), .any(maximumTextBytes: 1001)] {
+            #expect(try XMLEvent.filtered(list, rules)[2] == .text(whole))
+        }
+    }
+
+    /// White space between elements means nothing, and is cut. Anything behind it is found.
+    @Test func longWhiteSpaceIsCut() throws {
+        let blanks = String(repeating: " \n", count: 10_000)
+        let rules = XMLRules.list(maximumTextBytes: 100)
+        let events = try XMLEvent.filtered("<plist>\(blanks)<array/>\(blanks)</plist>", rules)
+        #expect(events == [.start("plist"), .start("array"), .end, .end])
+        let other = error("<plist>\(blanks)x<array/></plist>", rules)
+        #expect(other?.code == .malformed)
+        #expect(other?.line == 10_001)
+    }
+
+    @Test func linesAreThoseOfTheDocument() throws {
+        let long = String(repeating: "a\n", count: 5000)
+        let text = "<plist><array><string>\(long)</string><!--\n\n-->\n<key>&nothing;</key></array>"
+        let broken = error(text, .list(maximumTextBytes: 100))
+        #expect(broken?.line == 5004)
+    }
+
+    // MARK: - Limits
+
+    @Test func commentsInstructionsAndAttributesHaveALimit() throws {
+        let attributes = "<array " + String(repeating: " ", count: 1000) + "a='b'></array>"
+        for piece in ["<!--comment-->", "<?p instruction?>", "<!-- ", "<? ", attributes] {
+            for (beginning, rules) in [("<plist><array>", XMLRules.list()), ("<a>", .any())] {
+                var rules = rules
+                rules.maximumSkippedBytes = 1 << 20
+                let (count, error) = try read(beginning, endless: piece, rules)
+                #expect((error as? XMLError)?.code == .tooLarge, "\(piece): \(error)")
+                #expect(count < 2 << 20, "\(piece)")
+            }
+        }
+        var rules = XMLRules.list(maximumTextBytes: 1000)
+        rules.maximumSkippedBytes = 1 << 20
+        let (count, error) = try read("<plist>", endless: "  \n", rules)
+        #expect((error as? XMLError)?.code == .tooLarge)
+        #expect(count < 2 << 20)
+    }
+
+    @Test func namesHaveALimit() throws {
+        var rules = XMLRules.any()
+        rules.maximumNames = 10
+        let few = (0..<9).map { "<n\($0)/>" }.joined()
+        #expect(error("<a>\(few)\(few)</a>", rules) == nil)
+        #expect(error("<a>\(few)<n9/></a>", rules)?.code == .tooLarge)
+        let long = String(repeating: "n", count: 5000)
+        #expect(error("<a><\(long)/></a>", rules)?.code == .tooLarge)
+    }
+
+    @Test func depthHasALimit() throws {
+        for (rules, name) in [(XMLRules.list(), "array"), (.any(), "a")] {
+            var rules = rules
+            rules.maximumDepth = 5
+            let root = name == "array" ? "plist" : "a"
+            func nested(_ depth: Int) -> String {
+                "<\(root)>" + String(repeating: "<\(name)>", count: depth - 1)
+                    + String(repeating: "</\(name)>", count: depth - 1) + "</\(root)>"
+            }
+            #expect(error(nested(5), rules) == nil)
+            #expect(error(nested(6), rules)?.code == .tooDeep)
+            #expect(error(nested(200_000), rules)?.code == .tooDeep)
+        }
+    }
+
+    @Test func documentTypesAreRefusedUnlessPermitted() throws {
+        let text = "<!DOCTYPE a SYSTEM 'file:///etc/passwd'><a/>"
+        var rules = XMLRules.any()
+        #expect(error(text, rules) == nil)
+        #expect(error("<!DOCTYPE a><!DOCTYPE a><a/>", rules)?.code == .malformed)
+        #expect(error("<!DOCTYPE a [<!ENTITY b 'c'>]><a/>", rules)?.code == .declarations)
+        rules.permitsDocumentType = false
+        #expect(error(text, rules)?.code == .declarations)
+        #expect(error("<a>&b;</a>", rules)?.code == .malformed)
+    }
+
+    @Test func otherElementsAreNamed() throws {
+        #expect(error("<svg/>", .list())?.code == .otherRoot("svg"))
+        #expect(error("<array/>", .list())?.code == .otherRoot("array"))
+        #expect(error("<plist><svg/></plist>", .list())?.code == .otherElement("svg"))
+        #expect(error("<plist></plist a='b'>", .list())?.code == .otherElement("plist"))
+    }
+
+    @Test func aByteOrderMarkIsPassedOver() throws {
+        #expect(try XMLEvent.filtered("\u{FEFF}<a/>", .any()) == [.start("a"), .end])
+        #expect(error("\u{FEFF}\u{FEFF}<a/>", .any())?.code == .malformed)
+    }
+
+    // MARK: - Interruption
+
+    /// Wherever the document never ends, the reader asks for more within 64 KiB.
+    @Test(arguments: [
+        ("<plist><array>", "<array></array>"), ("<plist><string>", "text"),
+        ("<plist><string><![CDATA[", "text"), ("<plist>", " "), ("", " "), ("<plist><!--", "x"),
+        ("<plist><array>", "<?p?>"), ("<plist><string>", "&amp;"), ("<plist><string>", "<!---->"),
+    ])
+    func anyReadingCanBeInterrupted(beginning: String, piece: String) throws {
+        for rules in [XMLRules.list(), .any()] {
+            let (count, error) = try read(beginning, endless: piece, limit: 4 << 20, rules)
+            #expect(error is Enough, "\(error)")
+            #expect(count < 5 << 20)
+        }
+    }
+}
