@@ -52,9 +52,19 @@ struct RemoteOptions: ParsableArguments {
         help: ArgumentHelp("Run at most this many requests to the remote at once.", valueName: "n"))
     var remoteConcurrent = 16
 
+    @Option(
+        help: ArgumentHelp(
+            """
+            Fail if a listing of the remote names more objects than this. (default: 5,000,000)
+            """, valueName: "n"))
+    var remoteMaxObjects: Int?
+
     func validate() throws {
         guard (1...256).contains(remoteConcurrent) else {
             throw ValidationError("--remote-concurrent must be from 1 to 256.")
+        }
+        guard remoteMaxObjects ?? 1 > 0 else {
+            throw ValidationError("--remote-max-objects must be positive.")
         }
         guard remote == nil else {
             if remoteUnsigned, remoteProfile != nil {
@@ -65,6 +75,7 @@ struct RemoteOptions: ParsableArguments {
         let given = [
             ("--remote-endpoint", remoteEndpoint != nil), ("--remote-region", remoteRegion != nil),
             ("--remote-profile", remoteProfile != nil), ("--remote-unsigned", remoteUnsigned),
+            ("--remote-max-objects", remoteMaxObjects != nil),
         ].first(where: \.1)
         if let (option, _) = given { throw ValidationError("\(option) needs --remote.") }
     }
@@ -80,6 +91,7 @@ struct RemoteOptions: ParsableArguments {
                     environment: ProcessInfo.processInfo.environment))
             remote.use = use
             remote.maximumConcurrent = remoteConcurrent
+            if let remoteMaxObjects { remote.maximumListed = remoteMaxObjects }
             return remote
         } catch {
             throw ValidationError("--remote: \(error).")

@@ -65,7 +65,7 @@ final class PullStage: Depositor, Sendable {
 
     private func look() async throws {
         try plan.prepareRemote()
-        let lookup = RemoteLookup(storage: tier.storage, width: remote.maximumConcurrent)
+        let lookup = RemoteLookup(tier, width: remote.maximumConcurrent)
         var parts = try plan.wantedParts()[...]
         try await forEach(atOnce: remote.maximumConcurrent) {
             parts.popFirst()

@@ -29,6 +29,10 @@ public struct Remote: Sendable {
     public var freshFor: Duration?
     /// Requests to it under way at once. Default: 16.
     public var maximumConcurrent = 16
+    /// The maximum number of objects that one listing of the remote may name: of all icons, or of
+    /// all references. Default: 5,000,000. A listing that names more is an error, since those of a
+    /// hostile server need not end.
+    public var maximumListed = 5_000_000
     /// In its place, if it is another kind of store.
     package var storage: (any ObjectStorage)?
 

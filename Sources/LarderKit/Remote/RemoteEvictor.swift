@@ -199,7 +199,7 @@ private struct Eviction: Sendable {
 
     private func removeUnreferenced() async throws {
         let latest = start.addingTimeInterval(-policy.grace)
-        try await forEachObject(.unreferenced) { digest, size in
+        try await run.forEachObject(.unreferenced) { digest, size in
             if !policy.isDryRun {
                 let place = RemoteLayout.object(digest)
                 guard let now = try await tier.storage.head(place), now.modified <= latest else {
@@ -212,24 +212,6 @@ private struct Eviction: Sendable {
                 report.evictedBytes.addForeign(size)
             }
             run.tellProgress()
-        }
-    }
-
-    private func forEachObject(
-        _ state: RemoteScratch.State,
-        _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
-    ) async throws {
-        var page: ArraySlice<(digest: Digest, size: Int64)> = []
-        var last: Digest?
-        try await forEach(atOnce: run.width) {
-            try Task.checkCancellation()
-            if page.isEmpty {
-                page = try scratch.objects(state, after: last)[...]
-                last = page.last?.digest ?? last
-            }
-            return page.popFirst()
-        } _: { digest, size in
-            try await body(digest, size)
         }
     }
 }

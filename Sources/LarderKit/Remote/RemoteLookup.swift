@@ -7,7 +7,7 @@ import LarderS3
 /// many that nobody wants, the next one begins at the next that is wanted: there are never more
 /// requests than pages, nor than resources.
 package struct RemoteLookup: Sendable {
-    private let storage: any ObjectStorage
+    private let tier: SharedTier
     private let width: Int
 
     /// Names that are wanted, in ascending order; nil at the end.
@@ -16,8 +16,8 @@ package struct RemoteLookup: Sendable {
     package typealias Find = @Sendable (_ name: Digest, SharedTier.Known) throws -> Void
 
     /// - Parameter width: requests at once for resources that are looked for one by one.
-    package init(storage: any ObjectStorage, width: Int) {
-        self.storage = storage
+    package init(_ tier: SharedTier, width: Int) {
+        self.tier = tier
         self.width = width
     }
 
@@ -30,7 +30,7 @@ package struct RemoteLookup: Sendable {
         var wanted = try next()
         var last: String?
         while let first = wanted {
-            let page = try await storage.list(prefix, after: max(last ?? "", prefix + first.hex))
+            let page = try await tier.list(prefix, after: max(last ?? "", prefix + first.hex))
             var passed = 0
             for object in page.objects {
                 guard let (reference, digest) = RemoteLayout.reference(object.key) else { continue }
@@ -72,7 +72,7 @@ package struct RemoteLookup: Sendable {
         var pages = 0
         repeat {
             pages += 1
-            let page = try await storage.list(RemoteLayout.references(to: name), after: last)
+            let page = try await tier.list(RemoteLayout.references(to: name), after: last)
             for object in page.objects {
                 guard let (_, digest) = RemoteLayout.reference(object.key) else { continue }
                 try candidate.take(name.name, .init(digest: digest, modified: object.modified))

@@ -61,33 +61,22 @@ private final class Verification: Sendable {
 
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    private enum Step {
-        case list(SharedTier.Listing)
-        case read(SharedTier.ListedDigest)
-    }
-
-    /// Lists and reads, as many at once in all as there may be requests. The next page is listed
-    /// only when there is nothing to read, so there are never more pages in memory than requests.
+    /// Lists all objects, and then reads them. A listing without end is found before anything is
+    /// read of it.
     func readObjects() async throws {
-        let bytes = (UInt8.min...UInt8.max).filter(owns)
-        let listings = bytes.reversed().map { SharedTier.Listing(ofObjectsBeginningWith: $0) }
-        try await forEach(atOnce: run.width, listings.map(Step.list)) { [self] step in
-            switch step {
-            case .list(let listing):
-                let page = try await tier.objects(listing)
+        try await run.forEachByte(where: owns) { [self] byte in
+            try await tier.forEachObject(beginningWith: byte) { page in
                 try scratch.add(page.entries.map { ($0.digest, $0.listed.size, .unreferenced) })
                 run.count { $0.foreign += page.foreign }
-                let next = page.next.map { [Step.list($0)] } ?? []
-                return next + page.entries.reversed().map(Step.read)
-            case .read(let (digest, listed)):
-                try await read(digest, listed.size)
-                run.count { report in
-                    report.objects += 1
-                    report.bytes.addForeign(listed.size)
-                }
-                run.tellProgress()
-                return []
             }
+        }
+        try await run.forEachObject(.unreferenced) { [self] digest, size in
+            try await read(digest, size)
+            run.count { report in
+                report.objects += 1
+                report.bytes.addForeign(size)
+            }
+            run.tellProgress()
         }
     }
 

@@ -1,5 +1,32 @@
 import LarderCache
 import LarderS3
+import Synchronization
+
+/// Counts the objects that a listing of a remote has named.
+package final class ListedCount: Sendable {
+    private let maximum: Int
+    private let count = Atomic(0)
+    /// A page with fewer names counts as this many unless it is the last. A server may send pages
+    /// that are not full, but a million pages of one name each would take hours.
+    private static let leastOfPage = 250
+
+    init(maximum: Int) { self.maximum = maximum }
+
+    /// Begins to count another listing.
+    func reset() { count.store(0, ordering: .relaxed) }
+
+    /// Counts a page.
+    ///
+    /// - Throws: `StorageError`, `.tooLarge` if the listing has named more than the maximum.
+    fileprivate func add(_ page: ListPage, of storage: any ObjectStorage) throws {
+        let names = max(page.objects.count, page.next == nil ? 0 : Self.leastOfPage)
+        guard count.add(names, ordering: .relaxed).newValue <= maximum else {
+            throw StorageError(
+                .tooLarge, subject: storage.subject(nil),
+                "a listing names more than \(maximum) objects; --remote-max-objects permits more")
+        }
+    }
+}
 
 extension SharedTier {
     /// Where the listing of a prefix goes on.
@@ -37,6 +64,15 @@ extension SharedTier {
         let name: ReferenceName
         let known: Known
         var key: String { RemoteLayout.reference(name, to: known.digest) }
+    }
+
+    /// A page of the objects whose names begin with a prefix. All listings of names are made here.
+    ///
+    /// - Throws: `StorageError`, `.tooLarge` if the listing that it is part of has named too many.
+    func list(_ prefix: String, after last: String?) async throws -> ListPage {
+        let page = try await storage.list(prefix, after: last)
+        try listed.add(page, of: storage)
+        return page
     }
 
     /// A page of objects.
@@ -85,7 +121,7 @@ extension SharedTier {
     private func page<Entry>(
         _ listing: Listing, _ entry: (ListedObject) -> Entry?
     ) async throws -> Page<Entry> {
-        let page = try await storage.list(listing.prefix, after: listing.last)
+        let page = try await list(listing.prefix, after: listing.last)
         let entries = page.objects.compactMap(entry)
         return Page(
             entries: entries, foreign: page.objects.count - entries.count,

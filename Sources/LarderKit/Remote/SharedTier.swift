@@ -13,6 +13,7 @@ import struct Crypto.SHA256
 /// is digested before it is used, whatever the store says of it.
 package struct SharedTier: Sendable {
     let storage: any ObjectStorage
+    let listed: ListedCount
 
     /// What a listing says of a resource.
     package struct Known: Sendable, Hashable {
@@ -22,7 +23,13 @@ package struct SharedTier: Sendable {
     }
 
     /// A tier in a store.
-    package init(_ storage: any ObjectStorage) { self.storage = storage }
+    ///
+    /// - Parameter maximumListed: the maximum number of objects that one listing may name. Default:
+    ///   no limit.
+    package init(_ storage: any ObjectStorage, maximumListed: Int = .max) {
+        self.storage = storage
+        listed = ListedCount(maximum: maximumListed)
+    }
 
     /// The reference of a resource.
     ///

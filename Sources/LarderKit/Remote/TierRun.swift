@@ -13,10 +13,11 @@ final class TierRun<Report: TierRunReport>: Sendable {
     private let state: Mutex<Report>
 
     fileprivate init(
-        _ storage: any ObjectStorage, width: Int, _ onProgress: @escaping @Sendable (Report) -> Void
+        _ storage: any ObjectStorage, of remote: Remote,
+        _ onProgress: @escaping @Sendable (Report) -> Void
     ) throws {
-        tier = SharedTier(storage)
-        self.width = width
+        tier = SharedTier(storage, maximumListed: remote.maximumListed)
+        width = remote.maximumConcurrent
         scratch = try RemoteScratch()
         self.onProgress = onProgress
         state = Mutex(Report(location: storage.subject(nil)))
@@ -28,17 +29,38 @@ final class TierRun<Report: TierRunReport>: Sendable {
 
     func tellProgress() { onProgress(report) }
 
-    /// Calls `body` for several of the bytes that are wanted at once.
+    /// Calls `body`, which lists the objects or references of a byte, for several of the wanted
+    /// bytes at once. They are one listing for the limit of names.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
     ) async throws {
+        tier.listed.reset()
         var bytes = (UInt8.min...UInt8.max).filter(isWanted)[...]
         try await forEach(atOnce: width) {
             try Task.checkCancellation()
             return bytes.popFirst()
         } _: { byte in
             try await body(byte)
+        }
+    }
+
+    /// Calls `body` for several listed objects of a state at once, in the order of their digests.
+    func forEachObject(
+        _ state: RemoteScratch.State,
+        _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
+    ) async throws {
+        var page: ArraySlice<(digest: Digest, size: Int64)> = []
+        var last: Digest?
+        try await forEach(atOnce: width) {
+            try Task.checkCancellation()
+            if page.isEmpty {
+                page = try scratch.objects(state, after: last)[...]
+                last = page.last?.digest ?? last
+            }
+            return page.popFirst()
+        } _: { digest, size in
+            try await body(digest, size)
         }
     }
 }
@@ -61,7 +83,7 @@ extension Remote {
     ) async throws -> Report {
         let storage = try open(transfer)
         defer { (storage as? S3Storage)?.shutdown() }
-        let run = try TierRun(storage, width: maximumConcurrent, onProgress)
+        let run = try TierRun(storage, of: self, onProgress)
         let start = ContinuousClock.now
         do {
             try await body(run)

@@ -20,7 +20,7 @@ final class TierStage: Sendable {
         use = context.remote.use
         let isWorker = use == .fill
         tally = RemoteTally(storage.subject(nil)) { if isWorker { onGivenUp() } }
-        let tier = SharedTier(storage)
+        let tier = SharedTier(storage, maximumListed: context.remote.maximumListed)
         pullStage = PullStage(context, tier: tier, tally: tally)
         pushStage =
             [.mirror, .fill, .store].contains(use)

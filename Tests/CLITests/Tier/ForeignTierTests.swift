@@ -46,6 +46,76 @@ import Testing
             throws: isNamed)
     }
 
+    /// A server that has one more of larder's names each time it is asked.
+    private final class EndlessNames: ObjectStorage {
+        private let folder: String
+        private let pages = Atomic(0)
+        var listed: Int { pages.load(ordering: .relaxed) }
+
+        /// - Parameter folder: where the names are.
+        init(_ folder: String) { self.folder = folder }
+
+        func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
+        func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) throws {
+            throw StorageError(.notFound, subject: key, "none")
+        }
+        func head(_ key: String) -> ListedObject? { nil }
+        func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) {}
+        func delete(_ key: String) {}
+
+        func list(_ prefix: String, after last: String?) -> ListPage {
+            guard prefix.hasPrefix(folder) else { return ListPage(objects: [], next: nil) }
+            let number = pages.add(1, ordering: .relaxed).newValue
+            let byte = prefix.split(separator: "/").last ?? ""
+            let digits = String(number, radix: 16)
+            let count = folder == "refs/" ? 64 : 62
+            let name = String(repeating: "0", count: count - digits.count) + digits
+            let key =
+                folder == "refs/"
+                ? "\(prefix)\(name)/\(name)" : "\(prefix)\(byte)\(name)"
+            return ListPage(
+                objects: [ListedObject(key: key, size: 1, modified: Date())], next: key)
+        }
+    }
+
+    @Test(arguments: ["objects/sha256/", "refs/"])
+    func aListingOfLardersNamesWithoutEnd(folder: String) async throws {
+        func isNamed(_ error: any Error) -> Bool {
+            (error as? StorageError).map {
+                $0.code == .tooLarge && $0.message.contains("names more than 20000 objects")
+            } ?? false
+        }
+        for width in [1, 16] {
+            let storages = [EndlessNames(folder), EndlessNames(folder)]
+            let remotes = try storages.map {
+                var remote = try Remote(in: $0)
+                remote.maximumListed = 20_000
+                remote.maximumConcurrent = width
+                return remote
+            }
+            await #expect(
+                performing: { try await RemoteVerifier(remotes[0]).verify() }, throws: isNamed)
+            await #expect(
+                performing: { try await RemoteEvictor(remotes[1]).evict(.init(maximumAge: 1e6)) },
+                throws: isNamed)
+            // A page counts for more than it names.
+            for storage in storages { #expect(storage.listed <= 20_000 / 250 + width) }
+        }
+    }
+
+    /// Each pass over all names counts anew.
+    @Test func asManyNamesAsPermitted() async throws {
+        let tier = SyntheticTier(resources: 2560, age: 100_000)
+        var remote = try Remote(in: tier)
+        remote.maximumListed = 2560
+        let evicted = try await RemoteEvictor(remote).evict(.init(maximumAge: 50_000))
+        #expect(evicted.references == 2560 && evicted.objects == 2560)
+        let verified = try await RemoteVerifier(remote).verify()
+        #expect(verified.references == 2560 && verified.objects == 2560)
+        remote.maximumListed = 2559
+        await #expect(throws: StorageError.self) { try await RemoteVerifier(remote).verify() }
+    }
+
     /// Names of others are no reason to end where there are larder's among them.
     @Test func manyForeignNames() async throws {
         let storage = CountedStorage()

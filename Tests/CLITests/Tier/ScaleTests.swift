@@ -179,7 +179,7 @@ import Testing
         let found = Mutex(0)
         for part in (0..<tier.parts).map(UInt8.init) {
             let rest = Mutex(Array(places)[...])
-            try await RemoteLookup(storage: tier, width: 16).look(in: part) {
+            try await RemoteLookup(SharedTier(tier), width: 16).look(in: part) {
                 rest.withLock { $0.popFirst() }.map { tier.name($0, below: nil) }
             } found: { _, _ in
                 found.withLock { $0 += 1 }
