@@ -47,6 +47,17 @@ import Testing
         }
     }
 
+    /// The server's, in whatever encoding.
+    @Test func bytesOfARedirectAreKept() async throws {
+        try await withOrigin { origin, cache in
+            let head = Array("HTTP/1.1 302 Found\r\nContent-Length: 0\r\nLocation: /caf".utf8)
+            origin.on("/start", .raw(head + [0xE9] + Array("|.png\r\n\r\n".utf8)))
+            let (report, _) = try await prefetch(manifest([origin.url("/start")]), into: cache)
+            #expect(report.count(.fetched) == 1)
+            #expect(origin.requests.map(\.target) == ["/start", "/caf%E9%7C.png"])
+        }
+    }
+
     @Test func whatAManifestSpellsOtherwiseIsFound() async throws {
         try await withOrigin { origin, cache in
             let url = origin.url("/a%7Eb?x")
