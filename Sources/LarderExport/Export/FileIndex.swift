@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
 import LarderKit
+import LarderURL
 
 /// `index.json` of the layout `files`: a JSON array with a file a line, in the order of their
 /// names.
@@ -28,7 +29,9 @@ struct FileIndex {
 
         init(_ icon: ExportedIcon, _ object: StoredObject, file: String) {
             name = icon.name
-            url = icon.url
+            // The list may be published with the files. Import does not find masked URLs.
+            let hasOwnKey = ResourceKey.name(in: icon.key) != nil
+            url = hasOwnKey ? icon.url?.maskingQuery : icon.url?.maskingSecretsInQuery
             self.file = file
             size = object.size
             digest = object.digest

@@ -114,4 +114,35 @@ import Testing
             #expect(scene.files() == before)
         }
     }
+
+    /// The list may be published with the files.
+    @Test func secretsOfURLsAreMasked() throws {
+        try ExportScene.run { scene in
+            let urls = [
+                "https://a.example/a.svg?size=64&sig=sEcReT",
+                "https://a.example/b.svg?u=https%3A%2F%2Fb.example%2F%3Ftoken%3DsEcReT",
+                "https://a.example/c.svg?size=64",
+            ]
+            try scene.store(urls: urls)
+            let rotating = "https://a.example/d.svg?t=sEcReT"
+            try scene.store(ExportScene.icon(7), at: "key:k", url: rotating)
+            try scene.export(.files)
+            let list = String(
+                decoding: try #require(scene.files()["index.json"]), as: UTF8.self)
+            for url in [
+                "a.svg?size=64&sig=***", "b.svg?u=***", "c.svg?size=64", "d.svg?***",
+            ] {
+                #expect(list.contains("https://a.example/\(url)\""), "\(list)")
+            }
+            #expect(!list.contains("sEcReT"))
+            // They are downloaded again.
+            let manifest = try ExportScene.manifest(urls.map { ("", $0) })
+            let imported = try Importer(
+                try Cache.create(at: scene.directory.path("copy")),
+                ImportConfiguration(layout: .files, directory: scene.target)
+            ).run([.bytes(Array(manifest.utf8), name: "test")])
+            #expect((imported.imported, imported.missing) == (1, 2))
+            #expect(try scene.export(.files).unchanged == 4)
+        }
+    }
 }
