@@ -8,18 +8,22 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case iconNotAString = "icon-not-a-string"
         /// `icon` is not a URL.
         case unparsableURL = "unparsable-url"
+        /// `icon` is a template with a placeholder that nothing fills.
+        case unfilledPlaceholder = "unfilled-placeholder"
         /// `icon` has a scheme other than `http` and `https`.
         case unsupportedScheme = "unsupported-scheme"
         /// `icon` has no scheme, and there is no base URL.
         case relativeURL = "relative-url"
-        /// `priority` is neither a name of a priority nor an integer.
+        /// What is named as a priority is neither a name of a priority nor an integer.
         case badPriority = "bad-priority"
         /// `integrity` or `sha256` names no single SHA-256 digest.
         case badIntegrity = "bad-integrity"
-        /// `size` is not a byte count.
+        /// No longer occurs: a `size` that is not a byte count is ignored.
         case badSize = "bad-size"
-        /// `key` is not a string.
+        /// `key` is not a text that can be one.
         case badKey = "bad-key"
+        /// Another entry of the manifest has the same `key` and another URL.
+        case keyConflict = "key-conflict"
         /// A line of JSON Lines that is not JSON.
         case unparsableLine = "unparsable-line"
         /// The element takes more than ``ManifestLimits/maximumEntrySize``.

@@ -58,8 +58,11 @@ struct IconURLs {
             }
             return .inline(bytes)
         }
-        var text = place.template.map { Self.fill($0, value, match, entry) } ?? value
-        if text.utf8.holds("{") { text = sized(text) }
+        var text = value
+        if let template = place.template { text = try Self.fill(template, value, match, entry) }
+        if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%") }) {
+            text = try filled(text)
+        }
         // As an app has it: what every parser ignores is no part of a spelling.
         if text.utf8.contains(where: { $0 <= 0x20 }) {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
@@ -96,22 +99,17 @@ struct IconURLs {
         return url.credentials != nil && !url.inheritsCredentials
     }
 
-    /// A URL with the wanted size in the places that it leaves for one; `{w}` and `{h}` are
-    /// Apple's.
-    private func sized(_ text: String) -> String {
-        var sized = ""
-        var rest = Substring(text)
-        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")) {
-            sized += rest[..<open]
-            let place = Self.sizePlaces.first { rest.utf8[open...].starts(with: $0) }
-            sized += place == nil ? "{" : String(iconSize)
-            rest = rest[rest.utf8.index(open, offsetBy: place?.count ?? 1)...]
+    /// A URL with the wanted size in the places that it leaves for one.
+    private func filled(_ text: String) throws(EntryError) -> String {
+        // A text of megabytes is refused whatever it holds.
+        guard text.utf8.count <= ManifestLimits.maximumURLSize else { return text }
+        let filled = URLPlaceholders(text, size: iconSize)
+        if let placeholder = filled.unfilled {
+            throw EntryError(
+                .unfilledPlaceholder,
+                "icon has the placeholder \(placeholder.quoted(limit: 40)), which nothing fills")
         }
-        return sized + rest
-    }
-
-    private static let sizePlaces = ["{size}", "{width}", "{height}", "{w}", "{h}"].map {
-        Array($0.utf8)
+        return filled.text
     }
 
     /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token,
@@ -136,7 +134,7 @@ struct IconURLs {
     /// A template's text for a file's name; an absolute URL needs none.
     private static func fill(
         _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
-    ) -> String {
+    ) throws(EntryError) -> String {
         guard !value.utf8.holds("://") else { return value }
         var text = ""
         // A shape's own, or the user's.
@@ -150,11 +148,17 @@ struct IconURLs {
                 text +=
                     String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }))
                     .percentEncodingPath
-            case "*": text += (match.wildcard ?? "").percentEncodingPath  // text: a template's
-            case let name:
-                if case .string(let member)? = entry[String(name)] {
-                    text += member.percentEncodingPath
+            case "*":  // text: a template's
+                // A key's invalid bytes would be replaced by others.
+                guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
+                    throw EntryError(.unparsableURL, "the name around icon is not UTF-8")
                 }
+                text += wildcard.percentEncodingPath
+            case let name:
+                guard case .string(let member)? = entry[String(name)] else {
+                    throw EntryError(.unparsableURL, "\(String(name).quoted()) is not a string")
+                }
+                text += member.percentEncodingPath
             }
             rest = rest[rest.index(after: close)...]
         }

@@ -23,13 +23,39 @@ import Testing
     }
 
     @Test(arguments: [
-        ("{{w}}{", "{9}{"), ("{x}{W}{w{h}{size", "{x}{W}{w9{size"), ("{w}{w}é{h}", "99é9"),
+        ("{w{h}{size", "{w9{size"), ("{w}{w}é{h}", "99é9"), ("{W}{id}", "{W}{id}"),
+        ("%7Bw%7D/%DE%size%20x", "%7Bw%7D/%DE%size%20x"), ("$w}{", "$w}{"), ("{{w}", "{9"),
+        ("{w}/%C3%A9%20", "9/%C3%A9%20"),
     ])
     func onlyWholePlacesAreFilledIn(path: String, filled: String) throws {
         var rules = ManifestRules(baseURL: try HTTPURL("http://a"))
         rules.iconSize = 9
         let url = try HTTPURL("/?\(filled)", relativeTo: rules.baseURL)
         #expect(try read("?\(path)", rules).words == [url.string])
+    }
+
+    @Test(arguments: [
+        ("{w}x{h}{c}.{f}", "{c}"), ("a.{f}", "{f}"), ("%size%/a", "%size%"),
+        ("{{w}}", "{{w}}"), ("{{ .Values.icon }}", "{{ .Values.icon }}"), ("${size}", "${size}"),
+        ("${HOST}/a", "${HOST}"), ("{size}/{name}", "{name}"), ("{id}/{w}", "{id}"),
+        ("{w}/%theme%/a", "%theme%"), ("%25/%size%", "%size%"), ("a$/{f}", "{f}"),
+    ])
+    func aPlaceholderThatNothingFillsIsNamed(path: String, placeholder: String) throws {
+        for icon in ["https://a.example/\(path)", path] {
+            let reading = try read(icon)
+            #expect(reading.words == ["unfilled-placeholder"], "\(icon)")
+            #expect(
+                reading.errors.first?.message
+                    == "icon has the placeholder '\(placeholder)', which nothing fills")
+        }
+    }
+
+    /// Braces without an end took time in the square of their number.
+    @Test func manyBracesAreNoPlaceholders() throws {
+        for braces in ["{", "${", "%a"] {
+            let icon = "https://a.example/?" + String(repeating: braces, count: 2_000)
+            #expect(try read(icon).words != ["unfilled-placeholder"])
+        }
     }
 
     @Test(arguments: [

@@ -85,8 +85,7 @@ public enum SampleManifests {
         entry("Script", .text("javascript:alert(1)"), expect: "failed: unsupported scheme"),
         entry("Local file", .text("file:///etc/hostname"), expect: "failed: unsupported scheme"),
         entry("No URL", .text("http://[::1/icon.png"), expect: "failed: not a URL"),
-        entry("Bad priority", "notes.png", expect: "failed: unknown priority")
-            .priority("urgent"),
+        entry("Placeholder", "{f}.png", expect: "failed: a placeholder that nothing fills"),
         entry("Bad digest", "notes.png", expect: "failed: not a SHA-256 digest")
             .with("integrity", .text("sha256-short")),
         entry("Other bytes", "maps.png", expect: "failed: other bytes than stated")
