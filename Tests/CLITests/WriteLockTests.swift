@@ -124,6 +124,39 @@ import Testing
         }
     }
 
+    /// An app asks for a URL as its manifest spells it, so what a lock exports has the same names.
+    @Test func spellingsStayAsTheManifestHasThem() async throws {
+        try await withFixture { larder in
+            let origin = larder.origin
+            origin.onAny { _ in Icons.reply(1) }
+            let port = "127.0.0.1:\(origin.port)"
+            let urls = [
+                "http://\(port)/a b.png", "HTTP://\(port)/c/../d.png", "http://\(port)",
+                "http://\(port)/é.png", "http://\(port)/{w}/x.png", "http://\(port)/y.png#z",
+            ]
+            let manifest = try larder.manifest(
+                urls.map { ["icon": $0] } + [["icon": "http://\(port)/k k.png", "key": "k"]])
+            let lock = larder.directory.path("lock.json")
+            let run = try larder.prefetch(manifest, options: ["--write-lock", lock])
+            #expect(run.status == 0, "\(run.finished)")
+            let spelled = urls.map { $0.replacing("{w}", with: "512") } + ["http://\(port)/k k.png"]
+            #expect(try entries(lock).map { $0["icon"] } == spelled.map { .string($0) })
+            let copy = larder.directory.path("copy.json")
+            _ = try larder.prefetch(lock, options: ["--write-lock", copy])
+            #expect(text(copy) == text(lock))
+            func names(_ manifest: String, _ directory: String) throws -> [String] {
+                let path = larder.directory.path(directory)
+                let export = try larder.binary.run([
+                    "export", path, "--layout", "sdwebimage", "--cache", larder.cache,
+                    "--manifest", manifest,
+                ])
+                #expect(export.status == 0, "\(export)")
+                return try FileManager.default.subpathsOfDirectory(atPath: path).sorted()
+            }
+            #expect(try names(lock, "locked") == names(manifest, "plain"))
+        }
+    }
+
     @Test func severalIconsAreSeveralEntries() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)

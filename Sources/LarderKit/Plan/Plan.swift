@@ -268,7 +268,8 @@ final class Plan: Sendable {
         static let digest: CInt = 1
     }
 
-    /// Hands out the spellings of URLs that are not their resources' keys, in pages.
+    /// Hands out the spellings of URLs that are not their resources' keys, in pages. Those of
+    /// entries with a key of their own are left out: nothing is looked up by them.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         try database.unsafeRead { db in
             let rows = try PreparedStatement(
@@ -276,7 +277,7 @@ final class Plan: Sendable {
                 """
                 SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
                     JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                ORDER BY s.entry
+                WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
                 """)
             defer { rows.reset() }
             var page: [Spelling] = []

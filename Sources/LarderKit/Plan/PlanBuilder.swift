@@ -89,7 +89,8 @@ struct PlanBuilder {
             $0.bind(entry.expectedDigest)
             $0.bind(entry.expectedSize)
         }
-        if let spelling = entry.spelling { try insertSpelling.run(lastID, spelling) }
+        let spelling = entry.spelling ?? entry.keyedSpelling
+        if let spelling { try insertSpelling.run(lastID, spelling) }
     }
 
     private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {

@@ -22,6 +22,7 @@ struct PlanClassification {
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
     private let lendCredentials: PreparedStatement
+    private let refuse: PreparedStatement
     private let insertPending: PreparedStatement
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
@@ -47,6 +48,8 @@ struct PlanClassification {
             UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
             WHERE id = ?
             """)
+        refuse = try PreparedStatement(
+            db, "UPDATE entries SET key = NULL, code = ?, message = ? WHERE id = ?")
         insertPending = try PreparedStatement(
             db, "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
@@ -71,7 +74,7 @@ struct PlanClassification {
             db,
             """
             SELECT id, key, url, credentials IS NOT NULL, origin, priority,
-                \(Expectation.columns), icon = 1
+                \(Expectation.columns), icon = 1, manifest, position
             FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
             """)
         defer {
@@ -83,6 +86,7 @@ struct PlanClassification {
         var page: [PlannedResource] = []
         var current: PlannedResource?
         var key: [UInt8] = []
+        var first: (manifest: Int64, position: Int64, url: String?)?
         while try rows.step() {
             let isNext = rows.withBytes(Column.key) { bytes in
                 // As bytes, since that is how SQLite has them in order.
@@ -92,6 +96,16 @@ struct PlanClassification {
                 if current != nil, isSame { return false }
                 key.replaceSubrange(key.indices, with: bytes)
                 return true
+            }
+            if isNext || first?.manifest != rows.integer(Column.manifest) {
+                first = (
+                    rows.integer(Column.manifest), rows.integer(Column.position),
+                    rows.text(Column.url)
+                )
+            } else if let first, rows.text(Column.url) != first.url {
+                try refuse(rows, sameKeyAs: first.position)
+                summary.failed += 1
+                continue
             }
             if isNext {
                 if let resource = current { page.append(resource) }
@@ -125,6 +139,18 @@ struct PlanClassification {
         /// The first of its columns.
         static let expectation: CInt = 6
         static let isFirst: CInt = 8
+        static let manifest: CInt = 9
+        static let position: CInt = 10
+    }
+
+    /// Refuses an entry whose manifest has another URL for the same key: which of the two is meant
+    /// cannot be told. In different manifests, URLs of a key may differ, because they rotate.
+    private func refuse(_ row: PreparedStatement, sameKeyAs position: Int64) throws {
+        let key = row.text(Column.key).flatMap { ResourceKey.name(in: $0) } ?? ""
+        try refuse.run(
+            EntryError.Code.keyConflict.rawValue,
+            "entry \(row.integer(Column.position)) has the key \(key.quoted(limit: 80)) of"
+                + " entry \(position), and another URL", row.integer(Column.id))
     }
 
     private mutating func resource(

@@ -67,7 +67,7 @@ enum PlanSchema {
             fetch INTEGER PRIMARY KEY,
             status INTEGER NOT NULL
         );
-        CREATE TABLE main.spellings (  -- of URLs that are not their resources' keys
+        CREATE TABLE main.spellings (  -- of URLs, where they are not the canonical ones
             entry INTEGER PRIMARY KEY,
             text TEXT NOT NULL
         );

@@ -6,8 +6,8 @@ import LarderCache
 public struct LockedEntry: Sendable, Equatable {
     /// The app's name; "" if it has none. Text from outside.
     public let name: String
-    /// The icon's absolute URL without credentials, or a `data:` URL if the manifest held the
-    /// icon itself.
+    /// The icon's absolute URL without credentials, as the manifest spells it if that is absolute,
+    /// or a `data:` URL if the manifest held the icon itself.
     public let icon: String
     /// The resource's identity if that is not the URL.
     public let key: String?

@@ -24,10 +24,12 @@ extension Plan {
                     db.cachedStatement(
                         sql: """
                             SELECT e.id AS entry, e.name, f.key, f.url, f.priority, l.digest,
-                                l.size, l.media_type, i.fetch AS inline
+                                l.size, l.media_type, i.fetch AS inline, s.text AS spelling
                             FROM locked l JOIN entries e ON e.id = l.entry
                                 JOIN entries f ON f.id = coalesce(e.leader, e.id)
                                 LEFT JOIN inline i ON i.fetch = f.id
+                                LEFT JOIN main.spellings s
+                                    ON s.entry = iif(e.url IS f.url, e.id, f.id)
                             WHERE l.entry > ? ORDER BY l.entry LIMIT 512
                             """), arguments: [last])
             }
@@ -50,7 +52,9 @@ extension Plan {
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
         }
         return LockedEntry(
-            name: row["name"] ?? "", icon: url ?? key, key: ResourceKey.name(in: key),
+            // An app asks for a URL as the manifest spells it.
+            name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
+            key: ResourceKey.name(in: key),
             priority: row["priority"], digest: digest, size: row["size"])
     }
 

@@ -45,12 +45,29 @@ import Testing
 
     @Test func aKeyStandsForTheURLOfARotatingAddress() throws {
         let entries = try plan(
-            #"""
-            [{"name": "a", "icon": "http://h/a?signature=1", "key": "icon-a"},
-             {"name": "a", "icon": "http://h/a?signature=2", "key": "icon-a"}]
-            """#
+            #"[{"name": "a", "icon": "http://h/a?signature=1", "key": "icon-a"}]"#,
+            #"[{"name": "a", "icon": "http://h/a?signature=2", "key": "icon-a"}]"#
         ).entries
         #expect(entries.map(\.isDuplicate) == [false, true])
+    }
+
+    @Test func oneManifestHasOneURLForAKey() throws {
+        let (summary, entries) = try plan(
+            #"""
+            [{"icon": "http://h/a?1", "key": "a"}, {"icon": "http://h/a?1", "key": "a"},
+             {"icon": "http://h/a?2", "key": "a"}, {"icon": "data:,x", "key": "a"},
+             {"icon": "http://h/b", "key": "b"}]
+            """#,
+            #"[{"icon": "http://h/a?3", "key": "a"}, {"icon": "http://h/a?1", "key": "a"}]"#)
+        let conflicts = entries.filter { $0.error?.code == "key-conflict" }
+        #expect(conflicts.map(\.position) == [3, 4, 2])
+        #expect(
+            conflicts.map { $0.error?.message ?? "" } == [
+                "entry 3 has the key 'a' of entry 1, and another URL",
+                "entry 4 has the key 'a' of entry 1, and another URL",
+                "entry 2 has the key 'a' of entry 1, and another URL",
+            ])
+        #expect((summary.urls, summary.failed, summary.icons) == (2, 3, 7))
     }
 
     @Test func masksCredentialsInURLs() throws {
@@ -124,12 +141,11 @@ import Testing
     }
 
     private func plan(
-        _ manifest: String, cache: Cache? = nil
+        _ manifests: String..., cache: Cache? = nil
     ) throws -> (summary: PlanSummary, entries: [PlannedEntry]) {
         var entries: [PlannedEntry] = []
-        let summary = try Planner(cache: cache).plan([.bytes(Array(manifest.utf8), name: "test")]) {
-            entries.append($0)
-        }
+        let sources = manifests.map { ManifestSource.bytes(Array($0.utf8), name: "test") }
+        let summary = try Planner(cache: cache).plan(sources) { entries.append($0) }
         return (summary, entries)
     }
 }
