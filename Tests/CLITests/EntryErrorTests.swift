@@ -26,8 +26,8 @@ import Testing
         Case(entry: ["icon": "icons/a.png"], code: "relative-url", reason: "no base URL"),
         Case(entry: ["icon": 42], code: "icon-not-a-string", reason: "an integer, not a string"),
         Case(
-            entry: ["icon": "http://127.0.0.1/", "priority": "urgent"], code: "bad-priority",
-            reason: "'urgent'"),
+            entry: ["icon": "http://127.0.0.1/{w}x{h}{c}.{f}"], code: "unfilled-placeholder",
+            reason: "'{c}'"),
         Case(
             entry: ["icon": "http://127.0.0.1/", "integrity": "sha256-short"],
             code: "bad-integrity", reason: "sha256-short"),
@@ -35,11 +35,8 @@ import Testing
             entry: ["icon": "http://127.0.0.1/", "sha256": "abc"], code: "bad-integrity",
             reason: "64 hexadecimal digits"),
         Case(
-            entry: ["icon": "http://127.0.0.1/", "size": -1], code: "bad-size",
-            reason: "expected a byte count"),
-        Case(
-            entry: ["icon": "http://127.0.0.1/", "key": 7], code: "bad-key",
-            reason: "not a string"),
+            entry: ["icon": "http://127.0.0.1/", "key": "a\u{0}b"], code: "bad-key",
+            reason: "null character"),
         Case(
             entry: [
                 "icon": "http://127.0.0.1/", "more": String(repeating: "x", count: 2_000_000),
@@ -61,6 +58,84 @@ import Testing
             #expect(complaint.contains("\(bad.code): "))
             #expect(larder.origin.count() == 2)
             #expect(try larder.status().objects == 2)
+        }
+    }
+
+    /// Members that mean something else are left aside, with one line for each kind.
+    @Test func membersOfAnotherMeaningBlockNoIcon() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.manifest([
+                ["icon": urls[0]],
+                ["icon": urls[1], "size": "12.5 kB", "priority": "medium", "key": 7],
+                ["icon": urls[2], "size": [64, 64], "sha256": "", "integrity": false],
+            ])
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 0)
+            #expect(run.outcomes == ["fetched", "fetched", "fetched"])
+            let lines = run.finished.standardError.split(separator: "\n")
+            #expect(lines.count == 5, "\(run.finished)")
+            #expect(
+                lines.contains(
+                    "larder: \(manifest): 'size' is not a byte count and is ignored, 2 times,"
+                        + " first in entry 2"), "\(run.finished)")
+            let quiet = try larder.prefetch(manifest, options: ["--quiet"])
+            #expect(quiet.status == 0 && quiet.finished.standardError.isEmpty, "\(quiet.finished)")
+        }
+    }
+
+    /// In lists of packages, digest and size are the package's.
+    @Test(arguments: ["download", "url", "package"])
+    func digestsOfPackagesAreToldApart(_ member: String) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let digest = String(repeating: "0", count: 64)
+            func entries(_ members: [String: any Sendable]) -> [ManifestEntry] {
+                urls.prefix(2).map { url in members.merging(["icon": url]) { $1 } }
+            }
+            let packages = try larder.manifest(
+                entries([member: "http://a.example/a.deb", "sha256": digest]))
+            let remedy = "if these are of a package, --icon-key icon ignores them"
+            for options in [[], ["--quiet"]] {
+                let run = try larder.prefetch(packages, options: options)
+                #expect(run.status == 2)
+                #expect(run.finished.standardError.contains(remedy), "\(run.finished)")
+            }
+            let named = try larder.prefetch(packages, options: ["--icon-key", "icon"])
+            #expect(named.status == 0, "\(named.finished)")
+            // Where one demand is met, or there is nothing else, the digests are the icons'.
+            for others in [
+                entries(["sha256": digest]),
+                entries([member: "x", "sha256": digest]) + [
+                    ["icon": urls[2], "size": Icons.icon(2).count, member: "x"]
+                ],
+            ] {
+                let run = try larder.prefetch(try larder.manifest(others, name: "others.json"))
+                #expect(run.status == 2)
+                #expect(!run.finished.standardError.contains(remedy), "\(run.finished)")
+            }
+        }
+    }
+
+    /// Of two URLs of one key, nobody can tell which is meant; in two manifests, they rotate.
+    @Test func aKeyOfTwoURLsIsAContradiction() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.manifest([
+                ["icon": urls[0], "key": "k", "name": "A"], ["icon": urls[2], "key": "other"],
+                ["icon": urls[1], "key": "k", "name": "B"], ["icon": urls[0], "key": "k"],
+            ])
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 2)
+            #expect(run.outcomes == ["fetched", "fetched", "failed", "coalesced"])
+            let error = try #require(run.line(3).error)
+            #expect(error.code == "key-conflict")
+            #expect(error.message == "entry 3 has the key 'k' of entry 1, and another URL")
+            #expect(try larder.cat("key:k") == Icons.icon(0))
+            let other = try larder.manifest([["icon": urls[1], "key": "k"]], name: "other.json")
+            let both = try larder.run(
+                "plan", try larder.manifest([["icon": urls[0], "key": "k"]]), other)
+            #expect(both.status == 0, "\(both)")
         }
     }
 

@@ -191,7 +191,7 @@ import Testing
                 "/lists/second.json", .ok(#"[{"icons": [{"src": "0"}, {"src": "\#(secret)/0"}]}]"#))
             origin.on(
                 "/lists/bad.json",
-                .ok(#"[{"icon": "0"}, {"priority": "x", "icon": "\#(secret)/0"}]"#))
+                .ok(#"[{"icon": "0"}, {"sha256": "x", "icon": "\#(secret)/0"}]"#))
             origin.on(
                 "/lists/base.json",
                 .ok(

@@ -68,20 +68,22 @@ import Testing
         }
     }
 
-    /// Whoever fetches nothing is told so; what would prove, pin or keep nothing does not begin.
+    /// What would fetch, prove, pin or keep nothing does not begin.
     @Test func entriesOfWhichNoneHasAnIconAreNoManifest() async throws {
         try await withFixture { larder in
             let url = larder.origin.serveIcons(1)[0]
             let manifest = try larder.write(
                 #"[{"name":"A","art":"\#(url)"},{"name":"B"}]"#.utf8, to: "named")
             let complaint = "larder: \(manifest): none of its 2 entries has an icon: "
-            for options in [[], ["--quiet"]] {
-                let run = try larder.prefetch(manifest, options: options)
-                #expect(run.status == 0 && run.outcomes == ["skipped", "skipped"])
-                #expect(run.finished.standardError.hasPrefix(complaint), "\(run.finished)")
+            for command in [
+                ["prefetch", manifest], ["prefetch", manifest, "--quiet"], ["plan", manifest],
+            ] {
+                let refused = try larder.binary.run(command + ["--cache", larder.cache])
+                #expect(refused.status == 65, "\(refused)")
+                #expect(refused.standardError.hasPrefix(complaint), "\(refused)")
             }
-            let plan = try larder.run("plan", manifest)
-            #expect(plan.status == 0 && plan.standardError.hasPrefix(complaint), "\(plan)")
+            let empty = try larder.write("[]".utf8, to: "empty")
+            #expect(try larder.run("plan", empty).status == 0)
 
             let named = ["--icon-key", "art"]
             #expect(try larder.prefetch(manifest, options: named).outcomes.count == 2)
@@ -98,6 +100,71 @@ import Testing
             let verified = try larder.binary.run(
                 ["verify", "--manifest", manifest, "--cache", larder.cache] + named)
             #expect(verified.status == 0, "\(verified)")
+        }
+    }
+
+    /// Icons of a second list are counted, and named by `--explain`.
+    @Test func whatIsNotReadIsTold() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(3)
+            let manifest = try larder.write(
+                #"{"apps":[{"icon":"\#(urls[0])"}],"games":[{"icon":"\#(urls[1])"},{"icon":"\#(urls[2])"}]}"#
+                    .utf8, to: "apps.json")
+            let told =
+                "larder: \(manifest): 2 values look like icons but were not read; see --explain\n"
+            let plan = try larder.run("plan", manifest, "--explain")
+            #expect(plan.status == 0 && plan.standardError == told, "\(plan)")
+            #expect(plan.standardOutput.contains("\n  not read: $.games[*].icon (2)\n"), "\(plan)")
+            let json = try larder.run("plan", manifest, "--explain", "--json", "--quiet")
+            let lines = try JSONValue.lines(json.standardOutputBytes)
+            #expect(lines.first?["unread"]?.integer == 2, "\(json)")
+            #expect(lines.first?["unread_paths"] == .array([.string("$.games[*].icon")]))
+            #expect(lines.last?["unread"]?.integer == 2, "\(json)")
+            for options in [[], ["--quiet"]] {
+                let run = try larder.prefetch(manifest, options: options)
+                #expect(run.status == 0 && run.finished.standardError == told, "\(run.finished)")
+                let summary = try JSONValue.lines(run.finished.standardOutputBytes)
+                #expect(summary.first?["unread"]?.integer == 2, "\(run.finished)")
+            }
+            // Each worker reads the whole manifest, and one counts.
+            let counts = try (0..<3).map { shard in
+                let part = try larder.run(
+                    "plan", manifest, "--shard", "\(shard)/3", "--json", "--quiet")
+                return try JSONValue.lines(part.standardOutputBytes).last?["unread"]?.integer ?? 0
+            }
+            #expect(counts == [2, 0, 0])
+        }
+    }
+
+    /// A list that was printed by another program names the same icons: none of them goes.
+    @Test(arguments: [
+        ("{", ":", "}{"), ("{\n  ", ": ", "\n}\n{\n  "), ("\u{1E}{", ":", "}\n\u{1E}{"),
+    ])
+    func whatAListKeepsDoesNotDependOnWhiteSpace(
+        _ begin: String, _ colon: String, _ between: String
+    ) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(4)
+            _ = try larder.prefetch(try larder.manifest(urls: urls))
+            let members = urls.prefix(3).map { "\"icon\"\(colon)\"\($0)\"" }
+            let list = try larder.write(
+                (begin + members.joined(separator: between) + "\n}\n").utf8, to: "list")
+            let limits = ["--max-count", "0", "--json"]
+            for option in [["--only", list], ["--keep", list] + limits] {
+                let evicted = try larder.binary.run(
+                    ["evict", "--cache", larder.cache, "--grace", "0"] + option)
+                #expect([0, 2].contains(evicted.status), "\(evicted)")
+                for (number, url) in urls.prefix(3).enumerated() {
+                    #expect(try larder.cat(url) == Icons.icon(number))
+                }
+            }
+            // Two documents behind each other are refused, and nothing goes.
+            let documents = try larder.write(
+                "[{\"icon\":\"\(urls[0])\"}]\n[{\"icon\":\"\(urls[1])\"}]".utf8, to: "documents")
+            let refused = try larder.binary.run(
+                ["evict", "--cache", larder.cache, "--only", documents])
+            #expect(refused.status == 65, "\(refused)")
+            #expect(try larder.cat(urls[2]) == Icons.icon(2))
         }
     }
 

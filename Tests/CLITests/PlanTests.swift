@@ -39,7 +39,7 @@ import Testing
                 finished.standardOutput.hasSuffix(
                     #"{"entries":7,"urls":4,"cached":1,"stale":1,"missing":2,"skipped":1,"failed":1,"#
                         + #""remembered":0,"left_alone":0,"icons":7,"insecure":5,"unsupported":1,"#
-                        + #""other_shards":0}"#
+                        + #""other_shards":0,"unread":0}"#
                         + "\n"), "\(finished)")
             #expect(larder.origin.count() == 0)
         }

@@ -52,6 +52,19 @@ import Testing
                 #"{"pages": ["# + list(5, spaced) + "," + list(2, spaced) + "]}",
                 "7 entries look like icons at"
                     + #" --entries 'pages[*][*]' --icon-key '["image href"]' --name-key label"#))
+        // Icons before screenshots, however many these are and whatever they are called.
+        cases += [
+            Case(
+                #"{"item": {"title": "A", "app": {"icon": "http://a.example/a.png"}, "screenshots": ["#
+                    + some(9, #"{"image": "\#(url)"}"#) + "]}}",
+                "1 entry looks like an icon at"
+                    + " --entries item.app --icon-key icon;"
+                    + " 9 at --entries item.screenshots --icon-key image"),
+            Case(
+                list(3, #""title": "A~", "hero": {"thumb": "\#(url)?1"}, "art": {"x": "\#(url)"}"#),
+                "3 entries look like icons at --icon-key art.x --name-key title;"
+                    + " 3 at --icon-key hero.thumb --name-key title"),
+        ]
         let categories = ["games", "tools", "more"].map { "\"\($0)\": " + list(4, icon) }
         cases.append(
             Case(
@@ -174,16 +187,10 @@ import Testing
                 Self.list(3, #""name": "A~", "bild": "\#(Self.url)""#).utf8, to: "list")
             let words = "3 entries look like icons at --icon-key bild --name-key name"
             let plan = try larder.run("plan", listed, "--explain", "--quiet")
-            #expect(plan.status == 0, "\(plan)")
+            #expect(plan.status == 65, "\(plan)")
             #expect(
                 plan.standardError
                     == "larder: \(listed): none of its 3 entries has an icon; \(words)\n")
-            #expect(
-                plan.standardOutput.contains("\n  perhaps: --icon-key bild --name-key name (3)\n"))
-            let json = try larder.run("plan", listed, "--explain", "--quiet", "--json")
-            let explained = try #require(try JSONValue.lines(json.standardOutputBytes).first)
-            #expect(
-                explained["suggestions"] == .array([.string("--icon-key bild --name-key name")]))
 
             let named = try larder.run("plan", listed, "--entries", "apps")
             #expect(named.status == 65, "\(named)")
@@ -201,5 +208,133 @@ import Testing
                 try larder.run("plan", relative).standardError.hasSuffix(
                     "--entries list --icon-key icon (relative: add --base-url)\n"))
         }
+    }
+
+    /// Each says that its icons are relative.
+    @Test func everyRelativeSuggestionSaysSo() async throws {
+        try await withFixture { larder in
+            let entry = #"{"name": "A~", "pic": "i/~.png", "art": "a/~.png", "site": "b/~.png"}"#
+            let list = try larder.write(
+                (#"{"rows": ["# + Self.some(3, entry) + "]}").utf8, to: "list")
+            let refused = try larder.run("plan", list)
+            let parts = refused.standardError.split(separator: "; ").dropFirst()
+            #expect(parts.count == 3, "\(refused)")
+            #expect(parts.allSatisfy { $0.contains("(relative: add --base-url)") }, "\(refused)")
+        }
+    }
+
+    /// An icon that cannot be used hides no other, and may be deeper itself.
+    @Test(arguments: [
+        (#"{"name": "A~", "icon": "fas fa-home", "logo": "~"}"#, "--icon-key logo"),
+        (#"{"name": "A~", "icon": {"url": "~", "w": 1}}"#, "--icon-key icon.url"),
+        (#"{"name": "A~", "icon": ["~", "~?2"]}"#, "--icon-key 'icon[*]'"),
+        (#"{"name": "A~", "icon": [{"src": "~"}]}"#, "--icon-key 'icon[*].src'"),
+        (#"{"name": "A~", "icon": 7, "pics": {"s": "~"}}"#, "--icon-key pics.s"),
+        (#"{"name": "A~", "icon": "home", "logo": "i/~.png"}"#, "--icon-key logo"),
+    ])
+    func whatCannotBeUsedIsLookedInto(_ entry: String, _ options: String) async throws {
+        try await withFixture { larder in
+            let entry = entry.replacing("\"~", with: "\"\(Self.url)")
+            let list = try larder.write("[\(Self.some(3, entry))]".utf8, to: "feed")
+            let failed = try larder.run("plan", list, "--explain", "--json")
+            #expect(failed.status == 2, "\(failed)")
+            #expect(
+                failed.standardError.contains(
+                    ": none of its 3 icons can be used; 3 entries look like icons at"
+                        + " \(options) --name-key name"), "\(failed)")
+            let lines = try JSONValue.lines(failed.standardOutputBytes)
+            #expect(
+                lines.dropLast().last?["suggestions"]?.array?.first
+                    == .string("\(options) --name-key name"), "\(failed)")
+            let pasted = try shell(larder, "plan feed --base-url http://a.example/ \(options)")
+            #expect(pasted.status == 0, "\(pasted)")
+        }
+    }
+
+    /// If only a base URL is missing, the icons' own errors say so.
+    @Test func relativeIconsNeedNoSuggestion() async throws {
+        try await withFixture { larder in
+            let texts = [
+                Self.list(3, #""name": "A~", "icon": "i/~.png""#),
+                #"{"name": "A", "icons": [{"src": "1.png"}, {"src": "2.png"}]}"#,
+            ]
+            for text in texts {
+                let plan = try larder.run("plan", try larder.write(text.utf8, to: "feed"))
+                #expect(plan.status == 2 && plan.standardError.isEmpty, "\(plan)")
+            }
+        }
+    }
+
+    /// Lists of many shapes, each in each way of writing: what is suggested reads them.
+    @Test(arguments: ["dense", "pretty", "lines", "sequence"])
+    func everySuggestionOfTheCorpusWorks(_ style: String) async throws {
+        try await withFixture { larder in
+            for (number, document) in Self.corpus.enumerated() {
+                let lists = document as? [Any] ?? [document]
+                func text(_ value: Any, _ options: JSONSerialization.WritingOptions) throws
+                    -> String
+                {
+                    let data = try JSONSerialization.data(
+                        withJSONObject: value, options: options.union(.sortedKeys))
+                    return String(decoding: data, as: UTF8.self)
+                }
+                let text =
+                    switch style {
+                    case "lines": try lists.map { try text($0, []) }.joined(separator: "\n")
+                    case "sequence":
+                        try lists.map { "\u{1E}" + (try text($0, .prettyPrinted)) + "\n" }.joined()
+                    case "pretty": try text(document, .prettyPrinted)
+                    default: try text(document, [])
+                    }
+                _ = try larder.write(text.utf8, to: "feed")
+                let plan = try larder.run("plan", "\(larder.directory.path)/feed")
+                let lines = plan.standardError.split(whereSeparator: \.isNewline)
+                let found = lines.flatMap { $0.split(separator: "; ") }.filter {
+                    $0.contains(" at --") && $0.contains("--icon-key")
+                }
+                #expect(plan.status == 0 || !found.isEmpty, "\(number): \(plan)")
+                for suggestion in found {
+                    let start = try #require(suggestion.range(of: "--")).lowerBound
+                    let parts = suggestion[start...].components(separatedBy: " (relative")
+                    let base = parts.count > 1 ? " --base-url http://b.example/" : ""
+                    let pasted = try shell(larder, "plan feed \(parts[0])\(base)")
+                    #expect(pasted.status == 0, "\(number) \(suggestion): \(pasted)")
+                }
+            }
+        }
+    }
+
+    /// Lists in which icons are at many places.
+    private static var corpus: [Any] {
+        func entries(_ members: [String: Any], _ count: Int = 3) -> [[String: Any]] {
+            (0..<count).map { number in
+                members.mapValues { value in
+                    (value as? String)?.replacing("~", with: "\(number)") ?? value
+                }
+            }
+        }
+        let url = "http://a.example/~.png"
+        return [
+            entries(["name": "A~", "picture": url]), entries(["title": "A~", "Icon": url]),
+            ["data": ["items": entries(["label": "A~", "img": url, "banner": url])]],
+            [
+                "a": entries(["name": "A~", "cover": url]),
+                "b": entries(["name": "B~", "cover": url]),
+            ],
+            ["rows": entries(["name": "A~", "it's": url])],
+            ["rows": entries(["name": "A~", "$(x) `y`": ["*": url]])],
+            ["rows": entries(["name": "A~", "a.b": ["c[0]": "i/~.png"]])],
+            ["Ünïcode": entries(["Näme": "A~", "bild": url])],
+            entries(["name": "A~", "images": [["kind": "x", "url": "http://a.example/k.png"]]]),
+            entries(["name": "A~", "icon": "bell", "avatar": url]),
+            ["x": ["y": ["z": entries(["name": "A~", "poster": url])]]],
+            ["list": (0..<4).map { "http://a.example/\($0).png" }],
+            entries(["name": "A~", "icon": ["light": "l.png", "dark": "d.png"]]),
+            [
+                "byID": [
+                    "k1": ["name": "K", "image": "k.png"], "k2": ["name": "L", "image": "l.png"],
+                ]
+            ],
+        ]
     }
 }

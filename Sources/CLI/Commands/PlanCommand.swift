@@ -43,7 +43,10 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     var json = false
 
     @Flag(
-        help: "Show which shape each manifest was recognised by, and which paths were used.")
+        help: """
+            Show which shape each manifest was recognised by, which paths were used, and which \
+            icons were not read.
+            """)
     var explain = false
 
     @Flag(name: .shortAndLong, help: "Print only the counts.")
@@ -83,6 +86,7 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             ) { line.show($0.text) }
             line.clear()
             summary.complaints(of: sources).forEach(Console.complain)
+            summary.notes(of: sources).forEach(Console.complain)
             summary.splitComplaint.map(Console.complain)
             if explain {
                 for (source, read) in zip(sources, summary.manifests) {

@@ -26,6 +26,8 @@ struct PrefetchConsole {
     private var unsupported = UnsupportedSchemes()
     private var groups = FailureGroups()
     private var schemes: [String] = []
+    /// What to say of each manifest if its digests and sizes are not those of its icons.
+    private var remedies: [(manifest: String, text: String)] = []
 
     init(
         _ purpose: Purpose, isQuiet: Bool, isVerbose: Bool = false, isJSON: Bool,
@@ -53,8 +55,14 @@ struct PrefetchConsole {
             line.clear()
             schemes = summary.unsupportedText
             complain(summary.complaints(of: sources))
+            remedies = zip(sources, summary.manifests).map { source, manifest in
+                (source.name, manifest.remedyForDemands(of: source))
+            }
             // Nothing need be wrong: redirects may lead to the host.
-            if !isQuiet { summary.splitComplaint.map(Console.complain) }
+            if !isQuiet {
+                summary.notes(of: sources).forEach(Console.complain)
+                summary.splitComplaint.map(Console.complain)
+            }
             var progress = Progress()
             progress.total = summary.missing + summary.stale
             line.show(progress.text)
@@ -84,10 +92,11 @@ struct PrefetchConsole {
     ///
     /// - Parameter lock: the lock that was wanted and not written.
     func conclude(_ report: Report, unwritten lock: String?) {
+        let demands = remedies.filter { report.foreignDemands.contains($0.manifest) }.map(\.text)
         let last = [
             complaint(report), remoteComplaint(report), lock.map { unwritten($0, report) },
         ].compactMap(\.self)
-        let all = notes + last
+        let all = notes + last + demands
         if !all.isEmpty { Console.complain(all.joined(separator: "; ")) }
     }
 

@@ -12,7 +12,8 @@ struct EntryDecoder {
 
     let shape: ManifestShape
     let urls: IconURLs
-    let selection: IconSelection
+    let rules: ManifestRules
+    let notes: EntryNotes
 
     /// The element's name, if it can be read, and what each of its icons is: at least one result.
     func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
@@ -63,9 +64,8 @@ struct EntryDecoder {
         do throws(EntryError) {
             let beside = shape.hasDigests ? icon.match.container : []
             let target = try urls.target(icon.match, at: icon.place, of: entry.members)
-            let named = entry.integrity == .null ? beside["integrity"] ?? .null : entry.integrity
-            let expectedDigest = try digest(integrity: named, sha256: beside["sha256"] ?? .null)
-            let expectedSize = try size(beside["size"] ?? .null)
+            let expectedDigest = try digest(of: icon, beside, named: entry.integrity)
+            let expectedSize = size(beside["size"] ?? .null)
             switch target {
             case .remote(let url, let text):
                 let spelling = text?.isSame(as: url.string) == true ? nil : text
@@ -123,7 +123,7 @@ struct EntryDecoder {
         guard found.count > 1 else { return found }
         func pixels(_ icon: Icon) -> Int { IconSize.pixels(of: icon.match) }
         let wanted: Icon? =
-            switch selection {
+            switch rules.icons {
             case .all: nil
             case .first: found.first
             case .largest: found.max { pixels($0) < pixels($1) }
@@ -143,10 +143,43 @@ struct EntryDecoder {
         default: break
         }
         if let integer = value.exactInteger { return integer }
+        guard rules.priorityKey != nil else {
+            notes.ignore(.priority)
+            return 0
+        }
         throw EntryError(
             .badPriority,
             "priority is \(value.shown); expected an integer or "
                 + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+
+    /// The digest that an icon's bytes must have: what is named for it, else what is beside it.
+    private func digest(
+        of icon: Icon, _ beside: [ManifestValue.Member], named: ManifestValue
+    ) throws(EntryError) -> Digest? {
+        let sha256 = digestText(beside["sha256"], .sha256)
+        guard named == .null else { return try digest(integrity: named, sha256: sha256) }
+        let integrity = digestText(beside["integrity"], .integrity)
+        do {
+            return try digest(integrity: integrity, sha256: sha256)
+        } catch {
+            // In lists of packages, it is the package's.
+            throw EntryError(
+                error.code,
+                "\(error.message); if it is not the icon's,"
+                    + " --icon-key \("\(icon.place.path)".shellQuoted) ignores it")
+        }
+    }
+
+    /// A member that may be a digest: null if it is empty or no text, which means something else.
+    private func digestText(
+        _ value: ManifestValue?, _ name: ManifestSummary.IgnoredMember.Name
+    ) -> ManifestValue {
+        guard let value, value != .null else { return .null }
+        if case .string = value, !value.isBlank { return value }
+        if value == .invalidText { return value }
+        notes.ignore(name)
+        return .null
     }
 
     /// The digest of Subresource Integrity's `integrity` or of `sha256` in hexadecimal digits; nil
@@ -196,12 +229,13 @@ struct EntryDecoder {
         return found
     }
 
-    private func size(_ value: ManifestValue) throws(EntryError) -> Int64? {
+    /// Nil if it is no byte count: many lists have the app's size there, as in "10.8M", or the
+    /// icon's in pixels.
+    private func size(_ value: ManifestValue) -> Int64? {
         guard value != .null else { return nil }
-        // The tutorials' manifests have the app's size there, as in "10.8M".
-        if case .string(let text) = value, Double(text) == nil { return nil }
         guard let size = value.exactInteger, size >= 0 else {
-            throw EntryError(.badSize, "size is \(value.shown); expected a byte count")
+            notes.ignore(.size)
+            return nil
         }
         return Int64(size)
     }
@@ -220,8 +254,11 @@ struct EntryDecoder {
                 throw EntryError(.badKey, "key has a null character")
             }
             return key.removingUserinfo
+        case .opaque where value == .invalidText:
+            throw EntryError(.badKey, "key is \(value.kind)")
         default:
-            throw EntryError(.badKey, "key is \(value.kind), not a string")
+            notes.ignore(.key)
+            return nil
         }
     }
 }

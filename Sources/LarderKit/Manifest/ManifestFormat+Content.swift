@@ -28,7 +28,10 @@ extension ManifestFormat {
         case nil:
             throw ManifestError(.empty, source: source, "the file holds nothing but white space")
         case UInt8(ascii: "<") where !Self.isHTML(window.unread): self = .xmlPlist
-        case UInt8(ascii: "["), UInt8(ascii: "{"): self = .json
+        case UInt8(ascii: "["), UInt8(ascii: "{"), UInt8.recordSeparator: self = .json
+        case .some where Self.isPlaylist(window.unread):
+            throw ManifestError(
+                .notAManifest, source: source, "not a manifest but a media playlist (#EXTM3U)")
         case .some where Self.isURLList(window.unread): self = .urlList
         case .some: throw Self.refusal(of: window)
         }
@@ -45,6 +48,13 @@ extension ManifestFormat {
 
     private static func isHTML(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         bytes.prefix(5).isWord("<html") || bytes.prefix(14).isWord("<!doctype html")
+    }
+
+    /// A playlist lists media, not icons (RFC 8216, section 4.3.1.1).
+    private static func isPlaylist(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let rest = bytes.dropFirst(7)
+        return bytes.prefix(7).isWord("#extm3u")
+            && (rest.first.map { $0.isJSONBlank || $0 == UInt8(ascii: ":") } ?? true)
     }
 
     /// Whether the first line that is neither blank nor a comment begins with a URL.

@@ -59,8 +59,13 @@ public struct ManifestReader: Sendable {
         if !isFile { input.keepsFirst = ManifestSurvey.mostKept }
         do throws(any Error) {
             var summary = try read(input, body)
-            if summary.entries > 0, summary.places == nil {
-                summary.suggestions = suggestions(from: isFile ? nil : input.first)
+            let isVain = summary.usable == 0 && summary.failed > 0
+            if summary.entries > 0, summary.places == nil || isVain {
+                let found = suggestions(from: isFile ? nil : input.first)
+                // If the likeliest icons are those that were read, only a base URL is missing.
+                let known = summary.places?.icons ?? []
+                let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
+                if !isKnown { summary.suggestions = found }
             }
             return summary
         } catch let error as ManifestError where error.code == .notAManifest {
@@ -80,7 +85,8 @@ public struct ManifestReader: Sendable {
     ) throws -> ManifestSummary {
         try withoutActuallyEscaping(body) { body in
             let recognition = ShapeRecognition(rules)
-            var decoder: (shape: Int, decoder: EntryDecoder)?
+            let notes = EntryNotes()
+            var decoder: (shape: Int, decoder: EntryDecoder, icons: [ManifestPath])?
             var entries = 0
             var total = 0
             var hasCredentials = false
@@ -99,10 +105,11 @@ public struct ManifestReader: Sendable {
                     hasCredentials = hasCredentials || urls.hasCredentials
                     decoder = (
                         entry.shape,
-                        EntryDecoder(shape: shape, urls: urls, selection: rules.icons)
+                        EntryDecoder(shape: shape, urls: urls, rules: rules, notes: notes),
+                        shape.icons.map(\.path)
                     )
                 }
-                guard let (_, decoder) = decoder else { return }
+                guard let (_, decoder, paths) = decoder else { return }
                 entries += 1
                 if !unmet.isEmpty, case .success(let element) = entry.content {
                     unmet.removeAll { $0.path.first(in: element) != nil }
@@ -111,7 +118,14 @@ public struct ManifestReader: Sendable {
                 if input.whenRead != nil, !hasCredentials {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }
+                notes.position = entries
                 let (name, icons) = decoder.decode(entry)
+                let usable = notes.usable
+                notes.count(icons, of: entry.content)
+                if rules.iconKeys.isEmpty, case .success(let element) = entry.content {
+                    recognition.unread.look(
+                        at: element, reading: paths, hasIcon: notes.usable > usable)
+                }
                 total += icons.count
                 guard total <= limits.maximumEntries else {
                     throw ManifestError(
@@ -127,10 +141,19 @@ public struct ManifestReader: Sendable {
                 }
             }
             try input.whenRead?(hasCredentials)
-            return ManifestSummary(
+            var summary = ManifestSummary(
                 format: format, entries: entries,
                 places: recognition.places(base: decoder?.decoder.urls.baseURL),
                 unmet: unmet.map(\.part))
+            summary.unread = recognition.unread.count
+            summary.unreadPlaces = recognition.unread.all
+            summary.ignored = notes.ignored
+            summary.unreadable = notes.unreadable
+            summary.usable = notes.usable
+            summary.failed = notes.failed
+            let isAmbiguous = notes.ambiguousDemands * 2 > notes.demands
+            summary.ambiguousDemands = isAmbiguous ? notes.demands : 0
+            return summary
         }
     }
 

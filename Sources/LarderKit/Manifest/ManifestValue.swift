@@ -11,6 +11,10 @@ enum ManifestValue: Equatable, Sendable {
     /// In the file's order; of members with the same key the last one counts.
     case dictionary([Member])
 
+    /// A string whose bytes are not valid text. Its bytes are never replaced, because a URL or a
+    /// digest would become another one.
+    static let invalidText = ManifestValue.opaque("text that is not UTF-8")
+
     struct Member: Equatable, Sendable {
         let key: String
         let value: ManifestValue
@@ -28,14 +32,16 @@ enum ManifestValue: Equatable, Sendable {
         }
     }
 
-    /// Whether any text in it is wanted: at any depth, keys included.
+    /// Whether any text in it is wanted: at any depth, keys included. Text that is not valid may
+    /// always be.
     func contains(where isWanted: (String) -> Bool) -> Bool {
         switch self {
         case .string(let text): isWanted(text)
         case .array(let elements): elements.contains { $0.contains(where: isWanted) }
         case .dictionary(let members):
             members.contains { isWanted($0.key) || $0.value.contains(where: isWanted) }
-        case .null, .bool, .integer, .double, .opaque: false
+        case .opaque: self == .invalidText
+        case .null, .bool, .integer, .double: false
         }
     }
 

@@ -51,7 +51,10 @@ final class Plan: Sendable {
                     case .items(let items, let number, let share):
                         meter.count(items.count, share: share)
                         for item in items { try builder.add(item, of: number) }
-                    case .end(let summary): builder.summary.manifests.append(summary)
+                    case .end(let summary):
+                        let source = manifests[builder.summary.manifests.count]
+                        if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
+                        builder.add(summary)
                     }
                 }
                 return .commit

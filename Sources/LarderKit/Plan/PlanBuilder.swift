@@ -71,6 +71,12 @@ struct PlanBuilder {
         }
     }
 
+    /// Adds what reading a manifest to its end has shown.
+    mutating func add(_ manifest: ManifestSummary) {
+        summary.manifests.append(manifest)
+        if shard?.ownsProblems ?? true { summary.unread += manifest.unread }
+    }
+
     private mutating func add(_ entry: Entry, _ item: ManifestItem, manifest: Int) throws {
         let (url, key) = (entry.icon.string, entry.resourceKey)
         if entry.icon.scheme == .http { summary.insecure += 1 }

@@ -34,6 +34,9 @@ public struct PlanSummary: Sendable, Equatable {
     public private(set) var unsupportedSchemes: [String: Int] = [:]
     /// Icons that are left to other shards; with ``icons``, all that the manifests have.
     public var otherShards = 0
+    /// Values that look like icons and were not read. With a shard, only the shard that reports
+    /// entries without an icon counts them. Default: 0.
+    public internal(set) var unread = 0
     /// Split hosts that no icon of any shard is on: misspelled, or only redirects lead there.
     public internal(set) var unusedSplits: Set<String> = []
     /// Icons that are cached and fresh, and entries whose first icon is.

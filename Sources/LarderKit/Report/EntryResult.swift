@@ -71,9 +71,12 @@ public struct EntryResult: Sendable {
 
     /// The plan's number for it, in the order of the manifests.
     let id: Int64
+    /// Whether the entry demands particular bytes.
+    let hasDemand: Bool
 
     init(_ entry: PlannedEntry, _ outcome: Outcome) {
         id = entry.id
+        hasDemand = entry.expectation.digest != nil || entry.expectation.size != nil
         manifest = entry.manifest
         position = entry.position
         icon = entry.icon

@@ -10,6 +10,12 @@ public struct Report: Sendable {
     public internal(set) var icons = 0
     /// Icons that are left to other shards. They have no outcome here.
     public internal(set) var otherShards = 0
+    /// Values of the manifests that look like icons and were not read: see
+    /// ``PlanSummary/unread``.
+    public internal(set) var unread = 0
+    /// Manifests by name, as they were given, of whose digests and sizes none is that of its icon,
+    /// and whose entries have something else that these may be about.
+    public internal(set) var foreignDemands: [String] = []
     /// How many icons had each outcome.
     public internal(set) var outcomes: [EntryResult.Outcome: Int] = [:]
     /// How many icons failed for each reason.

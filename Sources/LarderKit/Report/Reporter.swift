@@ -17,6 +17,9 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
+        /// By manifest, the icons whose bytes are not as demanded, and those with a demand that
+        /// have no bytes.
+        var demands: [String: (refused: Int, others: Int)] = [:]
     }
 
     /// - Parameters:
@@ -33,6 +36,7 @@ final class Reporter: Sendable {
             state.progress.total = plan.summary.missing + plan.summary.stale
             state.progress.failed = plan.summary.remembered + plan.summary.unavailable
             state.report.otherShards = plan.summary.otherShards
+            state.report.unread = plan.summary.unread
         }
     }
 
@@ -116,6 +120,13 @@ final class Reporter: Sendable {
             state.report.seconds = seconds
             state.report.failure = failure
             state.report.isInterrupted = isInterrupted
+            state.report.foreignDemands = zip(plan.manifests, plan.summary.manifests)
+                .filter { name, manifest in
+                    let count = state.demands[name] ?? (0, 0)
+                    return count.refused > 0
+                        && count.refused + count.others == manifest.ambiguousDemands
+                }
+                .map(\.0)
             return state.report
         }
     }
@@ -123,7 +134,18 @@ final class Reporter: Sendable {
     private func emit(_ results: [EntryResult]) throws {
         if isLocking { try plan.note(locked: results) }
         state.withLock { state in
-            for result in results { state.report.add(result) }
+            for result in results {
+                state.report.add(result)
+                guard result.hasDemand, result.outcome == .failed else { continue }
+                let codes = [
+                    FetchFailure.Reason.integrity.rawValue, FetchFailure.Reason.size.rawValue,
+                ]
+                let isRefused = codes.contains(result.problem?.code ?? "")
+                let count = state.demands[result.manifest] ?? (0, 0)
+                state.demands[result.manifest] =
+                    isRefused
+                    ? (count.refused + 1, count.others) : (count.refused, count.others + 1)
+            }
         }
         channel.send(results.map(PrefetchEvent.entry))
     }

@@ -20,6 +20,8 @@ extension ManifestSummary {
         object.set("integrity_path", places?.integrity.map { "\($0)".sanitizedForTerminal })
         object.set("base", places?.base?.description)
         object.set("suggestions", suggestions.map(\.options))
+        object.set("unread", unread)
+        object.set("unread_paths", unreadPlaces.map(\.path.sanitizedForTerminal))
         return object.text
     }
 }

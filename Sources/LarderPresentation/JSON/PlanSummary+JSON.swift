@@ -17,6 +17,7 @@ extension PlanSummary {
         object.set("insecure", insecure)
         object.set("unsupported", unsupported)
         object.set("other_shards", otherShards)
+        object.set("unread", unread)
         return object.text
     }
 }

@@ -20,6 +20,7 @@ extension Report {
         object.set("icons", icons)
         object.set("other_shards", otherShards)
         object.set("remote", remote?.json)
+        object.set("unread", unread)
         return object.text
     }
 }

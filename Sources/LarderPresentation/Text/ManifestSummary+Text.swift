@@ -12,6 +12,8 @@ extension ManifestSummary {
         for suggestion in suggestions {
             lines.append("  perhaps: \(suggestion.options) (\(suggestion.count))")
         }
+        let unread = unreadPlaces.map { "\($0.path.sanitizedForTerminal) (\($0.count))" }
+        if !unread.isEmpty { lines.append("  not read: \(unread.joined(separator: ", "))") }
         guard let places else { return lines.joined(separator: "\n") }
         func add(_ label: String, _ paths: [ManifestPath]) {
             guard !paths.isEmpty else { return }

@@ -21,12 +21,17 @@ extension PlanSummary {
             + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
     }
 
-    /// Lines for people: each of the manifests that has entries and no icon, and each place that
-    /// was named in vain.
+    /// Lines for people: each of the manifests that has entries and no icon, what looks like an
+    /// icon and was not read, and each place that was named in vain.
     package func complaints(of sources: [ManifestSource]) -> [String] {
         zip(sources, manifests).flatMap { source, manifest in
             manifest.refusal(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
         }
+    }
+
+    /// Lines for people: members of entries that are not used.
+    package func notes(of sources: [ManifestSource]) -> [String] {
+        zip(sources, manifests).flatMap { source, manifest in manifest.notes(of: source) }
     }
 
     /// A line for people if hosts are split that no icon is on.

@@ -146,6 +146,39 @@ import Testing
         #expect(try words(builder, limits: limits) == ["not-a-dictionary", "too-deep"])
     }
 
+    @Test func aTextThatIsNotASCIISpoilsNoOtherEntry() throws {
+        var builder = BinaryPlistBuilder()
+        let good = builder.add(icon: Self.url)
+        let (icon, bad) = (builder.add("icon"), builder.add([0x52, 0x61, 0xE9]))
+        let (url, name) = (builder.add(Self.url), builder.add("name"))
+        let entries = [
+            builder.add(dictionary: [(icon, bad)]),
+            builder.add(dictionary: [(icon, url), (name, bad)]),
+            builder.add(dictionary: [(bad, bad), (icon, url)]), bad,
+        ]
+        builder.root = Int(builder.add(array: [good] + entries + [good]))
+        #expect(
+            try words(builder) == [
+                Self.url, "icon-not-a-string", Self.url, Self.url, "not-a-dictionary", Self.url,
+            ])
+    }
+
+    /// What is only looked over must not use up what entries may take.
+    @Test func whatIsPassedOverCostsNoEntry() throws {
+        var builder = BinaryPlistBuilder()
+        let value = builder.add([0x09])
+        func array(of reference: UInt8, _ count: Int) -> UInt8 {
+            let references = [UInt8](repeating: reference, count: count)
+            return builder.add([0xAF, 0x11] + BinaryPlistBuilder.bigEndian(count, 2) + references)
+        }
+        let shared = array(of: array(of: value, 50_000), 200)
+        let entry = builder.add(icon: Self.url)
+        let (apps, other) = (builder.add("apps"), builder.add("other"))
+        let list = builder.add(array: [entry])
+        builder.root = Int(builder.add(dictionary: [(other, shared), (apps, list)]))
+        #expect(try words(builder) == [Self.url])
+    }
+
     @Test func damageNamesTheEntry() throws {
         var builder = BinaryPlistBuilder()
         let entry = builder.add(icon: Self.url)

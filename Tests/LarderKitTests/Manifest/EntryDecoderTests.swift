@@ -131,9 +131,18 @@ import Testing
         #expect(try entry("\(Self.icon),\"priority\":\(value)").priority == priority)
     }
 
-    @Test(arguments: [#""High""#, #""5""#, "1.5", "true", "[]", "1e99", "99999999999999999999"])
-    func refusesOtherPriorities(value: String) throws {
-        #expect(try error("\(Self.icon),\"priority\":\(value)").code == .badPriority)
+    @Test(arguments: [
+        #""High""#, #""5""#, "1.5", "true", "[]", "1e99", "99999999999999999999", #""medium""#,
+    ])
+    func otherPrioritiesAreIgnored(value: String) throws {
+        let text = "[{\(Self.icon)},{\(Self.icon),\"priority\":\(value)}]"
+        let reading = try readManifest(text)
+        #expect(reading.entries.map(\.priority) == [0, 0])
+        #expect(reading.ignored == ["priority 1 2"])
+        // One that was named is no priority of something else.
+        var rules = ManifestRules()
+        rules.priorityKey = "priority"
+        #expect(try readManifest(text, rules: rules).errors.map(\.code) == [.badPriority])
     }
 
     @Test(arguments: [
@@ -141,7 +150,8 @@ import Testing
         #""integrity":"sha512-AAAA sha256-\#(base64)?opt sha256-\#(base64)""#,
         #""sha256":"\#(hex.uppercased())""#,
         #""sha256":"\#(hex)","integrity":"\tsha256-\#(base64)\n""#,
-        #""sha256":"\#(hex)","integrity":"""#,
+        #""sha256":"\#(hex)","integrity":"""#, #""sha256":"\#(hex)","integrity":true"#,
+        #""sha256":[],"integrity":"sha256-\#(base64)""#,
     ])
     func readsDigests(members: String) throws {
         #expect(try entry("\(Self.icon),\(members)").expectedDigest?.hex == Self.hex)
@@ -149,12 +159,34 @@ import Testing
 
     @Test(arguments: [
         #""integrity":"sha512-AAAA""#, #""integrity":"sha256-AAAA""#, #""integrity":"sha256-!""#,
-        #""integrity":"\#(base64)""#, #""integrity":7"#, #""sha256":"abc""#, #""sha256":7"#,
+        #""integrity":"\#(base64)""#, #""sha256":"abc""#, #""sha256":" \#(hex)""#,
         #""integrity":"sha256-\#(base64)","sha256":"\#(String(repeating: "0", count: 64))""#,
         #""integrity":"sha256-\#(base64) sha256-AAAAul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=""#,
     ])
     func refusesOtherDigests(members: String) throws {
-        #expect(try error("\(Self.icon),\(members)").code == .badIntegrity)
+        let error = try error("\(Self.icon),\(members)")
+        #expect(error.code == .badIntegrity)
+        #expect(error.message.contains("--icon-key icon ignores it"), "\(error)")
+    }
+
+    @Test(arguments: [
+        (#""sha256":"""#, "sha256 1 1"), (#""sha256":7"#, "sha256 1 1"),
+        (#""sha256":{"x":1}"#, "sha256 1 1"), (#""integrity":true"#, "integrity 1 1"),
+        (#""integrity":["x"]"#, "integrity 1 1"), (#""integrity":" ""#, "integrity 1 1"),
+    ])
+    func whatIsNoDigestIsIgnored(members: String, note: String) throws {
+        let reading = try readManifest("[{\(Self.icon),\(members)}]")
+        #expect(reading.entries.map(\.expectedDigest) == [nil])
+        #expect(reading.ignored == [note])
+    }
+
+    /// Whoever names a place of digests would have nothing compared.
+    @Test func aNamedDigestMustBeOne() throws {
+        var rules = ManifestRules()
+        rules.integrityKey = "integrity"
+        let source = ManifestSource.bytes(
+            Array(#"[{\#(Self.icon),"integrity":7}]"#.utf8), name: "test")
+        #expect(try readManifest(source, rules: rules).words == ["bad-integrity"])
     }
 
     @Test func anEmptyIntegrityListAsksForNothing() throws {
@@ -166,15 +198,27 @@ import Testing
             try entry("\(Self.icon),\"size\":9007199254740993").expectedSize
                 == 9_007_199_254_740_993)
         #expect(try entry("\(Self.icon),\"size\":0").expectedSize == 0)
-        for value in ["-1", "1.5", #""12""#, "true"] {
-            #expect(try error("\(Self.icon),\"size\":\(value)").code == .badSize)
+        for value in ["-1", "1.5", #""12""#, "true", #""10.8M""#, "[64,64]"] {
+            let reading = try readManifest("[{\(Self.icon),\"size\":\(value)}]")
+            #expect(reading.entries.map(\.expectedSize) == [nil])
+            #expect(reading.ignored == ["size 1 1"], "\(value)")
         }
     }
 
     @Test func readsKeys() throws {
         #expect(try entry(#"\#(Self.icon),"key":"k""#).key == "k")
         #expect(try entry(#"\#(Self.icon),"key":"""#).key == nil)
-        #expect(try error("\(Self.icon),\"key\":1").code == .badKey)
+        for value in ["1", "true", "[]", #"{"a":1}"#] {
+            let reading = try readManifest("[{\(Self.icon),\"key\":\(value)}]")
+            #expect(reading.entries.map(\.key) == [nil])
+            #expect(reading.ignored == ["key 1 1"])
+        }
+    }
+
+    @Test func aTitleIsANameIfThereIsNone() throws {
+        #expect(try entry(#"\#(Self.icon),"title":"T""#).name == "T")
+        #expect(try entry(#"\#(Self.icon),"title":"T","name":"N""#).name == "N")
+        #expect(try entry(#"\#(Self.icon),"title":"T","name":"""#).name == "T")
     }
 
     @Test func namesAreForShow() throws {

@@ -69,6 +69,19 @@ import Testing
             ])
     }
 
+    /// Its other members may be of any size, and written in any number of lines.
+    @Test func aLoneObjectMayBeLong() throws {
+        let list = "[" + Array(repeating: "{ \"a\": 1 }", count: 200).joined(separator: ",") + "]"
+        for text in [
+            "{\"x\":\(list),\(Self.good.dropFirst())",
+            "{\"x\":\(Self.deep),\(Self.good.dropFirst())",
+        ] {
+            #expect(try readManifest(text, limits: Self.limits).words == [Self.url])
+            let pretty = text.replacing(",", with: ",\n  ")
+            #expect(try readManifest(pretty, limits: Self.limits).words == [Self.url])
+        }
+    }
+
     @Test func depthIsNoDanger() throws {
         let element = Self.nested(200_000)
         for text in ["[\(element),\(Self.good)]", "{\"a\":\(element)}\n\(Self.good)"] {

@@ -31,6 +31,8 @@ import Testing
 
     @Test(arguments: [
         "\(a)\n\(b)\n", "\(a)\r\n\r\n\(b)", "\n \(a) \n\(b)\n", "\(a)\n{\"apps\":[]}\n\(b)",
+        "\(a)\(b)", "\(a) \(b)", "\(a)\t\r\n\t\(b)", "\u{1E}\(a)\n\u{1E}\(b)\n",
+        "\u{1E}\(a)\u{1E}\(b)",
     ])
     func readsJSONLines(text: String) throws {
         let reading = try readManifest(text)
@@ -55,10 +57,39 @@ import Testing
                 "'apps' is a dictionary, not an array: name the places") == true)
     }
 
-    @Test func anObjectOfSeveralLinesIsADocument() throws {
-        let text = "{\n\"icon\":\"https://a.example/a.png\"\n}\n"
-        #expect(try manifestError(text)?.code == .notAManifest)
-        #expect(try manifestError(text + text)?.code == .notAManifest)
+    /// Where white space may be, it is put: none, a blank, line ends and an indentation.
+    @Test(arguments: [
+        #"{|"name"|:|"a"|,|"icon"|:|"https://a.example/a.png"|}"#,
+        #"{|"icon"|:|"https://a.example/a.png"|,|"list"|:|[|{|"icon"|:|"https://a.example/c.png"|}|]|}"#,
+        #"{|"icon"|:|"https://a.example/a.png"|}|{|"art"|:|{|}|,|"icon"|:|"https://a.example/b.png"|}"#,
+        #"[|{|"icon"|:|"https://a.example/a.png"|}|,|{|"icon"|:|"https://a.example/b.png"|}|]"#,
+        #"{|"x"|:|[|]|,|"apps"|:|[|{|"icon"|:|"https://a.example/a.png"|}|]|}"#,
+        #"{|"x"|:|1|,|"a"|:|{|"icon"|:|"https://a.example/a.png"|}|,|"b"|:|{|"icon"|:|"https://a.example/b.png"|}|}"#,
+        #"{|"apps"|:|[|{|"icon"|:|"https://a.example/a.png"|}|]|}|{|"icon"|:|"https://a.example/b.png"|}"#,
+        #"[|]|[|]"#, #"{|"picture"|:|1|}|{|"picture"|:|2|}"#,
+    ])
+    func whiteSpaceBetweenTokensHasNoMeaning(text: String) throws {
+        func outcome(_ blank: String) throws -> [String] {
+            let text = text.replacing("|", with: blank)
+            let error = try manifestError(text)
+            guard error == nil else { return ["\(error.map(\.code.rawValue) ?? "")"] }
+            let reading = try readManifest(text)
+            return reading.words + reading.unread + ["\(reading.summary?.format.rawValue ?? "")"]
+        }
+        let minified = try outcome("")
+        for blank in [" ", "\n", "\r\n", "\n    ", "\t \n\n"] {
+            #expect(try outcome(blank) == minified, "\(blank.debugDescription)")
+        }
+    }
+
+    /// Half of a list would be missing, and `evict --only` would remove its icons.
+    @Test(arguments: [
+        "[\(a)]\n[\(b)]", "{\"apps\":[\(a)]}\n{\"apps\":[\(b)]}", "\(a)\n{\"apps\":[\(b)]}",
+        "{\"items\":[{\"logo\":\"l\"}]}{\"items\":[]}",
+        "\(a)\n{\"x\":1,\n\"templates\":[{\"logo\":\"l\"}]}",
+    ])
+    func severalDocumentsAreRefused(text: String) throws {
+        #expect(try manifestError(text)?.code == .malformed)
     }
 
     @Test(arguments: [
@@ -133,8 +164,31 @@ import Testing
         }
     }
 
-    @Test func anObjectThatEndsOnAnotherLineIsNotTheFirstOfJSONLines() throws {
-        let error = try manifestError("{\"name\":\"A\"\n} {\"icon\":\"https://a.example/1\"}\n")
-        #expect(error?.code == .malformed, "\(String(describing: error))")
+    @Test func anObjectThatEndsOnAnotherLineMayBeTheFirstOfSeveral() throws {
+        let reading = try readManifest("{\"name\":\"A\"\n} {\"icon\":\"https://a.example/1\"}\n")
+        #expect(reading.words == ["skipped", "https://a.example/1"])
+    }
+
+    /// In a document as in JSON Lines, in any member, and in keys.
+    @Test func bytesThatAreNotUTF8SpoilNoOtherEntry() throws {
+        let bad = [
+            #"{"name":"é","icon":"https://a.example/a.png"}"#,
+            #"{"icon":"https://a.example/b.png","x":[{"é":"é"}]}"#,
+            #"{"icon":"https://a.example/é.png"}"#,
+            #"{"icon":"https://a.example/c.png","key":"é"}"#,
+            #"{"icon":"https://a.example/c.png","sha256":"é"}"#, #""é""#,
+            #"{"é":1,"icon":"https://a.example/c.png"}"#,
+            #"{"icon":"https://a.example/d.png"}"#,
+        ]
+        let words = [
+            "https://a.example/a.png", "https://a.example/b.png", "icon-not-a-string", "bad-key",
+            "bad-integrity", "not-a-dictionary", "https://a.example/c.png",
+            "https://a.example/d.png",
+        ]
+        for text in ["[" + bad.joined(separator: ",\n") + "]", bad.joined(separator: "\n")] {
+            // The first byte of é alone.
+            let bytes = Array(text.utf8).filter { $0 != 0xA9 }
+            #expect(try readManifest(.bytes(bytes, name: "test")).words == words)
+        }
     }
 }

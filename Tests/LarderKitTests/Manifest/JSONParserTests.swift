@@ -107,17 +107,23 @@ import Testing
             [0x22, 0xFF, 0x22], [0x22, 0xC0, 0x80, 0x22], [0x22, 0xED, 0xA0, 0x80, 0x22],
             [0x22, 0xE4, 0xB8, 0x22], [0x22, 0x5C, 0x6E, 0xFF, 0x22],
         ] as [[UInt8]])
-    func refusesInvalidUTF8(bytes: [UInt8]) {
-        #expect(problem(bytes) == "1: a string is not valid UTF-8")
+    func invalidUTF8IsNoText(bytes: [UInt8]) throws {
+        #expect(try parse(bytes) == .invalidText)
         #expect(problem([0xFF]) == "0: expected a value, found byte 0xFF")
     }
 
-    @Test func refusesInvalidUTF8AtEveryPlace() {
+    @Test func invalidUTF8IsFoundAtEveryPlace() throws {
         for place in 0..<24 {
             var bytes = [UInt8](repeating: 0x61, count: 26)
             (bytes[0], bytes[25], bytes[1 + place]) = (0x22, 0x22, 0xFF)
-            #expect(problem(bytes) == "1: a string is not valid UTF-8")
+            #expect(try parse(bytes) == .invalidText)
         }
+    }
+
+    @Test func invalidBytesOfAKeyAreReplaced() throws {
+        let bytes: [UInt8] = [0x7B, 0x22, 0x61, 0xFF, 0x22, 0x3A, 0x31, 0x7D]
+        #expect(
+            try parse(bytes) == .dictionary([.init(key: "a\u{FFFD}", value: .integer(1))]))
     }
 
     @Test func limitsDepth() throws {

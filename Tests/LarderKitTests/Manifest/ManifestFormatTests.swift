@@ -29,6 +29,22 @@ import Testing
         #expect(error.reason.contains(name), "\(error)")
     }
 
+    @Test(arguments: [
+        "#EXTM3U\nhttps://a.example/1.mp3\n",
+        "#EXTM3U\r\n#EXTINF:1,x\r\nhttps://a.example/1.mp3", "\u{FEFF}#EXTM3U",
+        "#EXTM3U url-tvg=\"https://a.example/\"\nhttps://a.example/1.ts",
+    ])
+    func aPlaylistIsNoListOfIcons(text: String) throws {
+        let error = try #require(try manifestError(text))
+        #expect(error.code == .notAManifest)
+        #expect(error.reason.contains("a media playlist"), "\(error)")
+    }
+
+    @Test func aCommentMayBeginLikeAPlaylist() throws {
+        let text = "#EXTM3Ulike\nhttps://a.example/1.png"
+        #expect(try readManifest(text).words == ["https://a.example/1.png"])
+    }
+
     @Test func aManifestMayHoldTheMarksOfOtherFormats() throws {
         let icon = "https://a.example/1.png"
         for text in [

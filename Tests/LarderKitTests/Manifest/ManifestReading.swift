@@ -8,6 +8,12 @@ struct ManifestReading {
     /// Without the places, which are below.
     var summary: ManifestSummary?
     var places: ManifestPlaces?
+    /// What was not read, as path and count.
+    var unread: [String] = []
+    var unreadCount = 0
+    /// Members that were not used, as name, count and first position.
+    var ignored: [String] = []
+    var suggestions: [String] = []
 
     /// One word an element: the icon's URL, `skipped`, or the error's code.
     var words: [String] {
@@ -47,6 +53,10 @@ func readManifest(
         .read { reading.items.append($0) }
     reading.summary = ManifestSummary(format: summary.format, entries: summary.entries)
     reading.places = summary.places
+    reading.unread = summary.unreadPlaces.map { "\($0.path) \($0.count)" }
+    reading.unreadCount = summary.unread
+    reading.ignored = summary.ignored.map { "\($0.name.rawValue) \($0.count) \($0.position)" }
+    reading.suggestions = summary.suggestions.map(\.options)
     return reading
 }
 

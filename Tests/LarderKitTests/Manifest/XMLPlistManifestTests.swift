@@ -4,6 +4,65 @@ import Testing
 @testable import LarderKit
 
 @Suite struct XMLPlistManifestTests {
+    /// A string whose bytes are no text spoils no other entry, wherever it is.
+    @Test(arguments: [
+        "\u{FF}", "\u{E9}x", "\u{C3}", "\u{ED}\u{A0}\u{80}", "\u{F4}\u{90}\u{80}\u{80}",
+    ])
+    func bytesThatAreNotUTF8SpoilNoOtherEntry(bad: String) throws {
+        func entry(_ name: String, _ icon: String) -> String {
+            "<dict><key>\(name)</key><string>é\(name)</string><key>icon</key>"
+                + "<string>https://a.example/\(icon)</string></dict>"
+        }
+        let text = xmlPlist(
+            "<array>" + entry("name", "1") + entry("name", "~") + entry("~", "2")
+                + "<dict><key>x</key><string>~</string><key>icon</key><string>https://a.example/3"
+                + "</string></dict><string>~</string>" + entry("name", "4") + "</array>")
+        let bytes = text.utf8.flatMap { byte in
+            // Each scalar is one byte.
+            byte == UInt8(ascii: "~") ? bad.unicodeScalars.map { UInt8($0.value) } : [byte]
+        }
+        let reading = try readManifest(.bytes(bytes, name: "test"))
+        #expect(
+            reading.words == [
+                "https://a.example/1", "icon-not-a-string", "https://a.example/2",
+                "https://a.example/3", "not-a-dictionary", "https://a.example/4",
+            ])
+        #expect(reading.items.first?.name == "éname")
+    }
+
+    /// Every boundary of the window falls on every byte of a character once.
+    @Test func charactersMayBeAnywhere() throws {
+        for filler in 0..<8 {
+            let text =
+                String(repeating: "x", count: filler) + String(repeating: "aé中🍎", count: 60_000)
+            let input = ByteInput(
+                decoding: ByteWindow(
+                    ByteInput(bytes: Array(text.utf8), name: "test"), capacity: 61),
+                from: .utf8)
+            var bytes: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: 1 + filler)
+            while true {
+                let count = try piece.withUnsafeMutableBytes { try input.read(into: $0) }
+                guard count > 0 else { break }
+                bytes += piece.prefix(count)
+                if bytes.count > 3_000 { piece = [UInt8](repeating: 0, count: 100_000) }
+            }
+            #expect(bytes == Array(text.utf8))
+            #expect(!input.hasInvalidText)
+        }
+    }
+
+    @Test func halfACharacterOfUTF16SpoilsNoOtherEntry() throws {
+        let text = xmlPlist(
+            "<array><dict><key>icon</key><string>https://a.example/~</string></dict>"
+                + "<dict><key>icon</key><string>https://a.example/1</string></dict></array>")
+        let units = text.utf16.map { $0 == UInt16(UInt8(ascii: "~")) ? 0xD800 : $0 }
+        let bytes = ([0xFEFF] + units).flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        #expect(
+            try readManifest(.bytes(bytes, name: "test")).words
+                == ["icon-not-a-string", "https://a.example/1"])
+    }
+
     private static let a = "<dict><key>icon</key><string>https://a.example/a.png</string></dict>"
     private static let url = "https://a.example/a.png"
 
@@ -167,13 +226,19 @@ import Testing
     @Test func refusesBytesThatTheEncodingDoesNotHave() throws {
         let text = xmlPlist(
             "<array><string>\(String(repeating: "中", count: 2000))</string></array>")
-        for encoding in ["UTF-7", "US-ASCII", "x-unknown"] {
-            let error = try manifestError(
-                text.replacingOccurrences(
-                    of: "encoding=\"UTF-8\"", with: "encoding=\"\(encoding)\""))
+        func declared(_ encoding: String) -> String {
+            text.replacingOccurrences(
+                of: "encoding=\"UTF-8\"", with: "encoding=\"\(encoding)\"")
+        }
+        for encoding in ["UTF-7", "x-unknown"] {
+            let error = try manifestError(declared(encoding))
             #expect(error?.code == .malformed)
             #expect(error?.reason != "not well-formed XML")
         }
+        let reading = try readManifest(declared("US-ASCII"))
+        #expect(
+            reading.errors.map(\.message) == ["expected a dictionary, found text that is not UTF-8"]
+        )
     }
 
     /// libxml2 itself keeps 16 bits of an element's line.

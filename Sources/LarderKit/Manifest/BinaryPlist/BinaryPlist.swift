@@ -156,13 +156,14 @@ struct BinaryPlist {
         return Int(reference)
     }
 
-    func string(_ text: Text) throws -> String {
+    /// The text, with U+FFFD for bytes that are not ASCII where there should be no others.
+    func string(_ text: Text) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.size)
-        if text.isUTF16 { return String(utf16: run, isBigEndian: true) }
+        if text.isUTF16 { return (String(utf16: run, isBigEndian: true), true) }
         guard run.allSatisfy({ $0 < 0x80 }) else {
-            throw Damage(reason: "a string has bytes that are not ASCII")
+            return (String(decoding: run.map { $0 < 0x80 ? $0 : 0xFF }, as: UTF8.self), false)
         }
-        return String(decoding: run, as: UTF8.self)
+        return (String(decoding: run, as: UTF8.self), true)
     }
 
     /// One, two and four bytes are unsigned, eight are signed; sixteen hold what is beyond them.

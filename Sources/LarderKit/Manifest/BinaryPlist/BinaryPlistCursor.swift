@@ -15,8 +15,15 @@ final class BinaryPlistCursor: ManifestCursor {
     private let name: String
     /// The object that comes next.
     private var reference: Int
+    /// Reads what is passed over, within limits of its own, so that this costs no entry.
+    private var looker: BinaryPlistCursor?
 
-    init(_ plist: BinaryPlist, limits: ManifestLimits, name: String) {
+    /// - Parameter looker: nil if nothing that is passed over is looked at.
+    init(
+        _ plist: BinaryPlist, limits: ManifestLimits, name: String,
+        looker: BinaryPlistCursor? = nil
+    ) {
+        self.looker = looker
         self.plist = plist
         self.limits = limits
         self.name = name
@@ -39,7 +46,23 @@ final class BinaryPlistCursor: ManifestCursor {
         try unfold { size in try value(reference, depth: 1, size: &size) }
     }
 
-    func skip() throws { try charge(8) }
+    @discardableResult func skip() throws -> EntryError? {
+        try charge(8)
+        return nil
+    }
+
+    func skip(lookingOver body: (BinaryPlistCursor) throws -> Void) throws {
+        if let looker {
+            looker.reference = reference
+            do {
+                try body(looker)
+            } catch {
+                // It unfolds to too much, or is damaged.
+                self.looker = nil
+            }
+        }
+        try skip()
+    }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
         guard case .dictionary(let keys, let values) = try plist.object(reference) else { return }
@@ -99,7 +122,8 @@ final class BinaryPlistCursor: ManifestCursor {
             try limits.charge(bytes, to: &size)
             return value
         case .string(let text):
-            return .string(try string(text, size: &size))
+            let (text, isValid) = try string(text, size: &size)
+            return isValid ? .string(text) : .invalidText
         case .array(let references):
             try enter(depth, references, &size)
             return .array(
@@ -122,10 +146,12 @@ final class BinaryPlistCursor: ManifestCursor {
         guard case .string(let text) = try plist.object(reference) else {
             throw BinaryPlist.Damage(reason: "a dictionary has a key that is not a string")
         }
-        return try string(text, size: &size)
+        return try string(text, size: &size).text
     }
 
-    private func string(_ text: BinaryPlist.Text, size: inout Int) throws -> String {
+    private func string(
+        _ text: BinaryPlist.Text, size: inout Int
+    ) throws -> (text: String, isValid: Bool) {
         try limits.charge(text.size, to: &size)
         return try plist.string(text)
     }

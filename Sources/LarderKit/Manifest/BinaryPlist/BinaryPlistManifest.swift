@@ -12,7 +12,9 @@ struct BinaryPlistManifest {
         let bytes = try BinaryPlistBytes(window, limits: limits)
         var cursor: BinaryPlistCursor?
         do {
-            let root = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
+            let looker = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
+            let root = BinaryPlistCursor(
+                try BinaryPlist(bytes), limits: limits, name: name, looker: looker)
             cursor = root
             guard try root.kind() != .scalar else {
                 throw ManifestError(

@@ -76,6 +76,11 @@ final class ByteInput {
         }
     }
 
+    /// Whether there was anything so far that is no character in the text's encoding.
+    var hasInvalidText: Bool {
+        if case .decoded(let decoder) = source { decoder.hasInvalid } else { false }
+    }
+
     /// How much of it was read, from 0 to 1; nil if nobody knows.
     var shareRead: Double? {
         guard isReadInOrder, case .descriptor(let descriptor, _) = source else { return nil }

@@ -24,6 +24,9 @@ final class ByteWindow {
 
     deinit { storage.deallocate() }
 
+    /// The column of the next byte in bytes; the first is 1.
+    var column: Int { offset - lineOffset + 1 }
+
     /// The bytes in memory; valid until the next call that fills or consumes.
     var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
@@ -126,7 +129,7 @@ final class ByteWindow {
     /// The place of a byte in memory, counted from the next one.
     func place(at offset: Int = 0) -> ManifestError.Place {
         var line = line
-        var column = self.offset - lineOffset + 1
+        var column = column
         for byte in unread.prefix(offset) {
             column += 1
             if byte == 0x0A { (line, column) = (line + 1, 1) }

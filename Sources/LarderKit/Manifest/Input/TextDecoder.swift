@@ -1,5 +1,13 @@
-/// What a window holds, in UTF-8 instead of another encoding, while it is read.
+/// What a window holds, in UTF-8, while it is read.
+///
+/// Bytes that are no character read as ``invalid``: libxml2 would stop at the first of them, and
+/// U+FFFD would make another URL of a damaged one.
 final class TextDecoder {
+    /// Stands for a byte, or a unit of UTF-16, that is no character. DEL is in no real text.
+    static let invalid: UInt8 = 0x7F
+
+    /// Whether there were any.
+    private(set) var hasInvalid = false
     private let window: ByteWindow
     private let encoding: XMLEncoding
     /// What was left of a character that did not fit.
@@ -20,6 +28,10 @@ final class TextDecoder {
             while window.count < 4, try window.fill() {}
             let bytes = window.unread
             if bytes.isEmpty { break }
+            if case .utf8 = encoding {
+                filled += copy(bytes, to: .init(rebasing: buffer[filled...]))
+                continue
+            }
             var taken = 0
             while filled < buffer.count, taken < bytes.count,
                 let (scalar, size) = next(UnsafeBufferPointer(rebasing: bytes[taken...]))
@@ -34,13 +46,38 @@ final class TextDecoder {
                     }
                 }
             }
-            window.consume(taken)
-            guard taken > 0 else {
-                throw ManifestError(
-                    .malformed, source: window.input.name, "text that its encoding does not have")
+            if taken == 0 {
+                hasInvalid = true
+                buffer[filled] = Self.invalid
+                filled += 1
+                taken = min(encoding.unitSize, bytes.count)
             }
+            window.consume(taken)
         }
         return filled
+    }
+
+    /// Copies valid characters, or replaces one byte. Returns the number of bytes.
+    private func copy(
+        _ bytes: UnsafeBufferPointer<UInt8>, to buffer: UnsafeMutableRawBufferPointer
+    ) -> Int {
+        let part = UnsafeBufferPointer(rebasing: bytes.prefix(buffer.count))
+        var length = part.validUTF8Count
+        if length > 0 {
+            buffer.copyBytes(from: part.prefix(length))
+        } else if let size = bytes.characterLength(at: 0) {
+            // The character does not fit. Its rest follows in the next call.
+            buffer.copyBytes(from: part)
+            rest = Array(bytes[part.count..<size])
+            window.consume(size)
+            return part.count
+        } else {
+            hasInvalid = true
+            buffer[0] = Self.invalid
+            length = 1
+        }
+        window.consume(length)
+        return length
     }
 
     /// The first character, and how many bytes it takes; nil if it is damaged, or not all there.
@@ -61,6 +98,47 @@ final class TextDecoder {
                 UTF16.isTrailSurrogate(second)
             else { return nil }
             return (UTF16.decode(UTF16.EncodedScalar([first, second])), 4)
+        }
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// The number of bytes in the valid characters that it begins with.
+    fileprivate var validUTF8Count: Int {
+        var index = 0
+        while index < count {
+            if index + 8 <= count, let base = baseAddress {
+                let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
+                if word & 0x8080_8080_8080_8080 == 0 {
+                    index += 8
+                    continue
+                }
+            }
+            guard let length = characterLength(at: index) else { break }
+            index += length
+        }
+        return index
+    }
+
+    /// The number of bytes in the character at `index`; nil if it is not valid, or not all there
+    /// (The Unicode Standard, table 3-7).
+    fileprivate func characterLength(at index: Int) -> Int? {
+        let (lead, length) = (self[index], Swift.min(count - index, 4))
+        func follows(_ place: Int, _ bytes: ClosedRange<UInt8> = 0x80...0xBF) -> Bool {
+            place < length && bytes ~= self[index + place]
+        }
+        switch lead {
+        case ..<0x80: return 1
+        case 0xC2...0xDF: return follows(1) ? 2 : nil
+        case 0xE0...0xEF:
+            let second: ClosedRange<UInt8> =
+                lead == 0xE0 ? 0xA0...0xBF : lead == 0xED ? 0x80...0x9F : 0x80...0xBF
+            return follows(1, second) && follows(2) ? 3 : nil
+        case 0xF0...0xF4:
+            let second: ClosedRange<UInt8> =
+                lead == 0xF0 ? 0x90...0xBF : lead == 0xF4 ? 0x80...0x8F : 0x80...0xBF
+            return follows(1, second) && follows(2) && follows(3) ? 4 : nil
+        default: return nil
         }
     }
 }

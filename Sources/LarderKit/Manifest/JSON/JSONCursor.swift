@@ -5,8 +5,6 @@
 final class JSONCursor: ManifestCursor {
     /// The line of the last byte taken that is not blank.
     private(set) var lastLine: Int
-    /// What was wrong with a value that was only passed over.
-    private(set) var failure: EntryError?
     private let window: ByteWindow
     private let limits: ManifestLimits
 
@@ -36,16 +34,17 @@ final class JSONCursor: ManifestCursor {
         return value
     }
 
-    func skip() throws {
+    @discardableResult func skip() throws -> EntryError? {
         // Checked like any other: a document that is broken anywhere is not one.
-        if case .failure(let error) = try take() { failure = error }
+        if case .failure(let error) = try take() { error } else { nil }
     }
+
+    func skip(lookingOver body: (JSONCursor) throws -> Void) throws { try body(self) }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
         try forEachItem(until: UInt8(ascii: "}"), "',' or '}'") {
             let key = try parse { parser throws(JSONParser.Failure) in try parser.key() }
             lastLine = window.line
-            if case .failure(let error) = key { failure = error }
             guard try next() == UInt8(ascii: ":") else { throw unexpected("':'") }
             consume()
             _ = try next()

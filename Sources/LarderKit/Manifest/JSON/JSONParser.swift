@@ -2,7 +2,9 @@
 ///
 /// Two readings where the RFC leaves the choice (sections 4 and 8.2): members with the same key
 /// are all kept, and the last one counts; an escaped surrogate without its partner reads as
-/// U+FFFD. Integers beyond `Int` become doubles. Recursion is bounded by `maximumDepth`.
+/// U+FFFD. A string that is not valid UTF-8 reads as ``ManifestValue/invalidText``, so that it
+/// spoils no other; in a key, invalid bytes read as U+FFFD, which no known key has. Integers beyond
+/// `Int` become doubles. Recursion is bounded by `maximumDepth`.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
@@ -35,7 +37,7 @@ struct JSONParser {
     /// Reads a member's key.
     mutating func key() throws(Failure) -> String {
         guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
-        return try string()
+        return try string().text
     }
 
     /// Checks that nothing but white space is left.
@@ -50,7 +52,9 @@ struct JSONParser {
 
     private mutating func value(depth: Int) throws(Failure) -> ManifestValue {
         switch try next() {
-        case UInt8(ascii: "\""): return .string(try string())
+        case UInt8(ascii: "\""):
+            let (text, isValid) = try string()
+            return isValid ? .string(text) : .invalidText
         case UInt8(ascii: "{"): return .dictionary(try members(depth: depth))
         case UInt8(ascii: "["): return .array(try elements(depth: depth))
         case UInt8(ascii: "t"): return try literal("true", .bool(true))
@@ -174,8 +178,8 @@ struct JSONParser {
         throw position == end ? .unfinished : unexpected(wanted)
     }
 
-    /// Reads the string that begins here with its quotation mark.
-    private mutating func string() throws(Failure) -> String {
+    /// Reads the string that begins here with its quotation mark, with U+FFFD for invalid bytes.
+    private mutating func string() throws(Failure) -> (text: String, isValid: Bool) {
         guard let base else { throw .unfinished }
         let start = position + 1
         var hasEscapes = false
@@ -198,13 +202,16 @@ struct JSONParser {
         let text = UnsafeBufferPointer(start: base + start, count: position - start)
         position += 1
         if hasEscapes {
-            return try JSONText.unescaped(text, at: start)
+            return Self.decoded(try JSONText.unescaped(text, at: start))
         }
         // Validating is several times slower than decoding, which would replace what is invalid.
-        if isASCII { return String(decoding: text, as: UTF8.self) }
-        guard let string = String(validating: text, as: UTF8.self) else {
-            throw .syntax(at: start, "a string is not valid UTF-8")
-        }
-        return string
+        return isASCII ? (String(decoding: text, as: UTF8.self), true) : Self.decoded(text)
+    }
+
+    private static func decoded(
+        _ bytes: some Collection<UInt8>
+    ) -> (text: String, isValid: Bool) {
+        if let text = String(validating: bytes, as: UTF8.self) { return (text, true) }
+        return (String(decoding: bytes, as: UTF8.self), false)
     }
 }

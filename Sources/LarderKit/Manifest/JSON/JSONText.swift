@@ -30,12 +30,12 @@ enum JSONText {
         return end
     }
 
-    /// The text with its escapes replaced.
+    /// The bytes of the text with its escapes replaced.
     ///
     /// - Parameter offset: where the text stands, for errors.
     static func unescaped(
         _ text: UnsafeBufferPointer<UInt8>, at offset: Int
-    ) throws(JSONParser.Failure) -> String {
+    ) throws(JSONParser.Failure) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var index = 0
@@ -72,10 +72,7 @@ enum JSONText {
             }
             index += 2
         }
-        guard let string = String(validating: result, as: UTF8.self) else {
-            throw .syntax(at: offset, "a string is not valid UTF-8")
-        }
-        return string
+        return result
     }
 
     /// The UTF-16 code unit that `\uXXXX` at `index` spells.

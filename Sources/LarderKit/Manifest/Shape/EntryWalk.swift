@@ -31,6 +31,8 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private(set) var hasEntries = false
     /// Whether the root has members that mean nothing in an entry.
     private(set) var hasStrangeMembers = false
+    /// What was wrong with a value that was only passed over.
+    private(set) var failure: EntryError?
     /// The root's own members.
     private(set) var root: RootMembers
     private let cursor: Cursor
@@ -82,7 +84,14 @@ final class EntryWalk<Cursor: ManifestCursor> {
             heldMembers.contains(where: recognition.isOfMap)
         {
             try openMap()
+        } else if hasEntries {
+            root.forEachContainer { member, kind in
+                recognition.unread.count([.member(member.key)], kind) {
+                    recognition.unread.look(at: member.value, [.member(member.key)])
+                }
+            }
         }
+        dropHeld()
         return hasEntries && !recognition.isStrange || hasEmptyPlace
     }
 
@@ -96,7 +105,10 @@ final class EntryWalk<Cursor: ManifestCursor> {
 
     private func walkRoot(_ trails: [Trail]) throws {
         try cursor.forEachMember { key in
-            guard case .success(let key) = key else { return try cursor.skip() }
+            guard case .success(let key) = key else {
+                if case .failure(let error) = key { failure = error }
+                return try passOver([])
+            }
             let inside = trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
             if !inside.isEmpty {
                 if key.isSame(as: "apps") { kindOfApps = try cursor.kind().refusal }
@@ -107,7 +119,9 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 return root.take(key, try cursor.take(), size: cursor.progress - before)
             }
             hasStrangeMembers = true
-            guard mayBeMap, try cursor.kind() == .dictionary else { return try cursor.skip() }
+            guard mayBeMap, try cursor.kind() == .dictionary else {
+                return try passOver([.member(key)])
+            }
             let line = cursor.line
             try takeOfMap(
                 RawEntry(line: line, key: key, content: try cursor.take(), shape: 0),
@@ -124,7 +138,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
                     try cursor.forEachElement { try take(nil) }
                 }
             } else if inside.isEmpty {
-                try cursor.skip()
+                try passOver(place)
             } else {
                 try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
             }
@@ -139,7 +153,12 @@ final class EntryWalk<Cursor: ManifestCursor> {
                 let key = (try? key.get()) ?? ""
                 let inside =
                     members + trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
-                if inside.isEmpty { return try cursor.skip() }
+                guard !inside.isEmpty else {
+                    // What is beside a base is the list's own.
+                    let isOwn = trails.allSatisfy(\.isBase)
+                    if isOwn { return _ = try cursor.skip() }
+                    return try passOver(place + [.member(key)])
+                }
                 try walk(inside, at: place + [.member(key)])
             }
         default:
@@ -148,7 +167,43 @@ final class EntryWalk<Cursor: ManifestCursor> {
             } else if trails.contains(where: \.rest.isEmpty) {
                 try readPlace(trails, at: place) { take in try take(nil) }
             } else {
-                try cursor.skip()
+                try passOver(place)
+            }
+        }
+    }
+
+    /// Passes over a value that is no entry and looks for icons in it. A single value is the
+    /// manifest's own, such as the icon of its publisher.
+    private func passOver(_ place: [ManifestPath.Segment]) throws {
+        let kind = try cursor.kind()
+        guard !recognition.isExplicit, kind != .scalar else {
+            if let error = try cursor.skip() { failure = error }
+            return
+        }
+        try recognition.unread.count(place, kind) {
+            try cursor.skip { try look(at: $0, place, depth: 2) }
+        }
+    }
+
+    /// - Parameter depth: how many levels may be entered. What is deeper is taken as a whole, if it
+    ///   is no larger than an entry may be.
+    private func look(
+        at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int
+    ) throws {
+        switch (try cursor.kind(), depth) {
+        case (.array, 1...):
+            try cursor.forEachElement {
+                try look(at: cursor, place + [.elements], depth: depth - 1)
+            }
+        case (.dictionary, 1...):
+            try cursor.forEachMember { key in
+                let name = (try? key.get()) ?? ""
+                try look(at: cursor, place + [.member(name)], depth: depth - 1)
+            }
+        default:
+            switch try cursor.take() {
+            case .success(let value): recognition.unread.look(at: value, place)
+            case .failure(let error): failure = error
             }
         }
     }
@@ -162,20 +217,26 @@ final class EntryWalk<Cursor: ManifestCursor> {
         _ forEach: (_ take: (String?) throws -> Void) throws -> Void
     ) throws {
         let candidates = recognition.usable(trails.filter(\.rest.isEmpty).map(\.shape))
-        guard !candidates.isEmpty else { return try cursor.skip() }
+        guard !candidates.isEmpty else {
+            let isWhole = place.last == .elements || place.last == .members
+            return try passOver(isWhole ? Array(place.dropLast()) : place)
+        }
         let isLenient = recognition.isLenient(candidates)
         var isOpen = isLenient || recognition.settled != nil
         if isOpen { try open(place) }
         var isOther = false
         try forEach { key in
-            if isOther { return try cursor.skip() }
+            if isOther { return try passOver(place) }
             let line = cursor.line
             let content = try cursor.take()
             let shape =
                 isLenient
                 ? recognition.lenientShape(of: content, among: candidates)
                 : recognition.shape(of: content, among: candidates)
-            guard let shape else { return isOther = true }
+            guard let shape else {
+                if case .success(let value) = content { recognition.unread.look(at: value, place) }
+                return isOther = true
+            }
             if !isOpen {
                 isOpen = true
                 try open(place)
@@ -190,7 +251,7 @@ final class EntryWalk<Cursor: ManifestCursor> {
     private func open(_ place: [ManifestPath.Segment]) throws {
         hasEntries = true
         mayBeMap = false
-        heldMembers = []
+        dropHeld()
         // Beneath a wildcard a place is there many times.
         guard !place.dropLast().contains(where: { $0 == .elements || $0 == .members }) else {
             return
@@ -213,14 +274,22 @@ final class EntryWalk<Cursor: ManifestCursor> {
         heldMembers.append(member)
         guard heldSize <= limits.maximumEntrySize, heldMembers.count <= 64 else {
             mayBeMap = false
-            heldMembers = []
-            return
+            return dropHeld()
         }
         if recognition.isOfMap(member), !root.hasIcon,
             heldMembers.dropLast().contains(where: recognition.isOfMap)
         {
             try openMap()
         }
+    }
+
+    /// Lets go of members that are no entries.
+    func dropHeld() {
+        for member in heldMembers {
+            guard case .success(let value) = member.content, let key = member.key else { continue }
+            recognition.unread.look(at: value, [.member(key)])
+        }
+        heldMembers = []
     }
 
     private func openMap() throws {

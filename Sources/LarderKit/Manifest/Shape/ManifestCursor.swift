@@ -11,8 +11,13 @@ protocol ManifestCursor {
     var progress: Int { get }
     /// Takes the value, within the limits of an entry.
     func take() throws -> Result<ManifestValue, EntryError>
-    /// Passes over the value.
-    func skip() throws
+    /// Passes over the value. Returns what is wrong with it, if the format tells.
+    @discardableResult func skip() throws -> EntryError?
+    /// Passes over the value, and lets it be read on the way, if that changes nothing about
+    /// whether the rest can be read.
+    ///
+    /// - Parameter body: takes or passes over the value with a cursor that stands before it.
+    func skip(lookingOver body: (Self) throws -> Void) throws
     /// Enters a dictionary, and hands over each key; what comes next then is the value.
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
     /// Enters an array; before each call an element comes next.

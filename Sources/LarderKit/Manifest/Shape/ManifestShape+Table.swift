@@ -4,7 +4,8 @@
 extension ManifestShape {
     /// Larder's own form, which has more members than the others.
     static let plain = ManifestShape(
-        name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"], names: ["name"],
+        name: "plain", entries: ["$[*]", "$.apps[*]", "$.*"], marks: ["icon"],
+        names: ["name", "title"],
         icons: ["icon"], hasDigests: true, priority: "priority", key: "key")
 
     /// A list of nothing but URLs.

@@ -45,6 +45,17 @@ struct RootMembers {
         return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
     }
 
+    /// Hands over the arrays and dictionaries.
+    func forEachContainer(_ body: (ManifestValue.Member, ValueKind) -> Void) {
+        for member in members {
+            switch member.value {
+            case .array: body(member, .array)
+            case .dictionary: body(member, .dictionary)
+            case .null, .bool, .integer, .double, .string, .opaque: continue
+            }
+        }
+    }
+
     mutating func take(_ key: String, _ value: Result<ManifestValue, EntryError>, size: Int) {
         self.size += size
         members.removeAll { $0.key.isSame(as: key) }

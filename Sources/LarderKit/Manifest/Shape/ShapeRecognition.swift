@@ -12,6 +12,8 @@ final class ShapeRecognition {
     private(set) var isMap = false
     /// What icons are relative to, if the manifest names it.
     var base: String?
+    /// The values that look like icons and are not read.
+    let unread = UnreadIcons()
     /// The shapes that the elements of a top-level array may have, and so the lines of JSON Lines.
     let lineShapes: [Int]
     /// The shapes that the members of the root may have.
@@ -98,6 +100,19 @@ final class ShapeRecognition {
 
     /// Whether there were elements, and none had anything that is known.
     var isStrange: Bool { settled == nil && hasStrange && !hasFamiliar }
+
+    /// Whether an element has no icon, but a list of entries that have: it is a manifest itself.
+    func isList(_ element: Result<ManifestValue, EntryError>) -> Bool {
+        guard !isExplicit, case .success(.dictionary(let members)) = element else { return false }
+        let element = ManifestValue.dictionary(members)
+        guard !lineShapes.contains(where: { shapes[$0].matches(element) }) else { return false }
+        return shapes.contains { shape in
+            shape.entries.contains { path in
+                path.segments.count > 1
+                    && path.matches(in: element, limit: 8).contains { shape.matches($0.value) }
+            }
+        }
+    }
 
     /// Whether an element may be one of a map's.
     func isOfMap(_ element: RawEntry) -> Bool {

@@ -10,10 +10,32 @@ enum IconLikeness {
         return ranks.first { _, words in words.contains { name.place(ofWord: $0) != nil } }?.rank
     }
 
+    /// The rank of a value whose name has the rank `own`, within one of the rank `outer`. What is
+    /// in a list of screenshots is none but an icon that is named so.
+    static func rank(_ own: Int?, beneath outer: Int?) -> Int? {
+        outer == 1 && own != rankOfIcon ? 1 : own ?? outer
+    }
+
+    /// Whether a member is named icon or logo.
+    static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
+
+    /// The rank of what is named icon or logo.
+    private static let rankOfIcon = 16
+    /// The least rank of a value that is one more icon of an entry.
+    static let leastRankOfIcons = 12
+    /// The least rank of a value that is the icon of an entry.
+    static let leastRankOfLists = 8
+
     /// The first that fits counts: a screenshot is an image, too.
     private static let ranks: [(rank: Int, words: [[UInt8]])] = [
-        (1, ["screenshot", "banner", "background", "header", "hero", "preview", "splash"]),
-        (16, ["icon", "logo"]),
+        (
+            1,
+            [
+                "screenshot", "banner", "background", "header", "hero", "preview", "splash",
+                "feature", "promo", "wallpaper", "gallery", "news",
+            ]
+        ),
+        (rankOfIcon, ["icon", "logo"]),
         (12, ["artwork", "avatar", "thumb"]),
         (8, ["image", "img", "picture", "cover", "poster", "photo"]),
     ].map { rank, words in (rank, words.map { Array($0.utf8) }) }

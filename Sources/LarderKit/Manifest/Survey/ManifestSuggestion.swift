@@ -31,15 +31,29 @@ public struct ManifestSuggestion: Equatable, Sendable {
     var words: String {
         (isPart ? "at least " : "")
             + count.of("entry looks like an icon", "entries look like icons")
-            + " at \(options)" + (isRelative ? " (relative: add --base-url)" : "")
+            + " at \(options)\(remark)"
     }
 
     /// Several as the end of a message.
     static func words(_ suggestions: [ManifestSuggestion]) -> String? {
         guard let best = suggestions.first else { return nil }
-        return ([best.words] + suggestions.dropFirst().map { "\($0.count) at \($0.options)" })
+        return
+            ([best.words]
+            + suggestions.dropFirst().map { "\($0.count) at \($0.options)\($0.remark)" })
             .joined(separator: "; ")
     }
+
+    /// Whether it leads to the icons that entries have at one of some paths.
+    func isAny(of icons: [ManifestPath]) -> Bool {
+        let entries = entries?.segments ?? []
+        let whole = [entries + icon.segments, entries + [.elements] + icon.segments]
+        return icons.contains { path in
+            whole.contains { $0.suffix(path.segments.count).elementsEqual(path.segments) }
+        }
+    }
+
+    /// What the options need besides.
+    private var remark: String { isRelative ? " (relative: add --base-url)" : "" }
 }
 
 extension ManifestPath {

@@ -35,7 +35,7 @@ extension ManifestSurvey {
             rules.nameKey = name
             rules.priorityKey = nil
             rules.integrityKey = nil
-            let trial = Trial(of: source, rules)
+            let trial = Trial(of: source, rules, isPart: isPart)
             if trial.isSound {
                 return ManifestSuggestion(
                     entries: entries, icon: icon, name: name, count: trial.found,
@@ -53,14 +53,19 @@ extension ManifestSurvey {
         private(set) var relative = 0
         private var failed = 0
         private var seen = 0
+        private var isBroken = false
         /// Whether there may be more than was looked at.
         var isCut: Bool { seen == ManifestSuggestion.mostEntries }
 
         private struct Enough: Error {}
 
-        init(of source: ManifestSource, _ rules: ManifestRules) {
-            // The beginning of a source ends early, and tells enough.
-            try? read(source, rules)
+        /// - Parameter isPart: whether the source ends early, which tells enough.
+        init(of source: ManifestSource, _ rules: ManifestRules, isPart: Bool) {
+            do {
+                try read(source, rules)
+            } catch {
+                isBroken = !(error is Enough) && !isPart
+            }
         }
 
         private mutating func read(_ source: ManifestSource, _ rules: ManifestRules) throws {
@@ -82,7 +87,7 @@ extension ManifestSurvey {
         }
 
         /// Whether the rules fit: hardly anything there is no entry.
-        var isSound: Bool { found > 0 && failed * 10 <= found }
+        var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
     }
 }
 

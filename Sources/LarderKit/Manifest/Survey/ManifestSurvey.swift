@@ -42,7 +42,7 @@ struct ManifestSurvey {
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)
             // In JSON Lines more than one.
-            while try window.peekBehindBlanks() != nil {
+            while try window.peekBehindSeparators() != nil {
                 try survey(cursor, at: root, depth: 1)
             }
         }
@@ -59,16 +59,16 @@ struct ManifestSurvey {
             if case .success(.string(let text)) = try cursor.take() { place.add(text) }
         case .array:
             guard depth < Self.mostDepth, let element = place.element(&room) else {
-                return try cursor.skip()
+                return _ = try cursor.skip()
             }
             try cursor.forEachElement { try survey(cursor, at: element, depth: depth + 1) }
         case .dictionary:
-            guard depth < Self.mostDepth else { return try cursor.skip() }
+            guard depth < Self.mostDepth else { return _ = try cursor.skip() }
             try cursor.forEachMember { key in
                 let isContainer = try cursor.kind() != .scalar
                 guard case .success(let key) = key,
                     let member = place.member(key, isContainer: isContainer, &room)
-                else { return try cursor.skip() }
+                else { return _ = try cursor.skip() }
                 try survey(cursor, at: member, depth: depth + 1)
             }
         }

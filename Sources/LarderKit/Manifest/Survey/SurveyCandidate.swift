@@ -9,6 +9,9 @@ struct SurveyCandidate {
     let name: [ManifestPath.Segment]?
     /// How much it looks like one.
     let score: Int
+    /// Whether it is a place of screenshots, banners and the like, which come after all icons,
+    /// however many there are.
+    private let isScreenshot: Bool
     private let icons: Int
 
     /// So many are told apart.
@@ -20,7 +23,10 @@ struct SurveyCandidate {
         var room = 25 * ManifestSurvey.mostPlaces
         survey.root.settle()
         collect(at: [], [survey.root], &room, &found)
-        found.sort { ($0.score, $1.path.count) > ($1.score, $0.path.count) }
+        found.sort { one, other in
+            guard one.isScreenshot == other.isScreenshot else { return other.isScreenshot }
+            return (one.score, other.path.count) > (other.score, one.path.count)
+        }
         // A place of a map and the same of one of its members are one.
         return found.filter { one in
             !found.contains { other in
@@ -78,6 +84,7 @@ struct SurveyCandidate {
         icon = Array(path.dropFirst(length))
         name = length < path.count ? places[length].namePath : nil
         icons = leaf.icons
+        isScreenshot = leaf.likeness < 2 * leaf.icons
         // One on its own may be anything's: the list's, its publisher's.
         score =
             leaf.likeness * min(leaf.icons, max(1, places[length].count)) / leaf.icons

@@ -79,7 +79,8 @@ final class SurveyedPlace {
             return map
         }
         guard key.count <= Self.longestName else { return nil }
-        let place = make(IconLikeness.rank(of: name) ?? rank, &room)
+        let own = IconLikeness.rank(of: name)
+        let place = make(IconLikeness.rank(own, beneath: rank), &room)
         members[key] = place.map { (name, $0) }
         return place
     }

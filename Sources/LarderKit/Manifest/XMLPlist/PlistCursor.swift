@@ -28,8 +28,20 @@ struct PlistCursor: ManifestCursor {
         }
     }
 
-    func skip() throws {
+    @discardableResult func skip() throws -> EntryError? {
         if !reader.isEmpty { try skip(to: reader.depth) }
+        return nil
+    }
+
+    func skip(lookingOver body: (PlistCursor) throws -> Void) throws {
+        guard !reader.isEmpty else { return }
+        let depth = reader.depth
+        do {
+            try body(self)
+        } catch is ManifestError {
+            // Skipped values need not be a valid property list. This throws if the XML is broken.
+            try skip(to: depth)
+        }
     }
 
     func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws {
@@ -75,7 +87,9 @@ struct PlistCursor: ManifestCursor {
         // The tags count too, so that an entry of a million empty elements is too large.
         try limits.charge(8, to: &size)
         switch reader.element {
-        case .string: return .string(try text(&size))
+        case .string:
+            let text = try text(&size)
+            return reader.isInvalid(text) ? .invalidText : .string(text)
         case .dict: return .dictionary(try members(depth: depth, size: &size))
         case .array: return .array(try elements(depth: depth, size: &size))
         case .integer: return try integer(try text(&size))

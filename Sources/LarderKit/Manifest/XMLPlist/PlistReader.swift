@@ -48,6 +48,11 @@ final class PlistReader {
     /// The line of the node that the reader stands on.
     var line: Int { reader.line }
 
+    /// Whether a text has something that is no character in the document's encoding.
+    func isInvalid(_ text: String) -> Bool {
+        window.input.hasInvalidText && text.utf8.contains(TextDecoder.invalid)
+    }
+
     /// An error at the node that the reader stands on.
     func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError {
         ManifestError(code, source: source, at: .line(line), reason)

@@ -7,13 +7,17 @@ enum XMLEncoding {
     /// ISO-8859-1; of US-ASCII, which is a part of it, nothing else is taken.
     case latin1(isASCII: Bool)
 
+    /// The number of bytes in a unit.
+    var unitSize: Int {
+        if case .utf16 = self { 2 } else { 1 }
+    }
+
     /// How long an XML declaration may be.
     private static let longestDeclaration = 1 << 10
 
-    /// The document in UTF-8, which may be the window itself.
+    /// The document in valid UTF-8.
     static func decoded(_ window: ByteWindow) throws -> ByteWindow {
         let encoding = try of(window)
-        if case .utf8 = encoding { return window }
         let marks: [[UInt8]] = [[0xFF, 0xFE], [0xFE, 0xFF]]
         if marks.contains(where: { window.unread.starts(with: $0) }) { window.consume(2) }
         return ByteWindow(ByteInput(decoding: window, from: encoding), line: window.line)
