@@ -141,9 +141,10 @@ struct NamedFiles: ExportedFiles {
     }
 
     private func has(_ earlier: FileLines.Earlier) throws -> Bool {
-        guard earlier.size <= Self.largestFile, let file = try? tree.folder.file(earlier.file),
-            try file.status().isRegularFile
+        guard earlier.size <= Self.largestFile, let file = try? tree.folder.file(earlier.file)
         else { return false }
+        let status = try file.status()
+        guard status.isRegularFile, status.st_size <= status.plausibleBytes else { return false }
         return try writer.digest(of: file) == earlier.digest
     }
 }

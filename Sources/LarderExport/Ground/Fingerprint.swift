@@ -8,7 +8,7 @@ struct Fingerprint {
     /// That of the files in a directory, those beneath it and hidden ones left out.
     ///
     /// - Returns: nil if it was ended.
-    /// - Throws: ``CacheError``.
+    /// - Throws: ``CacheError``, `.unusable` if one is a sparse file, which would take too long.
     static func of(
         _ directory: String, isCancelled: () -> Bool
     ) throws -> LarderCache.Digest? {
@@ -20,7 +20,14 @@ struct Fingerprint {
         try directory.forEachName { name in
             guard !isEnded, failure == nil, name.utf8.first != UInt8(ascii: ".") else { return }
             do {
-                guard try directory.status(of: name)?.isRegularFile == true else { return }
+                guard let status = try directory.status(of: name), status.isRegularFile else {
+                    return
+                }
+                guard status.st_size <= status.plausibleBytes else {
+                    throw CacheError(
+                        .unusable, subject: directory.path(of: name),
+                        message: "is a sparse file, which no export has made; remove it")
+                }
                 let digest = try digests.digest(
                     of: directory.file(name), isCancelled: isCancelled)
                 isEnded = digest == nil || isCancelled()

@@ -259,6 +259,19 @@ import Testing
         }
     }
 
+    @Test(.timeLimit(.minutes(1))) func aSparseFileInTheSeedIsNotReadToItsEnd() throws {
+        try ExportScene.run { scene in
+            let (seed, report) = try export(.nuke, scene)
+            let name = String(repeating: "a", count: 40)
+            try scene.overwrite("\(report.directory)/\(name)", with: [])
+            #expect(truncate("\(report.directory)/\(name)", 1 << 41) == 0)
+            let error = #expect(throws: CacheError.self) {
+                try SeedInstaller(report, directory: seed)
+            }
+            #expect(error?.code == .unusable && error?.subject.hasSuffix(name) == true)
+        }
+    }
+
     @Test func anotherSeedHasAnotherFingerprint() throws {
         try ExportScene.run { scene in
             func fingerprint(_ report: ExportReport) throws -> Substring {
