@@ -141,9 +141,9 @@ let package = Package(
         .executableTarget(
             name: "larder",
             dependencies: [
-                "CLarderCommit", "CLarderSystem", "LarderCache", "LarderExport", "LarderGallery",
-                "LarderKit", "LarderPresentation", "LarderRehearsal", "LarderS3", "LarderServer",
-                "LarderTransfer",
+                "CLarderCommit", "CLarderGuard", "CLarderSystem", "LarderCache", "LarderExport",
+                "LarderGallery", "LarderKit", "LarderPresentation", "LarderRehearsal", "LarderS3",
+                "LarderServer", "LarderTransfer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),

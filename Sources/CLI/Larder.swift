@@ -8,7 +8,8 @@ import LarderTransfer
 struct Larder: AsyncParsableCommand, GuidedCommand {
     static func main() async {
         StandardStreams.ensureOpen()
-        OpenFiles.requireSome()
+        ProcessLimits.requireSome()
+        ForeignBytes.check()
         Allocator.keepSmall()
         SharedMemory.guardAgainstFailingDisk()
         CurlHosts.install()
@@ -55,7 +56,10 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
     /// Ends the program as the argument parser would, with lines that fit the terminal.
     private static func leave(withError error: any Error) -> Never {
         let status = exitCode(for: error)
-        guard !status.isSuccess else { exit(withError: error) }
+        if status.isSuccess {
+            print(fullMessage(for: error))
+            leave(0)
+        }
         leave(saying: fullMessage(for: error), status)
     }
 
@@ -96,7 +100,14 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
     /// Ends the program without the farewells of libraries, which have nothing left to do, and for
     /// which OpenSSL alone would bring 3 MB of its code and data into memory.
     private static func leave(_ status: Int32) -> Never {
-        fflush(nil)
+        var status = status
+        do {
+            try Console.flush()
+        } catch {
+            Console.complain("\(error)")
+            let interruptions = [ExitStatus.interrupted.rawValue, ExitStatus.terminated.rawValue]
+            if !interruptions.contains(status) { status = ExitStatus(error).rawValue }
+        }
         _exit(status)
     }
 

@@ -1,20 +1,43 @@
 #define _GNU_SOURCE
 #include "guard.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 static atomic_bool is_lost;
 
 bool larder_shared_memory_is_lost(void) { return atomic_load(&is_lost); }
 
+static int signal_pipe[2] = {-1, -1};
+
+// A handler is needed instead of a thread that waits for signals: other threads have them
+// unblocked.
+static void on_signal(int number) {
+    int error = errno;
+    unsigned char byte = (unsigned char)number;
+    // A full pipe has enough of them.
+    if (write(signal_pipe[1], &byte, 1) < 0) errno = error;
+    errno = error;
+}
+
+int larder_watch_signal(int number) {
+    if (signal_pipe[0] < 0) {
+        if (pipe(signal_pipe) != 0) return -1;
+        for (int end = 0; end < 2; end++) fcntl(signal_pipe[end], F_SETFD, FD_CLOEXEC);
+        fcntl(signal_pipe[1], F_SETFL, O_NONBLOCK);
+    }
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    return sigaction(number, &action, NULL) == 0 ? signal_pipe[0] : -1;
+}
+
 #ifdef __linux__
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 static struct sigaction before;
 static uintptr_t page_size;

@@ -157,6 +157,9 @@ public final class Cache: Sendable {
     /// The root's absolute path.
     public var path: String { directory.path }
 
+    /// Whether the index has the table of damaged resources.
+    package var hasDamaged: Bool { index?.hasDamaged ?? false }
+
     /// The index as a URI for SQLite, to be joined with; nil if there is none.
     package var indexURI: String? { index?.uri }
 
@@ -368,7 +371,7 @@ public final class Cache: Sendable {
     /// Mends what a verification found, as far as that needs no network, and notes it in `report`.
     ///
     /// - Parameter isCancelled: asked before each object: the rest is then left as it is.
-    /// - Returns: the resources that the index has no longer, to be fetched again.
+    /// - Returns: The resources to fetch again. The index keeps them as damaged until then.
     /// - Throws: ``CacheError``, `.unusable` if the cache cannot be written, `.damaged` if
     ///   its index cannot be read.
     package func repair(

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderIcons
 
 /// A scroll over a table whose rows are the entries of a manifest, with one strategy.
@@ -50,9 +51,8 @@ package final class Rehearsal: Sendable {
         -> StrategyReport
     {
         var (report, epilogue) = await withCheckedContinuation { waiter in
-            let thread = Thread { [self] in waiter.resume(returning: scroll(progress)) }
-            thread.name = "larder.table"
-            thread.start()
+            let run = { @Sendable [self] in waiter.resume(returning: scroll(progress)) }
+            if !HelperThread.start(run) { run() }
         }
         report.storeFailure = await epilogue()
         return report

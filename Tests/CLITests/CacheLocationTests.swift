@@ -24,6 +24,75 @@ import Testing
         }
     }
 
+    #if os(Linux)
+        /// An empty variable is none, as some schedulers set it.
+        @Test func emptyVariablesAreNotSet() async throws {
+            try await withFixture { larder in
+                let standard = larder.directory.path(".cache/larder")
+                let empty = ["LARDER_CACHE": "", "XDG_CACHE_HOME": "", "TMPDIR": ""]
+                #expect(
+                    try path(larder, empty.merging(["HOME": larder.directory.path]) { $1 })
+                        == standard)
+                let homeless = try path(larder, empty.merging(["HOME": ""]) { $1 })
+                #expect(homeless != "/.cache/larder" && homeless.hasSuffix("/.cache/larder"))
+            }
+        }
+
+        /// Other bytes would take their place, and name another cache.
+        @Test(arguments: [
+            #"evict --max-size 0 --cache "$(printf 'caf\351')""#,
+            #"prefetch "$(printf 'apps\377.json')" --cache cache"#,
+            #"cat "$(printf 'http://a.example/\300\257')" --cache cache"#,
+        ])
+        func argumentsThatAreNotUTF8AreRefused(_ command: String) async throws {
+            try await withFixture { larder in
+                let finished = try run(larder, #"exec "$0" \#(command)"#)
+                #expect(finished.status == 64, "\(finished)")
+                #expect(finished.standardError.hasPrefix("larder: argument "), "\(finished)")
+                #expect(finished.standardError.contains("is not UTF-8"), "\(finished)")
+                #expect(!larder.hasCache)
+            }
+        }
+
+        @Test(arguments: ["LARDER_CACHE", "HOME", "XDG_CACHE_HOME", "NETRC", "TMPDIR"])
+        func variablesThatAreNotUTF8AreRefused(_ name: String) async throws {
+            try await withFixture { larder in
+                let finished = try run(
+                    larder, #"export \#(name)="$(printf '/caf\351')"; exec "$0" status"#)
+                #expect(finished.status == 64, "\(finished)")
+                #expect(
+                    finished.standardError.hasPrefix("larder: $\(name) is not UTF-8"),
+                    "\(finished)")
+            }
+        }
+
+        private func run(_ larder: CLIFixture, _ script: String) throws -> Finished {
+            try RunningProcess(
+                "/bin/sh", ["-c", "cd '\(larder.directory.path)'; \(script)", larder.binary.path]
+            ).wait()
+        }
+    #endif
+
+    /// SQLite takes no path of more than 512 bytes: with one, it would only say that it cannot open
+    /// the index, as of a disk that fails. Linux reaches the index by a descriptor.
+    @Test func aLongPathIsNotAFailingDisk() async throws {
+        try await withFixture { larder in
+            let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+            let long = larder.directory.path(
+                Array(repeating: String(repeating: "x", count: 100), count: 6)
+                    .joined(separator: "/"))
+            let prefetch = try larder.binary.run(
+                ["prefetch", manifest, "--cache", long, "--allow-private-network"])
+            #if os(Linux)
+                #expect(prefetch.status == 0, "\(prefetch)")
+                #expect(try larder.binary.run(["verify", "--cache", long]).status == 0)
+            #else
+                #expect(prefetch.status == 1, "\(prefetch)")
+                #expect(prefetch.standardError.contains("too long for SQLite"), "\(prefetch)")
+            #endif
+        }
+    }
+
     @Test func aMovedCacheIsWhole() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(3)

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCache
 import LarderTestSupport
 import Testing
 
@@ -219,6 +220,47 @@ import Testing
             let list = try Nobody.run(larder.binary, ["list", "--cache", larder.cache])
             #expect(list.status == 1, "\(list)")
             #expect(list.standardError.contains("Permission denied"), "\(list)")
+        }
+    }
+
+    /// A cache that was copied while it was used, or whose process was killed, and is now on a
+    /// medium where SQLite can have no memory shared beside the log.
+    @Test(.enabled(if: Mount.isPossible, "mounting takes root on Linux"), arguments: [false, true])
+    func aReadOnlyMediumIsReadWithALog(hasSharedMemory: Bool) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(5)
+            let manifest = try larder.manifest(urls: urls)
+            #expect(try larder.prefetch(manifest).status == 0)
+            let copy = larder.directory.path("copy")
+            do {
+                // While it is open, nobody folds the log into the index.
+                let cache = try Cache.open(at: larder.cache)
+                defer { cache.close() }
+                #expect(try larder.run("pin", urls[3]).status == 0)
+                try FileManager.default.copyItem(atPath: larder.cache, toPath: copy)
+            }
+            let log = try FileManager.default.attributesOfItem(atPath: "\(copy)/index.sqlite-wal")
+            #expect((log[.size] as? Int ?? 0) > 0)
+            if !hasSharedMemory { unlink("\(copy)/index.sqlite-shm") }
+            let medium = try Mount.readOnly(copy, at: larder.directory.path("medium"))
+            defer { medium.remove() }
+            let cache = ["--cache", medium.path]
+            // What only the log has.
+            #expect(try larder.binary.run(["pin"] + cache).standardOutput == "\(urls[3])\n")
+            for command in [
+                ["list"], ["cat", urls[0]], ["status", "--json"], ["verify"], ["plan", manifest],
+                ["verify", "--manifest", manifest], ["evict", "--dry-run", "--max-count", "1"],
+                ["snapshot", larder.directory.path("snapshot")],
+                ["export", larder.directory.path("export"), "--layout", "files"],
+            ] {
+                let finished = try larder.binary.run(command + cache)
+                #expect(finished.status == 0, "\(command): \(finished)")
+                #expect(!finished.standardOutput.isEmpty, "\(command): \(finished)")
+            }
+            let snapshot = ["--cache", larder.directory.path("snapshot")]
+            #expect(try larder.binary.run(["pin"] + snapshot).standardOutput == "\(urls[3])\n")
+            let hasOne = FileManager.default.fileExists(atPath: "\(copy)/index.sqlite-shm")
+            #expect(hasOne == hasSharedMemory)
         }
     }
 }

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func whatIsGoneIsDroppedAndFetchedLater() async throws {
+    @Test func whatIsGoneIsKeptAsDamagedAndFetchedLater() async throws {
         try await withFilledCache { larder, urls in
             _ = try damage(urls[0], larder)
             larder.origin.on("/0", .status(404))
@@ -92,10 +92,12 @@ import Testing
                 finished.standardOutput.contains("fetched again: \(urls[0]): http-404: "),
                 "\(finished)")
             #expect(
-                finished.standardOutput.hasSuffix("\n1 lost: the next prefetch asks for them\n"))
-            // The index no longer has it, so that nothing is wrong with what it has.
+                finished.standardOutput.hasSuffix(
+                    "\n1 lost: the next repair or prefetch asks for them\n"))
+            // It is served no longer, and not forgotten.
             #expect(try larder.cat(urls[0]) == nil)
-            #expect(try larder.verify() == 0)
+            #expect(try larder.run("list").standardOutput.contains(urls[0]) == false)
+            #expect(try larder.verify() == 2)
             larder.origin.on("/0", Icons.reply(0))
             // It does ask: what a repair met with is no reason not to.
             let run = try larder.prefetch(larder.directory.path("apps.json"))
@@ -125,6 +127,13 @@ import Testing
                     .init(url: origin.url("/c"), outcome: "failed"),
                     .init(url: "key:b", outcome: "fetched"),
                 ])
+            #expect(try larder.cat("b") == Icons.icon(5))
+            // The object is back, and one of its URLs is not.
+            #expect(try larder.verify() == 2)
+            origin.on("/c", Icons.reply(6))
+            let (second, next) = try repair(larder)
+            #expect(second == 0)
+            #expect(next.refetches == [.init(url: origin.url("/c"), outcome: "changed")])
             #expect(try larder.cat("b") == Icons.icon(5))
             #expect(try larder.verify() == 0)
         }
@@ -206,15 +215,20 @@ import Testing
             #expect(
                 finished.standardError
                     == "larder: 2 corrupt, 0 whole, 1 repaired; 1 lost: could not be fetched again, the first "
-                    + "\(urls[0]): integrity-mismatch; the next prefetch asks for them\n")
+                    + "\(urls[0]): integrity-mismatch; the next repair or prefetch asks for them\n")
             #expect(try larder.cat(urls[0]) == nil)
             #expect(try larder.cat(urls[1]) == Icons.icon(1))
+            // Once, as damaged, and not as an entry that was never cached.
             let quiet = try larder.binary.run(arguments + ["--quiet"])
-            #expect(
-                quiet.standardError.hasSuffix(
-                    "entry 1: is not cached; larder prefetch \(lock), with the same options, fetches what is missing\n"
-                ),
-                "\(quiet)")
+            #expect(quiet.status == 2)
+            #expect(quiet.standardError.hasPrefix("larder: 1 missing, 1 whole; "), "\(quiet)")
+            #expect(quiet.standardError.contains("was damaged"), "\(quiet)")
+            // The next repair still demands what the manifest does.
+            #expect(try larder.binary.run(arguments + repair).status == 2)
+            #expect(try larder.cat(urls[0]) == nil)
+            larder.origin.on("/0", Icons.reply(0))
+            #expect(try larder.binary.run(arguments + repair).status == 0)
+            #expect(try larder.cat(urls[0]) == Icons.icon(0))
         }
     }
 
@@ -235,6 +249,41 @@ import Testing
             #expect(finished.status == 2)
             #expect(finished.standardOutput.contains("address-refused"), "\(finished)")
             #expect(larder.origin.requests.isEmpty)
+            // What was refused is not forgotten.
+            let (status, report) = try repair(larder)
+            #expect(status == 0)
+            #expect(report.findings.map(\.repair) == ["restored"])
+            #expect(report.refetches == [.init(url: urls[0], outcome: "fetched")])
+            #expect(try larder.cat(urls[0]) == Icons.icon(0))
+            #expect(try larder.verify() == 0)
+        }
+    }
+
+    /// A manifest that names other icons than the damaged one has nothing to do with it.
+    @Test func damagedIconsOfOtherManifestsAreLeftAlone() async throws {
+        try await withFilledCache { larder, urls in
+            _ = try damage(urls[0], larder)
+            #expect(try larder.run("verify", "--repair").status == 2)
+            let others = try larder.manifest(urls: Array(urls[1...]), name: "others.json")
+            let arguments = ["verify", "--repair", "--allow-private-network", "--manifest", others]
+            #expect(try larder.run(arguments: arguments).status == 0)
+            #expect(larder.origin.requests.isEmpty)
+            #expect(try larder.verify() == 2)
+        }
+    }
+
+    /// Otherwise a URL that is gone for good would be found for ever.
+    @Test(arguments: [["--max-age", "0s"], ["--only"]])
+    func anEvictionLetsDamagedIconsGo(_ options: [String]) async throws {
+        try await withFilledCache { larder, urls in
+            _ = try damage(urls[0], larder)
+            #expect(try larder.run("verify", "--repair").status == 2)
+            #expect(try larder.run("evict", "--max-size", "1GB").status == 0)
+            #expect(try larder.verify() == 2)
+            let others = try larder.manifest(urls: Array(urls[1...]), name: "others.json")
+            let manifest = options == ["--only"] ? [others] : []
+            #expect(try larder.run(arguments: ["evict"] + options + manifest).status == 0)
+            #expect(try larder.verify() == 0)
         }
     }
 }

@@ -103,6 +103,7 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: quiet, hasOneCache: false, makesCache: true
         ) { run in
+            try ProcessLimits.requireTransfers()
             var configuration = ImportConfiguration(
                 layout: source.layout, directory: directory)
             configuration.kingfisherVersion = kingfisherVersion

@@ -139,6 +139,7 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
 
     func run() async throws {
         try await ExitStatus.of(cache) {
+            try ProcessLimits.requireTransfers()
             OpenFileLimit.raise()
             let opened = try cache.required(wait: .none)
             var configuration = try configuration(opened)

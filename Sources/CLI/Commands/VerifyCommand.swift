@@ -13,8 +13,8 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             are reported, but are not corruption.
 
             With --repair, damaged objects are moved to quarantine/ and fetched again; the \
-            status is 0 if nothing is left to repair. A URL that cannot be fetched is dropped \
-            from the index until the next prefetch. With --manifest, what is fetched must be \
+            status is 0 if nothing is left to repair. A URL that cannot be fetched is not \
+            served, and kept as damaged until the next repair or prefetch fetches it. With --manifest, what is fetched must be \
             what the manifest demands; an entry that is not cached is left to larder prefetch.
 
             With --remote, the objects of the remote are read instead, and references to what is \
@@ -93,6 +93,7 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     func run() async throws {
         if remote.remote != nil { return try await verifyRemote() }
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .verify) { run in
+            if repair { try ProcessLimits.requireTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.lockWait = run.wait
             configuration.manifestRules = try reading.rules

@@ -1,10 +1,29 @@
 import Foundation
 import LarderKit
+import Synchronization
 
 /// Where text goes: results to standard output, everything else to standard error.
 enum Console {
     /// What stays below all messages on a terminal.
     static let statusLine = StatusLine()
+
+    private static let output = Mutex(Output())
+
+    private struct Output {
+        var buffer: [UInt8] = []
+        var failure: Int32?
+
+        mutating func flush() {
+            let bytes = buffer
+            buffer.removeAll(keepingCapacity: true)
+            guard failure == nil, !bytes.isEmpty else { return }
+            failure = bytes.withUnsafeBytes {
+                StandardStreams.send($0, to: STDOUT_FILENO, patience: -1)
+            }
+        }
+    }
+
+    private static let bufferLimit = isatty(STDOUT_FILENO) == 1 ? 1 : 4096
 
     /// A message that a person should see, on one line.
     static func complain(_ message: String) { write("larder: \(message.sanitizedForTerminal)\n") }
@@ -12,20 +31,42 @@ enum Console {
     /// Whole lines for standard error, as they are.
     static func write(_ text: String) { statusLine.around { StandardStreams.write(text) } }
 
+    /// Adds text to the result on standard output. An error is reported by ``flush()``.
+    static func add(_ text: String) {
+        output.withLock { output in
+            if output.failure != nil { return }
+            output.buffer += text.utf8
+            if output.buffer.count >= bufferLimit { output.flush() }
+        }
+    }
+
     /// Bytes for standard output, as they are.
     static func print(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try print($0) } }
 
     /// The same.
     static func print(_ bytes: UnsafeRawBufferPointer) throws {
+        try flush()
         let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1)
         if let failure { throw OutputFailure("write", "standard output", failure) }
     }
 
-    /// Hands over what `print` holds back: a result that cannot be written is a failure.
+    /// Writes what is left of the result.
+    ///
+    /// - Throws: ``OutputFailure`` if any of the result could not be written; once.
     static func flush() throws {
-        guard fflush(nil) != 0 else { return }
+        let failure = output.withLock { output in
+            output.flush()
+            defer { output.failure = nil }
+            return output.failure
+        }
         // A reader that has left is none: `larder list | head` ends quietly.
-        guard errno != EPIPE else { return }
-        throw OutputFailure("write", "standard output", errno)
+        guard let failure, failure != EPIPE else { return }
+        throw OutputFailure("write", "standard output", failure)
     }
 }
+
+/// Adds a line to the result on standard output.
+///
+/// In place of Swift's function of that name, which forgets errors: C's buffer can drop what could
+/// not be written and report success at the end.
+func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }

@@ -12,7 +12,6 @@ final class ProgressLine: Sendable {
 
     private let isQuiet: Bool
     private let state = Mutex(State())
-    private let watches = Mutex<[SignalWatch]>([])
 
     private struct State {
         /// What SIGUSR1 prints.
@@ -25,18 +24,14 @@ final class ProgressLine: Sendable {
         self.isQuiet = isQuiet
         // A run that is soon over has no line there.
         if !Terminal.isThere { state.withLock { $0.lastShown = .now } }
-        let queue = DispatchQueue(label: "larder.progress-line")
         var signals = [SIGUSR1]
         #if canImport(Darwin)
             signals.append(SIGINFO)
         #endif
-        var watches = signals.map { signal in
-            SignalWatch(signal, on: queue) { [weak self] in self?.printOnce() }
-        }
+        for signal in signals { SignalWatch.start(signal) { [weak self] in self?.printOnce() } }
         if Terminal.isThere, !isQuiet {
-            watches.append(SignalWatch(SIGWINCH, on: queue) { Console.statusLine.redraw() })
+            SignalWatch.start(SIGWINCH) { Console.statusLine.redraw() }
         }
-        self.watches.withLock { $0 = watches }
     }
 
     /// - Parameter text: is not made more often than somebody could read it.

@@ -27,7 +27,7 @@ struct CacheOptions: ParsableArguments {
             if let caches = environment["XDG_CACHE_HOME"], caches.hasPrefix("/") {
                 return caches + "/larder"
             }
-            // Not Foundation's, which asks the user database first.
+            // An empty HOME is not set (``ForeignBytes``).
             return (environment["HOME"] ?? NSHomeDirectory()) + "/.cache/larder"
         #endif
     }

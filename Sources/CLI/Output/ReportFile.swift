@@ -83,11 +83,10 @@ final class ReportFile {
     /// Hands the lines to the system; from then on they survive the process.
     private func flush() {
         guard !buffer.isEmpty, failure == nil else { return }
-        do {
-            try handle.write(contentsOf: buffer)
-        } catch {
-            failure = OutputFailure("write", path, errno)
+        let number = buffer.withUnsafeBytes {
+            StandardStreams.send($0, to: handle.fileDescriptor, patience: -1)
         }
+        failure = number.map { OutputFailure("write", path, $0) }
         buffer.removeAll(keepingCapacity: true)
     }
 }

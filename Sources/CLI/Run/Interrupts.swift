@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import Synchronization
 
 /// The first interrupt or termination asks a run to end, once it can be asked; before that, and the
@@ -13,20 +14,17 @@ final class Interrupts: Sendable {
 
     private let isQuiet: Bool
     private let state = Mutex(State())
-    private let watches = Mutex<[SignalWatch]>([])
 
     /// The signal that came first; nil if none did.
     var signal: Int32? { state.withLock { $0.signal } }
 
-    /// Watches from now on, from a queue of its own.
+    /// Watches from now on.
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
-        let queue = DispatchQueue(label: "larder.interrupts")
-        let watches = [SIGINT, SIGTERM, SIGHUP].compactMap { number -> SignalWatch? in
-            if number == SIGHUP, Self.isIgnored(number) { return nil }
-            return SignalWatch(number, on: queue) { [self] in handle(number) }
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            if number == SIGHUP, Self.isIgnored(number) { continue }
+            SignalWatch.start(number) { [self] in handle(number) }
         }
-        self.watches.withLock { $0 = watches }
     }
 
     /// The status of a run that a signal has ended.
@@ -69,7 +67,8 @@ final class Interrupts: Sendable {
             state.signal = state.signal ?? number
             return (isFirst, isFirst ? state.ask : nil)
         }
-        if let ask { return ask() }
+        // A run that waits for a thread of the system's could not end itself.
+        if let ask, HelperThread.start({}) { return ask() }
         Console.statusLine.erase()
         // A quiet run has said nothing of the first.
         if isFirst || isQuiet { Console.complain("interrupted") }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderRehearsal
 
 /// One strategy of a comparison, in a process of its own, so that what the process has in memory is
@@ -64,13 +65,14 @@ struct RehearsalWorker: ExpressibleByArgument {
 
     /// Calls `body` when the process that compares has ended, or wants this one to end.
     func onEndOfInput(_ body: @escaping @Sendable () -> Void) {
-        let thread = Thread {
+        let hasThread = HelperThread.start {
             var byte: UInt8 = 0
             while true {
                 let count = read(STDIN_FILENO, &byte, 1)
                 if count == 0 || count < 0 && errno != EINTR { return body() }
             }
         }
-        thread.start()
+        // Nobody could end this process then.
+        if !hasThread { body() }
     }
 }

@@ -37,6 +37,7 @@ struct RemoteUpkeep {
     private func interruptible<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
+        try ProcessLimits.requireTransfers()
         let task = Task(operation: body)
         run.interrupts.ask("ending what is begun") { task.cancel() }
         defer { run.line.clear() }

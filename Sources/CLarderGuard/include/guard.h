@@ -12,4 +12,8 @@ void larder_guard_shared_memory(void);
 // differ.
 bool larder_shared_memory_is_lost(void);
 
+// From now on the signal does nothing but write its number, one byte, into a pipe. Returns the
+// pipe's end to read from, the same one for all signals, or -1.
+int larder_watch_signal(int number);
+
 #endif

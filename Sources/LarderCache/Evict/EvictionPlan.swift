@@ -127,13 +127,18 @@ final class EvictionPlan {
                 // As it would be if nothing were held: who is held and would have gone then is
                 // kept.
                 var wish = excess
-                // What must go whatever the limits comes first, and may already meet them.
-                for isLimit in [false, true] where !isLimit || excess.isAny {
-                    try forEachObject(db, at: instant) { object in
+                // What must go whatever the limits comes first, and may already meet them. Then
+                // what alone exceeds the size: no other object makes room for it.
+                for pass in Pass.allCases where pass == .mandates || excess.isAny {
+                    let size = pass == .mandates ? nil : policy.maximumBytes
+                    guard pass != .tooLarge || size != nil else { continue }
+                    try forEachObject(db, at: instant, pass, size: size) { object in
                         if policy.isCancelled() { throw CancellationError() }
                         let age = age(of: object, at: instant)
                         let mandate = mandate(for: object, of: age)
-                        guard isLimit == (mandate == nil), !isLimit || excess.isAny else { return }
+                        guard (pass == .mandates) == (mandate != nil),
+                            mandate != nil || excess.isAny
+                        else { return }
                         let room = try room(of: object)
                         func isUseful(_ reason: Reason) -> Bool { reason != .free || room > 0 }
                         let isWished = mandate != nil || wish.reason.map(isUseful) == true
@@ -182,6 +187,28 @@ final class EvictionPlan {
             }
         }
         return reported
+    }
+
+    /// The keys of damaged resources that the policy lets go, after `key`: those that are too old,
+    /// or not among the only ones to stay. Their objects are gone already.
+    func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT d.key FROM cache.damaged d
+                WHERE d.key > ?1
+                    AND (d.found_at <= ?2 OR ?3 AND NOT EXISTS
+                        (SELECT 1 FROM only_keys k WHERE k.key = d.key))
+                    AND NOT EXISTS (SELECT 1 FROM kept_keys k WHERE k.key = d.key)
+                    AND NOT EXISTS (SELECT 1 FROM cache.pins p WHERE p.key = d.key)
+                ORDER BY d.key LIMIT ?4
+                """
+            ).rows(
+                key, policy.maximumAge.map { instant.timeIntervalSince1970 - $0 },
+                policy.only == nil ? 0 : 1, limit
+            ) { try $0.requireText(0) }
+        }
     }
 
     /// Lets go of the index: the last connection to leave it folds its log into it, and this one
@@ -241,21 +268,36 @@ final class EvictionPlan {
                 """)
     }
 
+    /// The objects are gone through several times, each time for the objects of one kind.
+    private enum Pass: CaseIterable {
+        /// Objects that must go whatever the limits are.
+        case mandates
+        /// Of the others, those that alone exceed the maximum size.
+        case tooLarge
+        /// All others.
+        case rest
+    }
+
     private func excess(free: Int64, _ db: Database) throws -> EvictionExcess {
         EvictionExcess(policy, left: try .init(db, "cache.objects"), free: free)
     }
 
     /// In the order in which they go. What no clock that was right has recorded is as of now.
+    ///
+    /// - Parameter size: What objects are compared with that may be too large; nil: with nothing.
     private func forEachObject(
-        _ db: Database, at instant: Date, _ body: (Object) throws -> Void
+        _ db: Database, at instant: Date, _ pass: Pass, size: Int64?,
+        _ body: (Object) throws -> Void
     ) throws {
         let age = policy.age == .used ? "used_at" : "stored_at"
+        let condition = size.map { "WHERE o.size \(pass == .tooLarge ? ">" : "<=") \($0)" } ?? ""
         let rows = try PreparedStatement(
             db,
             """
             SELECT \(Object.columns)
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
+            \(condition)
             ORDER BY iif(o.\(age) < ?, ?, o.\(age)), o.digest
             """)
         try rows.bind(ObjectUse.earliest, instant.timeIntervalSince1970)

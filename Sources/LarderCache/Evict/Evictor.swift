@@ -117,9 +117,25 @@ struct Evictor {
                 break
             }
         }
+        try forgetDamaged(plan, in: index)
         try ObjectUse.settle(in: index)
         report.forgottenFailures = try FailureTable.trim(index, unless: policy.isCancelled)
         try index.shrink(unless: policy.isCancelled)
+    }
+
+    private func forgetDamaged(_ plan: EvictionPlan, in index: CacheIndex) throws {
+        guard policy.maximumAge != nil || policy.only != nil else { return }
+        let now = Date()
+        var last = ""
+        while !policy.isCancelled() {
+            let keys = try plan.damagedKeys(after: last, at: now, limit: WriteStep.rowLimit)
+            guard let end = keys.last else { return }
+            try index.writeStep { db in
+                let delete = try PreparedStatement(db, "DELETE FROM damaged WHERE key = ?")
+                for key in keys { try delete.run(key) }
+            }
+            last = end
+        }
     }
 
     /// What is free in the end, as the file system says; it may first have to be told to get on
@@ -165,7 +181,7 @@ struct Evictor {
         var isWhole = true
         var rank: Int64 = 0
         var rowless: [Digest] = []
-        let removal = ObjectRemoval(directory)
+        let removal = try ObjectRemoval(directory)
         defer { report.failure = report.failure ?? removal.failure }
         let isTight = isTight(disk)
         let limit = isTight ? Self.tightLimit : WriteStep.rowLimit

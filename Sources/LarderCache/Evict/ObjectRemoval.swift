@@ -4,17 +4,29 @@ import GRDB
 /// Removes object files that no row mentions, within a write transaction, which keeps any row from
 /// being added meanwhile.
 final class ObjectRemoval {
-    private let fanOuts: FanOuts
+    /// Opened at the beginning, and not when rows are gone already.
+    private let objects: FileDescriptor?
     /// Why files are left whose directory cannot be entered; nil if none is.
     private(set) var failure: CacheError?
 
-    init(_ directory: CacheDirectory) { fanOuts = FanOuts(directory) }
+    /// - Throws: ``CacheError`` if the directory of objects cannot be opened; one that is not there
+    ///   has no files.
+    init(_ directory: CacheDirectory) throws(CacheError) {
+        do throws(CacheError) {
+            objects = try directory.objects()
+        } catch  where error.isAbsence {
+            objects = nil
+        }
+    }
 
     /// How many are looked up before any is removed.
     private static let filesPerStep = 512
-    /// Threads of their own, since they wait for the disk and not for a processor: ext4 on a
-    /// virtual disk removed 9,000 files a second on one, 18,000 on four, 28,000 on eight.
-    private static let threads = (1...8).map { DispatchQueue(label: "larder.removal.\($0)") }
+    /// More threads than cores, since they wait for the disk: ext4 on a virtual disk removed 9,000
+    /// files a second on one, 18,000 on four, 28,000 on eight.
+    private static let mostThreads = 8
+    /// Fewer files than this are not worth a thread.
+    private static let filesPerThread = 16
+    private var threads = ObjectRemoval.mostThreads
 
     /// Removes the files of those objects that have no row, once that is durable; a directory after
     /// the other, a step at a time: in an order that knows no directories a file system takes
@@ -32,7 +44,7 @@ final class ObjectRemoval {
         unless isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> ObjectTally {
         var removed = ObjectTally()
-        if digests.isEmpty { return removed }
+        guard !digests.isEmpty, let objects else { return removed }
         try index.syncLog()
         let groups = Dictionary(grouping: digests) { $0.leadingBits >> 56 }
         var rest = groups.keys.sorted().flatMap { groups[$0] ?? [] }
@@ -40,31 +52,20 @@ final class ObjectRemoval {
             try index.writeStep { db in
                 let deadline = ContinuousClock.now + WriteStep.time
                 let next = rest.prefix(Self.filesPerStep)
-                let files = try next.compactMap { digest in
-                    try hasRow(digest, db) ? nil : try fanOut(of: digest).map { ($0, digest) }
-                }
-                let step = FileRemoval(files, until: deadline, where: isRemovable)
-                let group = DispatchGroup()
-                for (share, thread) in Self.threads.enumerated() {
-                    thread.async(group: group) { step.run(share: share, of: Self.threads.count) }
-                }
-                group.wait()
+                let files = try next.filter { try !hasRow($0, db) }
+                let step = FileRemoval(
+                    files, beneath: objects, until: deadline,
+                    shares: min(threads, files.count / Self.filesPerThread + 1),
+                    where: isRemovable)
+                HelperThread.share(step.shares) { step.run() }
                 let outcome = try step.outcome()
+                failure = failure ?? outcome.refusal
+                if outcome.lacksDescriptors { threads = 1 }
                 removed += outcome.removed
                 rest = outcome.left + rest.dropFirst(next.count)
             }
         }
         return removed
-    }
-
-    /// Nil if its directory is out of reach; what may not be entered is kept for the report.
-    private func fanOut(of digest: Digest) throws(CacheError) -> FileDescriptor? {
-        do throws(CacheError) {
-            return try fanOuts.directory(of: digest)
-        } catch  where error.isOutOfReach {
-            failure = failure ?? error
-            return nil
-        }
     }
 
     private func hasRow(_ digest: Digest, _ db: Database) throws -> Bool {

@@ -71,7 +71,7 @@ struct Sweeper {
 
     private func sweepOrphans(_ index: CacheIndex) throws -> ObjectTally {
         let tree = ObjectTree(directory)
-        let removal = ObjectRemoval(directory)
+        let removal = try ObjectRemoval(directory)
         var tally = ObjectTally()
         guard let root = try tree.root() else { return tally }
         for byte in UInt8.min...UInt8.max where !isCancelled() {

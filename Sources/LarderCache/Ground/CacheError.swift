@@ -79,6 +79,9 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         switch error.resultCode {
         case .SQLITE_FULL:
             self.init("write", subject: subject, errno: ENOSPC)
+        case .SQLITE_IOERR where HelperThread.lacksRoom, .SQLITE_NOMEM:
+            // The memory that is shared beside a log, or any.
+            self.init(.unusable, subject: subject, message: "out of memory (ulimit -v)")
         case .SQLITE_IOERR where Self.isFull(subject):
             self.init("write", subject: subject, errno: ENOSPC)
         case .SQLITE_IOERR:

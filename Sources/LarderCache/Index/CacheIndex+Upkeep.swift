@@ -27,7 +27,8 @@ extension CacheIndex {
                     if dangling > 0 {
                         complaints.append("\(dangling) resources point at no object")
                     }
-                    for (table, condition) in IndexSchema.brokenRows {
+                    for (table, condition) in IndexSchema.brokenRows
+                    where try db.tableExists(table) {
                         let rows = try PreparedStatement(
                             db, "SELECT count(*) FROM \(table) WHERE \(condition)"
                         ).firstInteger()

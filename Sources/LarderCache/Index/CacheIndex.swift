@@ -13,10 +13,14 @@ final class CacheIndex: Sendable {
     private let inode: ino_t?
     /// The index's file for another connection of this process that only reads.
     let uri: String
+    /// Whether it is read with its log, and cannot be locked (``DatabaseFile/Access/frozen``).
+    let isFrozen: Bool
     /// Whether its version has the table of spellings.
     let hasSpellings: Bool
     /// Nil if its URLs have today's keys.
     let formerKeys: FormerKeys?
+    /// Whether its version has the table of damaged resources.
+    let hasDamaged: Bool
     private let wait: WriterWait
     let pause = StepPause()
     var path: String { file.path }
@@ -32,8 +36,10 @@ final class CacheIndex: Sendable {
         let wait = WriterWait(directory.wait, subject: file.path)
         self.wait = wait
         uri = file.uri(.reading)
+        isFrozen = false
         hasSpellings = true
         formerKeys = nil
+        hasDamaged = true
         // One process at a time, because two that migrate a new file at once both make its tables.
         let lock = try directory.openingLock()
         defer { withExtendedLifetime(lock) {} }
@@ -115,8 +121,7 @@ final class CacheIndex: Sendable {
         // But beside a log it would pass over commits: somebody else is writing, or was killed.
         let log = try directory.root.status(of: CacheLayout.index + "-wal")
         let isWritten = isBesideWriter || log.map { $0.st_size > 0 } ?? false
-        let access = isWritten ? DatabaseFile.Access.reading : .alone
-        uri = file.uri(access)
+        var access = isWritten ? DatabaseFile.Access.reading : .alone
         guard try directory.root.status(of: CacheLayout.index) != nil else { return nil }
         do {
             func open(_ access: DatabaseFile.Access) throws -> (DatabaseQueue, Int?) {
@@ -128,10 +133,14 @@ final class CacheIndex: Sendable {
             do {
                 (queue, applied) = try open(access)
             } catch let error as DatabaseError where isWritten && Self.mayLackRoom(error) {
-                // A full disk has none for the memory that is shared beside a log; who is alone
-                // takes none.
-                (queue, applied) = try open(.withLog)
+                // A full disk has none for the memory that is shared beside a log, and a read-only
+                // one neither; who is alone takes none.
+                let isFixed = faccessat(directory.root.raw, CacheLayout.index, W_OK, 0) != 0
+                if isFixed { access = .frozen }
+                (queue, applied) = try open(isFixed ? .frozen : .withLog)
             }
+            uri = file.uri(access)
+            isFrozen = access == .frozen
             // One that a killed process left without tables reads as none.
             guard let applied else { return nil }
             guard IndexSchema.isReadable(applied) else {
@@ -144,6 +153,7 @@ final class CacheIndex: Sendable {
             }
             hasSpellings = IndexSchema.hasSpellings(applied)
             formerKeys = IndexSchema.hasURLKeys(applied) ? nil : FormerKeys()
+            hasDamaged = IndexSchema.hasDamaged(applied)
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(reader: queue)
         } catch {

@@ -20,21 +20,37 @@ enum ConfinedFile {
     }
 
     private static let lock = NSLock()
+    private struct Kind: Hashable {
+        let original: UnsafePointer<sqlite3_io_methods>
+        let isFrozen: Bool
+    }
+
     /// By their originals, of which there are a handful; never freed, because open files point at
     /// them. Unsafe because it is a variable; every access holds `lock`.
-    private nonisolated(unsafe) static var known:
-        [UnsafePointer<sqlite3_io_methods>: UnsafeMutablePointer<Methods>] = [:]
+    private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
     /// The methods of a file that has `original`.
+    ///
+    /// - Parameter isFrozen: Whether locks do nothing, because the file cannot be written.
     static func methods(
-        over original: UnsafePointer<sqlite3_io_methods>
+        over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
         let methods = lock.withLock {
-            if let methods = known[original] { return methods }
+            let kind = Kind(original: original, isFrozen: isFrozen)
+            if let methods = known[kind] { return methods }
             let methods = UnsafeMutablePointer<Methods>.allocate(capacity: 1)
             methods.initialize(to: Methods(replaced: original.pointee, original: original))
             replace(&methods.pointee.replaced)
-            known[original] = methods
+            if isFrozen {
+                // A lock for writing is refused on a file that is open for reading (fcntl(2)).
+                methods.pointee.replaced.xLock = { _, _ in SQLITE_OK }
+                methods.pointee.replaced.xUnlock = { _, _ in SQLITE_OK }
+                methods.pointee.replaced.xCheckReservedLock = { _, result in
+                    result?.pointee = 0
+                    return SQLITE_OK
+                }
+            }
+            known[kind] = methods
             return methods
         }
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)

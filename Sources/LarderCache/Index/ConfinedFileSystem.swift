@@ -26,16 +26,31 @@ enum ConfinedFileSystem {
     /// The same for a database that is only just made, in a directory of this run's own: it may have
     /// a journal.
     static let draftName = "larder-draft"
+    /// The same, for files that cannot be written and so cannot be locked.
+    static let frozenName = "larder-frozen"
 
-    /// Makes both known to SQLite; once.
+    /// Makes all known to SQLite; once.
     static func register() { _ = registration }
 
     private static let registration: Void = {
         register(named: draftName, make())
-        var confined = make()
-        confined.xOpen = { _, name, file, flags, outFlags in
-            ConfinedFileSystem.open(name, file, flags, outFlags)
+        confine(name) { _, name, file, flags, outFlags in
+            ConfinedFileSystem.open(name, file, flags, outFlags, isFrozen: false)
         }
+        confine(frozenName) { _, name, file, flags, outFlags in
+            ConfinedFileSystem.open(name, file, flags, outFlags, isFrozen: true)
+        }
+    }()
+
+    private typealias Open =
+        @convention(c) (
+            UnsafeMutablePointer<sqlite3_vfs>?, UnsafePointer<CChar>?,
+            UnsafeMutablePointer<sqlite3_file>?, CInt, UnsafeMutablePointer<CInt>?
+        ) -> CInt
+
+    private static func confine(_ name: String, _ open: @escaping Open) {
+        var confined = make()
+        confined.xOpen = open
         confined.xDelete = { _, name, syncsDirectory in
             guard let name, String(cString: name).hasSuffix("-wal") else {
                 // SQLITE_IOERR_DELETE, a macro that C has alone.
@@ -51,7 +66,7 @@ enum ConfinedFileSystem {
             return system.pointee.xAccess(system, name, flags, result)
         }
         register(named: name, confined)
-    }()
+    }
 
     /// The system's own, but for its names.
     private static func make() -> sqlite3_vfs {
@@ -75,7 +90,7 @@ enum ConfinedFileSystem {
 
     private static func open(
         _ name: UnsafePointer<CChar>?, _ file: UnsafeMutablePointer<sqlite3_file>?, _ flags: CInt,
-        _ outFlags: UnsafeMutablePointer<CInt>?
+        _ outFlags: UnsafeMutablePointer<CInt>?, isFrozen: Bool
     ) -> CInt {
         // What has no name is SQLite's own, in the system's temporary directory.
         if name != nil, flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL) == 0 {
@@ -84,7 +99,7 @@ enum ConfinedFileSystem {
         }
         let code = system.pointee.xOpen(system, name, file, flags, outFlags)
         if code == SQLITE_OK, let file, let methods = file.pointee.pMethods {
-            file.pointee.pMethods = ConfinedFile.methods(over: methods)
+            file.pointee.pMethods = ConfinedFile.methods(over: methods, isFrozen: isFrozen)
         }
         return code
     }

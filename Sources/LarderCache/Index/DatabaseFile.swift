@@ -16,11 +16,14 @@ struct DatabaseFile: Sendable {
         case alone
         /// With what its log says, without a trace, too; fails if somebody else has it open.
         case withLog
+        /// With what its log says, where it cannot be written and no memory can be shared: without
+        /// locks and without a trace.
+        case frozen
 
         fileprivate var parameter: String {
             switch self {
             case .writing, .making: "mode=rwc"
-            case .reading: "mode=ro"
+            case .reading, .frozen: "mode=ro"
             case .alone: "immutable=1"
             case .withLog: "mode=rw"
             }
@@ -59,7 +62,12 @@ struct DatabaseFile: Sendable {
         _ access: Access, _ configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {
         var configuration = configuration
-        configuration.readonly = access == .reading || access == .alone
+        configuration.readonly = [.reading, .alone, .frozen].contains(access)
+        guard place.utf8.count <= Self.longestPlace else {
+            throw CacheError(
+                .unusable, subject: path,
+                message: "the path is too long for SQLite; move the cache to a shorter one")
+        }
         if access == .writing || access == .making { make() }
         // Weak: connections end when their queues do, which is later, and the directory's lock with
         // it. But the path is valid only as long as the root's descriptor.
@@ -71,7 +79,7 @@ struct DatabaseFile: Sendable {
             }
             switch access {
             case .making: try db.execute(sql: "PRAGMA journal_mode = MEMORY")
-            case .withLog:
+            case .withLog, .frozen:
                 // Who is alone shares no memory. And the log is not folded in the end.
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
                 larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -113,8 +121,13 @@ struct DatabaseFile: Sendable {
 
     static func uri(_ path: String, _ access: Access) -> String {
         ConfinedFileSystem.register()
-        return "file:\(escaped(path))?\(access.parameter)&vfs=\(ConfinedFileSystem.name)"
+        let system = access == .frozen ? ConfinedFileSystem.frozenName : ConfinedFileSystem.name
+        return "file:\(escaped(path))?\(access.parameter)&vfs=\(system)"
     }
+
+    /// The longest path that SQLite takes, in bytes, with the names that it derives
+    /// (`MAX_PATHNAME` in os_unix.c). It would only say that it cannot open the file.
+    private static let longestPlace = 500
 
     /// As sqlite.org/security.html has it for files from elsewhere.
     static func harden(_ db: Database, indexBytes: @escaping @Sendable () -> Int64) throws {

@@ -40,6 +40,9 @@ enum IndexSchema {
     /// Whether all migrations have been applied, as the origin has it.
     static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
 
+    /// Whether there is the table of damaged resources.
+    static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
+
     /// Whether it can be read as it is: what came later is a table of its own.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
 
@@ -106,6 +109,10 @@ enum IndexSchema {
         "resources": """
         typeof(key) IS NOT 'text' OR variant IS NOT NULL AND length(variant) IS NOT 32
         OR \(isNoTime("received_at")) OR \(isNoTime("fresh_until"))
+        """,
+        "damaged": """
+        typeof(key) IS NOT 'text' OR digest IS NOT NULL AND length(digest) IS NOT 32
+        OR \(isNoTime("found_at"))
         """,
     ]
 
@@ -208,6 +215,20 @@ enum IndexSchema {
                     """)
         }
         migrator.registerMigration("6: one key for equal URLs", migrate: URLKeys.renew)
+        migrator.registerMigration("7: damaged resources") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE damaged (
+                        key TEXT PRIMARY KEY NOT NULL, -- of a resource whose object was set aside
+                        url TEXT,                      -- NULL where it is the key
+                        digest BLOB CHECK (length(digest) = 32), -- of the object, if there was one
+                        is_any_content INTEGER NOT NULL,
+                        is_unstorable INTEGER NOT NULL,
+                        found_at REAL NOT NULL
+                    ) STRICT, WITHOUT ROWID;
+                    CREATE INDEX damaged_by_digest ON damaged (digest);
+                    """)
+        }
         return migrator
     }
 }

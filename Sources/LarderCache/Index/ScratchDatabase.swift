@@ -1,4 +1,6 @@
+import CLarderSystem
 import GRDB
+import GRDBSQLite
 
 /// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and
 /// nobody wants it after a crash.
@@ -10,6 +12,7 @@ enum ScratchDatabase {
         var configuration = Configuration()
         // The paths are valid only as long as the root's descriptor.
         let root = index?.directory.root
+        let isFrozen = index?.isFrozen ?? false
         configuration.prepareDatabase { [weak directory = index?.directory] db in
             withExtendedLifetime(root) {}
             // First: a defended connection keeps its journal.
@@ -19,6 +22,11 @@ enum ScratchDatabase {
                     PRAGMA main.synchronous = OFF;
                     PRAGMA main.locking_mode = EXCLUSIVE;
                     """)
+            if isFrozen {
+                // Of what is attached, too: it shares no memory then.
+                try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE")
+                larder_sqlite_configure(db.sqliteConnection, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            }
             try DatabaseFile.harden(db) { [weak directory] in
                 directory.map { DatabaseFile(CacheLayout.index, in: $0).byteCount } ?? 0
             }

@@ -116,6 +116,8 @@ struct CacheSnapshot {
         try database.write { db in
             let delete = try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?")
             for digest in left { try delete.run(digest) }
+            // An older version's index has no such table.
+            if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
         }
     }
 

@@ -10,6 +10,8 @@ struct DepositRows {
     private let add: PreparedStatement
     private let renew: PreparedStatement
     private let move: PreparedStatement
+    /// Ends the repair of a resource; nil if none is damaged, as is the rule.
+    private let mend: PreparedStatement?
     private let db: Database
 
     init(_ db: Database) throws {
@@ -53,6 +55,10 @@ struct DepositRows {
                 received_at = ?13, fresh_until = ?14
             WHERE key = ?1 AND object = ?3
             """)
+        let isAnyDamaged =
+            try PreparedStatement(db, "SELECT 1 FROM damaged LIMIT 1").firstInteger() != nil
+        mend =
+            isAnyDamaged ? try PreparedStatement(db, "DELETE FROM damaged WHERE key = ?") : nil
         move = try PreparedStatement(db, "UPDATE resources SET object = ? WHERE key = ?")
     }
 
@@ -84,6 +90,7 @@ struct DepositRows {
 
     /// The row of the resource itself.
     func record(_ deposit: Deposit, object: Int64) throws {
+        try mend?.run(deposit.key)
         let validators = deposit.validators
         let expiry = Freshness.expiry(
             of: validators, receivedAt: deposit.receivedAt, delay: deposit.delay)

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
 
-/// Mends what a verification found, as far as that needs no network: nothing is deleted but rows.
+/// Mends what a verification found, as far as that needs no network: nothing is deleted but rows,
+/// and what they say is kept in the table `damaged` until it is fetched again.
 ///
 /// What is not whole is moved before its rows go: a crash between the two leaves rows without a
 /// file, which the next repair or prefetch mends. The other way round would leave things in an
@@ -26,7 +27,8 @@ struct Repairer {
     /// until they are fetched again.
     ///
     /// - Parameter isCancelled: asked before each object: the rest is left as it is.
-    /// - Returns: the resources that were dropped.
+    /// - Returns: The resources to fetch again: those that were dropped now, and those that an
+    ///   earlier repair dropped.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -42,16 +44,34 @@ struct Repairer {
                 // Somebody else's, or gone meanwhile. Neither is corruption: it stays as it is.
             }
         }
-        var dropped: [DroppedResource] = []
         let bad = findings.indices.filter {
             findings[$0].digest != nil
                 && [.corrupt, .missing, .link, .index, .unreadable].contains(findings[$0].kind)
         }
         for start in stride(from: 0, to: bad.count, by: Self.batch) {
             let batch = bad[start..<min(start + Self.batch, bad.count)]
-            dropped += try withdraw(batch, &findings, isCancelled)
+            try withdraw(batch, &findings, isCancelled)
         }
-        return isCancelled() ? dropped : try dropped + mendIndex(&findings)
+        if !isCancelled() { try mendIndex(&findings) }
+        return try damaged(&findings)
+    }
+
+    private func damaged(
+        _ findings: inout [VerifyReport.Finding]
+    ) throws(CacheError) -> [DroppedResource] {
+        var damaged: [DroppedResource] = []
+        var seen: Set<Digest?> = []
+        for position in findings.indices where findings[position].kind.isCorruption {
+            let finding = findings[position]
+            // An entry of a manifest that was never cached has neither.
+            guard finding.digest != nil || finding.subject == CacheLayout.index,
+                seen.insert(finding.digest).inserted
+            else { continue }
+            let resources = try index.damaged(finding.digest, finding: position)
+            if !resources.isEmpty { findings[position].repair = .lost }
+            damaged += resources
+        }
+        return damaged
     }
 
     // MARK: Objects that are not whole
@@ -66,7 +86,7 @@ struct Repairer {
     private func withdraw(
         _ batch: ArraySlice<Int>, _ findings: inout [VerifyReport.Finding],
         _ isCancelled: () -> Bool
-    ) throws(CacheError) -> [DroppedResource] {
+    ) throws(CacheError) {
         var suspects: [(Int, Digest, Place)] = []
         for position in batch where !isCancelled() {
             guard let digest = findings[position].digest else { continue }
@@ -84,11 +104,10 @@ struct Repairer {
             }
             suspects.append((position, digest, place))
         }
-        guard !suspects.isEmpty else { return [] }
-        var dropped: [DroppedResource] = []
+        guard !suspects.isEmpty else { return }
         var repairs: [Int: VerifyReport.Finding.Repair] = [:]
         try index.write { db in
-            (dropped, repairs) = ([], [:])
+            repairs = [:]
             for (position, digest, place) in suspects {
                 if case .whole(let size) = place {
                     try PreparedStatement(
@@ -96,9 +115,8 @@ struct Repairer {
                     ).run(size, digest)
                     repairs[position] = .restored
                 } else if try isStill(place, digest) {
-                    let lost = try drop(digest, finding: position, in: db)
-                    dropped += lost
-                    repairs[position] = lost.isEmpty ? .removed : .lost
+                    try drop(digest, finding: position, in: db)
+                    repairs[position] = .removed
                 } else {
                     // Another process has stored it anew.
                     repairs[position] = .restored
@@ -106,7 +124,6 @@ struct Repairer {
             }
         }
         for (position, repair) in repairs { findings[position].repair = repair }
-        return dropped
     }
 
     private func place(of digest: Digest) throws(CacheError) -> Place {
@@ -135,9 +152,7 @@ struct Repairer {
     }
 
     /// Deletes an object's row, and with it those of its resources.
-    private func drop(
-        _ digest: Digest, finding: Int, in db: Database
-    ) throws -> [DroppedResource] {
+    private func drop(_ digest: Digest, finding: Int, in db: Database) throws {
         let dropped = try PreparedStatement(
             db,
             """
@@ -145,8 +160,8 @@ struct Repairer {
             FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
             """
         ).rows(digest) { try DroppedResource($0, finding: finding) }
+        for resource in dropped { try resource.keep(in: db) }
         try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?").run(digest)
-        return dropped
     }
 
     // MARK: The index
@@ -154,14 +169,13 @@ struct Repairer {
     /// Drops resources that point at no object.
     private func mendIndex(
         _ findings: inout [VerifyReport.Finding]
-    ) throws(CacheError) -> [DroppedResource] {
+    ) throws(CacheError) {
         let damaged = findings.indices.filter {
             findings[$0].kind == .index && findings[$0].digest == nil
         }
-        guard let first = damaged.first else { return [] }
-        var dropped: [DroppedResource] = []
+        guard let first = damaged.first else { return }
         try index.write { db in
-            dropped = try PreparedStatement(
+            let dropped = try PreparedStatement(
                 db,
                 """
                 SELECT \(DroppedResource.columns)
@@ -169,15 +183,14 @@ struct Repairer {
                 ORDER BY r.key
                 """
             ).rows { try DroppedResource($0, finding: first) }
+            for resource in dropped { try resource.keep(in: db) }
             try db.execute(
                 sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
         }
         // What else SQLite complains of is not for this to mend.
         if try index.structuralComplaints().isEmpty {
             for position in damaged { findings[position].repair = .removed }
-            if !dropped.isEmpty { findings[first].repair = .lost }
         }
-        return dropped
     }
 
     // MARK: Objects that are whole

@@ -109,12 +109,13 @@ final class Verifier: @unchecked Sendable {
         (progress.objects, progress.bytes, progress.findings) = (0, 0, 0)
         start = .now
         deadline = options.maximumDuration.map { start + $0 }
-        DispatchQueue.concurrentPerform(iterations: leadingBytes.count) { _ in
-            guard let byte = lock.withLock({ takeDirectory() }) else { return }
-            do throws(CacheError) {
-                try check(byte, in: tree, root: root)
-            } catch {
-                lock.withLock { failure = failure ?? error }
+        HelperThread.share(ProcessInfo.processInfo.activeProcessorCount) { [self] in
+            while let byte = lock.withLock({ takeDirectory() }) {
+                do throws(CacheError) {
+                    try check(byte, in: tree, root: root)
+                } catch {
+                    lock.withLock { failure = failure ?? error }
+                }
             }
         }
         if let failure { throw failure }
@@ -166,6 +167,30 @@ final class Verifier: @unchecked Sendable {
         for (position, finding) in report.findings.enumerated() where finding.kind.isCorruption {
             guard let digest = finding.digest else { continue }
             report.findings[position].urls = try index.keys(of: digest)
+        }
+        if !report.isInterrupted { try noteDamaged(index) }
+    }
+
+    /// Notes what an earlier repair could not fetch again.
+    private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
+        // Manifests may name resources of these, and no objects.
+        if case .named = options.selection { return }
+        let known = Dictionary(
+            report.findings.enumerated().compactMap { position, finding in
+                finding.kind.isCorruption ? finding.digest.map { ($0, position) } : nil
+            }, uniquingKeysWith: { first, _ in first })
+        for digest in try index.damagedDigests() {
+            if let digest {
+                guard try options.selection.objects(digest.firstByte)(digest) else { continue }
+            } else if !options.selection.includesStrays(0) {
+                continue
+            }
+            let urls = try index.damaged(digest, finding: 0).map(\.key)
+            if let position = digest.flatMap({ known[$0] }) {
+                report.findings[position].urls += urls
+            } else {
+                report.findings.append(.init(damaged: digest, urls: urls))
+            }
         }
     }
 

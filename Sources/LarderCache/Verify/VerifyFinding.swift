@@ -44,8 +44,8 @@ extension VerifyReport {
             case changed
             /// It was taken away, and no URL needs it.
             case removed
-            /// It was taken away, its URLs could not all be fetched again, and the index has those
-            /// no longer: the next prefetch asks for them.
+            /// It was taken away, and its URLs could not all be fetched again. The index keeps
+            /// those as damaged, so that the next repair or prefetch asks for them.
             case lost
         }
 

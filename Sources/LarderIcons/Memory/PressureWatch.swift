@@ -30,9 +30,7 @@
             let wait = PressureWait(
                 inputs: inputs, end: OwnedDescriptor(ends[1]), interval: interval,
                 report: report, lose: lose)
-            let thread = Thread { wait.run() }
-            thread.name = "larder.pressure"
-            thread.start()
+            guard HelperThread.start({ wait.run() }) else { throw HelperThread.shortage }
         }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 
 /// Reads manifests on a thread of its own, so far ahead of whoever takes what they hold that
 /// neither waits for the other.
@@ -32,13 +33,11 @@ final class ManifestFeed: @unchecked Sendable {
 
     /// Begins to read.
     init(_ manifests: [ManifestSource], rules: ManifestRules) {
-        let thread = Thread { [self] in
+        // Parsers call themselves for each level of nesting.
+        let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
             finish(Result { try read(manifests, rules) })
         }
-        thread.name = "larder.manifest"
-        // Parsers call themselves for each level of nesting.
-        thread.stackSize = 4 << 20
-        thread.start()
+        if !hasThread { finish(.failure(HelperThread.shortage)) }
     }
 
     /// The next message; nil at the end.

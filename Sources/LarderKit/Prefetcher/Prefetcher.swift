@@ -39,14 +39,15 @@ public final class Prefetcher: Sendable {
         PrefetchEvents { [self] in
             let channel = EventChannel(capacity: 1024)
             inbox.open()
-            let thread = Thread { [self] in
+            let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
                 defer { inbox.close() }
                 channel.finish(
                     Result { channel.send([.finished(try openAndRun(manifests, channel))]) })
             }
-            thread.name = "larder.prefetch"
-            thread.stackSize = 4 << 20
-            thread.start()
+            if !hasThread {
+                inbox.close()
+                channel.finish(.failure(HelperThread.shortage))
+            }
             return (channel, { [self] in cancel() })
         }
     }

@@ -12,13 +12,15 @@ extension ManifestSource {
         }
         let (reader, writer) = (ends[0], ends[1])
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
-        let thread = Thread {
+        let hasThread = HelperThread.start {
             defer { close(writer) }
             // Who reads has seen that something is missing: the list has no end.
             try? CacheListing(writer).write(cache)
         }
-        thread.name = "larder.listing"
-        thread.start()
+        guard hasThread else {
+            for end in ends { close(end) }
+            throw HelperThread.shortage
+        }
         return .descriptor(reader, name: "the cache")
     }
 

@@ -43,6 +43,7 @@ public struct CacheVerification: Sendable {
             report.note(.manifests, since: start, until: end)
             report.entries = coverage.entries
             report.manifests = manifests.map(\.name)
+            report.findings += try coverage.damaged()
             report.demands = try coverage.demands(on: report.findings.compactMap(\.digest))
             report.entryFindings = entryFindings
             return report
@@ -51,9 +52,9 @@ public struct CacheVerification: Sendable {
 
     /// Mends what a verification found, and notes in `report` what became of it: moves what is not
     /// whole to `quarantine/`, and fetches its URLs again. What cannot be fetched, or is by now not
-    /// what the manifests demand that it was verified for, is dropped from the index, so that the
-    /// next prefetch asks for it: the failure is not remembered. What was never cached is left to a
-    /// prefetch.
+    /// what the manifests demand that it was verified for, is not served any more. The index keeps
+    /// its URL as damaged, so that the next repair or prefetch asks for it: the failure is not
+    /// remembered. What was never cached is left to a prefetch.
     ///
     /// - Parameters:
     ///   - report: what ``verify(_:manifests:options:onProgress:)`` has found.

@@ -5,6 +5,8 @@ import LarderCache
 /// What manifests name, compared with a cache's index: the answer to "can this go offline?".
 final class ManifestCoverage: Sendable {
     private let plan: Plan
+    /// Whether the index has resources that are damaged.
+    private let hasDamaged: Bool
 
     /// Reads all manifests, those at URLs as the cache has them.
     ///
@@ -17,6 +19,7 @@ final class ManifestCoverage: Sendable {
             cache: cache,
             acceptsAnyContent: true,
             policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
+        hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
             // Nothing would be compared with a digest, and be called proven.
@@ -123,7 +126,7 @@ final class ManifestCoverage: Sendable {
             FROM entries e
                 LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
                 \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
-            WHERE e.key IS NOT NULL OR e.code IS NOT NULL ORDER BY e.id
+            WHERE (e.key IS NOT NULL OR e.code IS NOT NULL) AND NOT \(isDamaged) ORDER BY e.id
             """
     }
 
@@ -135,6 +138,28 @@ final class ManifestCoverage: Sendable {
         return .init(
             .missing, "\(plan.manifests[row["manifest"]]): entry \(row["position"] as Int)",
             problem, urls: url.map { [$0] } ?? [])
+    }
+
+    /// Whether the resource of a row of `entries f` is damaged, as an SQL condition.
+    private var isDamaged: String {
+        hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
+    }
+
+    /// A finding for every object of damaged resources that entries name.
+    func damaged() throws -> [VerifyReport.Finding] {
+        guard hasDamaged else { return [] }
+        let rows = try plan.database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT d.digest, d.key FROM cache.damaged d CROSS JOIN main.entries f
+                WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
+                """
+            ).rows { (digest: $0.digest(0), key: try $0.requireText(1)) }
+        }
+        return Dictionary(grouping: rows, by: \.digest).map { digest, rows in
+            .init(damaged: digest, urls: rows.map(\.key))
+        }
     }
 
     private func problem(_ row: Row) -> String? {
@@ -156,12 +181,19 @@ final class ManifestCoverage: Sendable {
     /// What entries demand of those objects, by the key of the resource that resolves to one.
     func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
         guard plan.hasIndex, !digests.isEmpty else { return [:] }
+        let ofDamaged =
+            hasDamaged
+            ? """
+            UNION SELECT f.key, f.id FROM cache.damaged d CROSS JOIN main.entries f
+            WHERE d.digest = ?1 AND f.key = d.key AND f.leader IS NULL
+            """ : ""
         let fetches = try plan.database.unsafeRead { db in
             let select = try db.cachedStatement(
                 sql: """
                     SELECT f.key, f.id FROM cache.objects o CROSS JOIN cache.resources r
                         CROSS JOIN main.entries f
-                    WHERE o.digest = ? AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
+                    WHERE o.digest = ?1 AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
+                    \(ofDamaged)
                     """)
             return try digests.flatMap { digest in
                 try Row.fetchAll(select, arguments: [Data(digest.bytes)])

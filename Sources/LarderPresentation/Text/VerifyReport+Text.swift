@@ -45,7 +45,7 @@ extension VerifyReport {
         if isClean { return isComplete ? "clean" : "clean, as far as it went" }
         if isSound { return "repaired" }
         guard lost.count < unrepaired.count + entryFindings.count else {
-            return "\(lost.count) lost: the next prefetch asks for them"
+            return "\(lost.count) lost: the next repair or prefetch asks for them"
         }
         return "not clean"
     }
@@ -107,7 +107,7 @@ extension VerifyReport {
                     + " \($0.problem?.code ?? "failed")"
             }
             parts.append("\(lost.count) lost\(reason ?? "")")
-            parts.append("the next prefetch asks for them")
+            parts.append("the next repair or prefetch asks for them")
         }
         if let first = left.first ?? entryFindings.first {
             parts.append("the first: \(first.subject): \(first.message)")

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderGallery
 import NIOCore
 import Synchronization
@@ -109,27 +110,32 @@ final class GalleryShelf: Sendable {
     ///
     /// - Parameter sources: as they were before.
     private func start(_ sources: GallerySources) {
-        let thread = Thread { [self] in
-            let start = NIODeadline.now()
-            let build = Result { try GalleryBuild(reader, configuration) }
-            let lifetime = max(leastLifetime, (.now() - start) * lifetimeFactor)
-            if case .failure(let error) = build {
-                let hasOld = state.withLock { !$0.made.isEmpty }
-                onProblem("the gallery: \(error)\(hasOld ? "; the last one is still shown" : "")")
-            }
-            state.withLock { state in
-                state.isMaking = false
-                switch build {
-                case .success(let build):
-                    state.failedUntil = nil
-                    state.dropUnused()
-                    state.made.append(Made(build: build, sources: sources, lifetime: lifetime))
-                case .failure: state.failedUntil = .now() + lifetime
-                }
+        let start = NIODeadline.now()
+        let hasThread = HelperThread.start { [self] in
+            end(Result { try GalleryBuild(reader, configuration) }, sources, since: start)
+        }
+        if !hasThread { end(.failure(HelperThread.shortage), sources, since: start) }
+    }
+
+    private func end(
+        _ build: Result<GalleryBuild, any Error>, _ sources: GallerySources,
+        since start: NIODeadline
+    ) {
+        let lifetime = max(leastLifetime, (.now() - start) * lifetimeFactor)
+        if case .failure(let error) = build {
+            let hasOld = state.withLock { !$0.made.isEmpty }
+            onProblem("the gallery: \(error)\(hasOld ? "; the last one is still shown" : "")")
+        }
+        state.withLock { state in
+            state.isMaking = false
+            switch build {
+            case .success(let build):
+                state.failedUntil = nil
+                state.dropUnused()
+                state.made.append(Made(build: build, sources: sources, lifetime: lifetime))
+            case .failure: state.failedUntil = .now() + lifetime
             }
         }
-        thread.name = "larder.gallery"
-        thread.start()
     }
 }
 

@@ -111,7 +111,10 @@ struct RepairKills: KillScene {
                 switch finding.kind {
                 case .orphaned, .foreign: true
                 case .corrupt, .link: finding.digest.map(damage.bad.contains) == true
-                case .missing: finding.digest.map(damage.bad.union(damage.odd).contains) == true
+                case .missing:
+                    // With its URLs, from which the next repair fetches it.
+                    !finding.urls.isEmpty
+                        && finding.digest.map(damage.bad.union(damage.odd).contains) == true
                 case .misplaced, .mode: finding.digest.map(damage.odd.contains) == true
                 case .unreadable, .index, .obstructed: false
                 }
@@ -149,8 +152,8 @@ struct RepairKills: KillScene {
         return isWhole ? .after : isUntouched ? .before : .inside
     }
 
-    /// Another repair mends what the killed one has not, and the next prefetch brings back what it
-    /// had taken out of the index.
+    /// Another repair mends what the killed one has not, and fetches what that had taken out of the
+    /// index: the next prefetch asks for nothing that was ever stored.
     private func complete(_ damage: Damage) throws {
         try stage.run(Self.arguments)
         let missing: Set<String>
@@ -163,7 +166,7 @@ struct RepairKills: KillScene {
             }
             let rows = try stage.job.rightRows(of: cache)
             missing = Set(stage.job.urls).subtracting(rows)
-            if let lost = missing.first(where: { stored[$0].map(damage.bad.contains) == false }) {
+            if let lost = missing.first(where: { stored[$0] != nil }) {
                 throw BrokenPromise("the next repair lost \(lost)")
             }
         }

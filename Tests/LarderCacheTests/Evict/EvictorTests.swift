@@ -46,6 +46,38 @@ import Testing
         }
     }
 
+    /// The newest object is larger than all may be together, so that the older ones would go in vain.
+    @Test(arguments: [nil, 2, 1] as [Int?])
+    func whatAloneIsTooLargeGoesFirst(maximumObjects: Int?) throws {
+        try withScene { scene in
+            try scene.store([("old", noise(90, seed: 1), Self.old)])
+            try scene.store([("used", noise(90, seed: 2), EvictionScene.instant(1))])
+            try scene.store([("exact", noise(200, seed: 3), EvictionScene.instant(2))])
+            try scene.store([("large", noise(201, seed: 4), EvictionScene.instant(3))])
+            try scene.store([("larger", noise(900, seed: 5), EvictionScene.instant(4))])
+            let (report, victims) = try scene.evict {
+                $0.maximumBytes = 200
+                $0.maximumObjects = maximumObjects
+            }
+            #expect(try scene.keys == ["exact"])
+            #expect(victims.map(\.size) == [201, 900, 90, 90])
+            #expect(report.missed.isEmpty)
+            try scene.expectAgreement()
+        }
+    }
+
+    /// An object that is too large and stays makes no exception for others.
+    @Test func whatIsTooLargeAndPinnedStays() throws {
+        try withScene { scene in
+            try scene.store([("large", noise(900, seed: 1), Self.old)])
+            try scene.store([("small", noise(90, seed: 2), EvictionScene.instant(1))])
+            _ = try scene.cache.pin(keys(["large"]))
+            let (report, _) = try scene.evict { $0.maximumBytes = 200 }
+            #expect(try scene.keys == ["large"])
+            #expect(report.held[.pin]?.count == 1 && report.missed == [.size])
+        }
+    }
+
     @Test func whatIsUsedOfLateStays() throws {
         try withScene { scene in
             try scene.store([("a", [1], Self.old), ("b", [2], Self.old), ("c", [3], Self.old)])

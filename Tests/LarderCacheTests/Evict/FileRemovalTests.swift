@@ -6,49 +6,73 @@ import Testing
 
 /// One step of a removal.
 @Suite struct FileRemovalTests {
+    /// - Parameter body: Is given the directory of the fan-out directories, and the files.
     private func withFiles(
-        _ count: Int, _ body: (_ directory: String, _ files: [FileRemoval.File]) throws -> Void
+        _ count: Int, _ body: (FileDescriptor, _ path: String, [Digest]) throws -> Void
     ) throws {
         try withTemporaryDirectory { directory in
-            let fanOut = try FileDescriptor.open(directory.path, flags: O_RDONLY | O_DIRECTORY)
+            let objects = try FileDescriptor.open(directory.path, flags: O_RDONLY | O_DIRECTORY)
             let files = try (0..<count).map { number in
                 let digest = try Digest.reference(of: [UInt8(number)])
-                try Tree.put([1, 2, 3], at: directory.path(digest.hex))
-                return (fanOut, digest)
+                try Tree.put(
+                    [1, 2, 3], at: directory.path("\(CacheLayout.fanOut(digest))/\(digest.hex)"))
+                return digest
             }
-            try body(directory.path, files)
+            try body(objects, directory.path, files.sorted())
         }
     }
 
+    private func names(_ directory: String) -> [String] {
+        Tree.files(directory).map { String($0.suffix(64)) }
+    }
+
     @Test func whatItsTimeDoesNotSufficeForIsLeft() throws {
-        try withFiles(20) { directory, files in
-            let removal = FileRemoval(files, until: .now) { _ in true }
-            for share in 0..<3 { removal.run(share: share, of: 3) }
+        try withFiles(20) { objects, directory, files in
+            let removal = FileRemoval(files, beneath: objects, until: .now, shares: 3) { _ in true }
+            removal.run()
             let outcome = try removal.outcome()
             // One of each share, or nothing would ever go.
             #expect(outcome.removed.count == 3)
-            #expect(Set(outcome.left.map(\.hex)) == Set(Tree.names(directory)))
-            let left = files.filter { outcome.left.contains($0.digest) }
-            let rest = FileRemoval(left, until: .now + .seconds(600)) { _ in true }
-            for share in 0..<3 { rest.run(share: share, of: 3) }
+            #expect(Set(outcome.left.map(\.hex)) == Set(names(directory)))
+            let rest = FileRemoval(
+                outcome.left, beneath: objects, until: .now + .seconds(600), shares: 3
+            ) { _ in true }
+            rest.run()
             #expect(try rest.outcome().removed.count == 17)
-            #expect(Tree.names(directory).isEmpty)
+            #expect(names(directory).isEmpty)
+        }
+    }
+
+    /// Shares that threads take at once are each taken once.
+    @Test func threadsShareTheFiles() throws {
+        try withFiles(200) { objects, directory, files in
+            let removal = FileRemoval(
+                files, beneath: objects, until: .now + .seconds(600), shares: 40
+            ) { _ in true }
+            HelperThread.share(8) { removal.run() }
+            let outcome = try removal.outcome()
+            #expect(outcome.removed.count == 200)
+            #expect(names(directory).isEmpty)
         }
     }
 
     @Test func whatIsNotToBeRemovedStays() throws {
-        try withFiles(3) { directory, files in
-            let folder = directory + "/" + files[0].digest.hex
+        try withFiles(3) { objects, directory, files in
+            let folder = "\(directory)/\(CacheLayout.fanOut(files[0]))/\(files[0].hex)"
             try FileManager.default.removeItem(atPath: folder)
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false)
-            let refusing = FileRemoval(files, until: .now + .seconds(600)) { _ in false }
-            refusing.run(share: 0, of: 1)
-            #expect(try refusing.outcome().removed.count == 0)
-            let removal = FileRemoval(files, until: .now + .seconds(600)) { _ in true }
-            removal.run(share: 0, of: 1)
-            #expect(try removal.outcome().removed.count == 2)
-            #expect(Tree.names(directory) == [files[0].digest.hex])
+            func remove(_ isRemovable: Bool) throws -> Int {
+                let removal = FileRemoval(
+                    files, beneath: objects, until: .now + .seconds(600), shares: 1
+                ) { _ in isRemovable }
+                removal.run()
+                return try removal.outcome().removed.count
+            }
+            #expect(try remove(false) == 0)
+            #expect(try remove(true) == 2)
+            #expect(FileManager.default.fileExists(atPath: folder))
+            #expect(names(directory).isEmpty)
         }
     }
 }

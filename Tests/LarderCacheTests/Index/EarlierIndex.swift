@@ -10,6 +10,7 @@ enum EarlierIndex: Int, CaseIterable {
     case fourth
     case fifth
     case sixth
+    case seventh
 
     /// Writes the file, with a log like theirs.
     ///
@@ -98,6 +99,19 @@ enum EarlierIndex: Int, CaseIterable {
                 """
         case .sixth:
             Self.fifth.tables + "INSERT INTO grdb_migrations VALUES ('6: one key for equal URLs');"
+        case .seventh:
+            Self.sixth.tables + """
+                INSERT INTO grdb_migrations VALUES ('7: damaged resources');
+                CREATE TABLE damaged (
+                    key TEXT PRIMARY KEY NOT NULL, -- of a resource whose object was set aside
+                    url TEXT,                      -- NULL where it is the key
+                    digest BLOB CHECK (length(digest) = 32), -- of the object, if there was one
+                    is_any_content INTEGER NOT NULL,
+                    is_unstorable INTEGER NOT NULL,
+                    found_at REAL NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE INDEX damaged_by_digest ON damaged (digest);
+                """
         }
     }
 
@@ -127,6 +141,10 @@ enum EarlierIndex: Int, CaseIterable {
         case .fifth:
             Self.fourth.rows + "INSERT INTO spellings VALUES ('HTTP://A.example/2', 2);"
         case .sixth: Self.fifth.rows
+        case .seventh:
+            Self.sixth.rows + """
+                INSERT INTO damaged VALUES ('http://a.example/4', NULL, zeroblob(32), 0, 0, 1000);
+                """
         }
     }
 }

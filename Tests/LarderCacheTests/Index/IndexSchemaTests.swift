@@ -51,7 +51,8 @@ import Testing
                 let totals = try cache.status().totals
                 #expect(
                     (totals.objects, totals.resources, totals.failures) == (2, 2, isFirst ? 0 : 1))
-                #expect(try cache.verify().findings.isEmpty)
+                let damaged = try cache.verify().findings.flatMap(\.urls)
+                #expect(damaged == (version.rawValue >= 7 ? ["http://a.example/4"] : []))
 
                 var policy = EvictionPolicy()
                 policy.maximumBytes = 0
@@ -197,7 +198,9 @@ import Testing
         try withTemporaryDirectory { directory in
             func tables(_ path: String) throws -> [String] {
                 try DatabaseQueue(path: path).read { db in
-                    try ["objects", "resources", "failures", "pins", "spellings"].flatMap { table in
+                    try [
+                        "objects", "resources", "failures", "pins", "spellings", "damaged",
+                    ].flatMap { table in
                         try Row.fetchAll(db, sql: "PRAGMA table_xinfo(\(table))")
                             .map { "\(table): \($0)" }
                     }
@@ -225,6 +228,18 @@ import Testing
             let index = try #require(try CacheIndex(readOnly: cache))
             #expect(try index.resource("http://a.example/2") != nil)
             #expect(try index.resource(spelledAs: "HTTP://A.example/2") == nil)
+            #expect(try index.damagedDigests().isEmpty)
+        }
+    }
+
+    /// The same, and nothing that it has is passed over.
+    @Test func whatLacksOnlyDamagedResourcesIsReadWhereItCannotBeWritten() throws {
+        try withTemporaryDirectory { directory in
+            try write(.sixth, at: directory.path)
+            let cache = try CacheDirectory(path: directory.path, create: false)
+            let index = try #require(try CacheIndex(readOnly: cache))
+            #expect(try index.resource(spelledAs: "HTTP://A.example/2") != nil)
+            #expect(try index.damagedDigests().isEmpty)
         }
     }
 

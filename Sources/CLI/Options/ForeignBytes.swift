@@ -1,0 +1,49 @@
+import ArgumentParser
+import Foundation
+import LarderKit
+
+/// Arguments and environment variables as the system has them: bytes.
+///
+/// Swift replaces bytes that are not UTF-8, and what was named would be another file. So they are
+/// refused. An empty variable counts as one that is not set.
+enum ForeignBytes {
+    /// Variables with paths, names or addresses.
+    private static let variables = [
+        "LARDER_CACHE", "XDG_CACHE_HOME", "HOME", "TMPDIR", "SQLITE_TMPDIR", "NETRC",
+        "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SHELL", "http_proxy", "https_proxy", "all_proxy",
+        "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    ]
+    /// Of these, an empty one has a meaning: no proxy.
+    private static let proxySuffix = "_proxy"
+
+    /// Ends the program if there is something that it cannot take. To be called before there are
+    /// threads: it changes the environment.
+    static func check() {
+        for (number, argument) in arguments.enumerated().dropFirst() where !isText(argument) {
+            leave("argument \(number)", argument)
+        }
+        for name in variables + awsVariables {
+            guard let value = getenv(name) else { continue }
+            if !isText(value) { leave("$\(name)", value) }
+            if value.pointee == 0, !name.lowercased().hasSuffix(proxySuffix) { unsetenv(name) }
+        }
+    }
+
+    private static var arguments: [UnsafeMutablePointer<CChar>] {
+        (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
+    }
+
+    private static var awsVariables: [String] {
+        ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
+    }
+
+    private static func isText(_ bytes: UnsafePointer<CChar>) -> Bool {
+        String(validatingCString: bytes) != nil
+    }
+
+    private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {
+        let text = String(cString: bytes).quoted(limit: 200)
+        Console.complain("\(subject) is not UTF-8: \(text); rename the file, or set a UTF-8 name")
+        _exit(ExitCode.validationFailure.rawValue)
+    }
+}

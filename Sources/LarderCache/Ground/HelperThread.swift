@@ -1,0 +1,141 @@
+import Foundation
+
+/// Threads for work that somebody waits for.
+///
+/// If the system has no thread to give, libdispatch retries without limit in the calling thread,
+/// and Foundation's `Thread` silently never runs. Here the caller learns of it at once.
+package enum HelperThread {
+    /// The error of a caller for whom no thread could be started. It names the limit.
+    package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualStack)) }
+
+    private static func shortage(isOfRoom: Bool) -> CacheError {
+        CacheError(
+            .unusable, subject: isOfRoom ? "memory" : "threads",
+            message: isOfRoom
+                ? "the limit on address space is too low (ulimit -v)"
+                : """
+                the limit on processes and threads is too low (ulimit -u, or pids.max of the \
+                control group)
+                """)
+    }
+
+    /// Runs `body` on a new thread.
+    ///
+    /// - Parameters:
+    ///   - stackSize: The size of the thread's stack in bytes. Default: nil, the system's default.
+    /// - Returns: Whether the thread was started. If not, `body` is never called.
+    package static func start(
+        stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
+    ) -> Bool {
+        guard let thread = make(stackSize: stackSize, body) else { return false }
+        pthread_detach(thread)
+        return true
+    }
+
+    /// Calls `body` on the calling thread and at the same time on up to `count - 1` others; returns
+    /// when all calls have returned.
+    ///
+    /// Each call takes pieces of the work until none is left, so that the calling thread alone
+    /// finishes the work if no other thread can be started.
+    package static func share(_ count: Int, _ body: @Sendable () -> Void) {
+        withoutActuallyEscaping(body) { body in
+            var helpers: [pthread_t] = []
+            while helpers.count < count - 1, let helper = make(stackSize: nil, body) {
+                helpers.append(helper)
+            }
+            body()
+            for helper in helpers { pthread_join(helper, nil) }
+        }
+    }
+
+    /// Checks that the process can start more threads and use more address space.
+    ///
+    /// - Parameters:
+    ///   - count: The number of threads.
+    ///   - room: The address space in bytes, besides the threads' stacks.
+    /// - Throws: ``shortage``.
+    package static func require(_ count: Int, room: Int) throws(CacheError) {
+        let gate = NSCondition()
+        // Unsafe because it is a variable; every access holds `gate`.
+        nonisolated(unsafe) var isOpen = false
+        var threads: [pthread_t] = []
+        while threads.count < count,
+            let thread = make(
+                stackSize: nil,
+                { gate.withLock { while !isOpen { gate.wait() } } })
+        {
+            threads.append(thread)
+        }
+        // While they are there.
+        let isOfRoom = !hasRoom(threads.count == count ? room : usualStack)
+        gate.withLock {
+            isOpen = true
+            gate.broadcast()
+        }
+        for thread in threads { pthread_join(thread, nil) }
+        if isOfRoom || threads.count < count { throw shortage(isOfRoom: isOfRoom) }
+    }
+
+    private static func make(
+        stackSize: Int?, _ body: @escaping @Sendable () -> Void
+    ) -> pthread_t? {
+        // The new thread inherits this. Signals from outside are for the program's own threads.
+        var blocked = sigset_t()
+        var previous = sigset_t()
+        sigfillset(&blocked)
+        for signal in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
+            sigdelset(&blocked, signal)
+        }
+        pthread_sigmask(SIG_SETMASK, &blocked, &previous)
+        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+        // Retained because the new thread takes it over; released here if there is none.
+        let work = Unmanaged.passRetained(Work(body))
+        let thread = create(stackSize: stackSize, with: work.toOpaque())
+        if thread == nil { work.release() }
+        return thread
+    }
+
+    private static func create(
+        stackSize: Int?, with work: UnsafeMutableRawPointer
+    ) -> pthread_t? {
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        defer { pthread_attr_destroy(&attributes) }
+        if let stackSize { pthread_attr_setstacksize(&attributes, stackSize) }
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        let code = pthread_create(&thread, &attributes, { HelperThread.run($0) }, work)
+        return code == 0 ? thread : nil
+    }
+
+    private final class Work: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    private static func run(_ work: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        if let work {
+            // Retained because `make` handed its one reference over.
+            Unmanaged<Work>.fromOpaque(work).takeRetainedValue().body()
+        }
+        return nil
+    }
+
+    /// The usual size of a stack. A thread that cannot have that lacks address space.
+    private static let usualStack = 8 << 20
+
+    /// Whether there is not even address space for what SQLite maps at a time.
+    static var lacksRoom: Bool { !hasRoom(1 << 20) }
+
+    /// Whether so many bytes of address space are left.
+    private static func hasRoom(_ count: Int) -> Bool {
+        guard count > 0 else { return true }
+        let place = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0)
+        guard let place, place != MAP_FAILED else { return false }
+        munmap(place, count)
+        return true
+    }
+}

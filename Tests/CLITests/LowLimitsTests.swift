@@ -1,0 +1,118 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+import Testing
+
+#if os(Linux)
+    /// Commands in a process that may have few threads, descriptors or little address space: each
+    /// ends, and either does all that it says or names the limit.
+    @Suite struct LowLimitsTests {
+        private static let commands = [
+            "evict --max-count 20", "verify", "reindex", "snapshot SNAPSHOT",
+            "export EXPORT --layout files", "prefetch MANIFEST", "plan MANIFEST", "list",
+        ]
+
+        private func withCache(_ body: (CLIFixture, String) async throws -> Void) async throws {
+            try await withFixture { larder in
+                let manifest = try larder.manifest(
+                    urls: (0..<120).map {
+                        let text = Data(Icons.icon($0)).base64EncodedString()
+                        return "data:image/svg+xml;base64,\(text)"
+                    })
+                #expect(try larder.run("prefetch", manifest).status == 0)
+                try await body(larder, manifest)
+            }
+        }
+
+        /// - Parameter limit: Shell code that sets the limit.
+        private func run(
+            _ larder: CLIFixture, _ command: String, _ manifest: String, limit: String
+        ) throws -> Finished {
+            let places = [
+                "MANIFEST": manifest, "SNAPSHOT": larder.directory.path("snapshot"),
+                "EXPORT": larder.directory.path("export"),
+            ]
+            let words = command.split(separator: " ").map { places[String($0)] ?? String($0) }
+            return try RunningProcess(
+                "/bin/sh",
+                ["-c", "\(limit) && exec \"$0\" \"$@\"", larder.binary.path] + words
+                    + ["--cache", larder.cache]
+            ).wait()
+        }
+
+        private func expectTruth(
+            _ finished: Finished, _ larder: CLIFixture, _ command: String, naming limit: String
+        ) throws {
+            #expect(finished.status == 0 || finished.status == 1, "\(command): \(finished)")
+            if finished.status == 1 {
+                #expect(finished.standardError.contains(limit), "\(command): \(finished)")
+            }
+            let verify = try larder.run("verify", "--json")
+            #expect(verify.status == 0, "\(command): \(verify)")
+            // No file without a row either.
+            #expect(verify.standardOutput.contains(#""orphaned":0"#), "\(command): \(verify)")
+            for name in ["snapshot", "export"] {
+                try? FileManager.default.removeItem(atPath: larder.directory.path(name))
+            }
+        }
+
+        @Test(arguments: [12, 20, 28, 40, 64, 128])
+        func descriptors(_ count: Int) async throws {
+            try await withCache { larder, manifest in
+                for command in Self.commands {
+                    let finished = try run(larder, command, manifest, limit: "ulimit -n \(count)")
+                    try expectTruth(finished, larder, command, naming: "ulimit -n")
+                }
+            }
+        }
+
+        /// In KiB; the least in which the binary can be loaded is below the first.
+        @Test(arguments: [400_000, 600_000, 1_000_000])
+        func addressSpace(_ size: Int) async throws {
+            try await withCache { larder, manifest in
+                for command in Self.commands {
+                    let finished = try run(larder, command, manifest, limit: "ulimit -v \(size)")
+                    try expectTruth(finished, larder, command, naming: "ulimit -v")
+                }
+            }
+        }
+
+        @Test(
+            .enabled("a control group with a limit of its own takes root") { PIDLimit.isPossible },
+            .timeLimit(.minutes(5)), arguments: [2, 4, 6, 9, 13, 40])
+        func threads(_ count: Int) async throws {
+            let limit = try PIDLimit(count)
+            defer { limit.remove() }
+            try await withCache { larder, manifest in
+                for command in Self.commands {
+                    let finished = try run(larder, command, manifest, limit: limit.script)
+                    try expectTruth(finished, larder, command, naming: "pids.max")
+                }
+            }
+        }
+    }
+
+    /// A control group (version 1) in which there may be few threads.
+    private struct PIDLimit {
+        private static let root = "/sys/fs/cgroup/pids"
+        private let path: String
+
+        init(_ count: Int) throws {
+            path = "\(Self.root)/larder-\(UInt32.random(in: .min ... .max))"
+            try FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: false)
+            try Data("\(count)".utf8).write(to: URL(fileURLWithPath: "\(path)/pids.max"))
+        }
+
+        /// Has the shell enter it.
+        var script: String { "echo $$ > \(path)/cgroup.procs" }
+
+        func remove() { rmdir(path) }
+
+        static let isPossible: Bool = {
+            guard geteuid() == 0, let limit = try? PIDLimit(5) else { return false }
+            limit.remove()
+            return true
+        }()
+    }
+#endif
