@@ -4,13 +4,6 @@ import Testing
 
 /// Interrupts of the commands that do not only fetch: they end soon, and say how far they came.
 @Suite(.timeLimit(.minutes(30))) struct CommandInterruptTests {
-    /// Reading it takes minutes.
-    private func makeHuge(_ path: String) throws {
-        chmod(path, 0o644)
-        try #require(truncate(path, 1 << 38) == 0)
-        chmod(path, 0o444)
-    }
-
     private func report(_ finished: Finished) throws -> [String: JSONValue] {
         try #require(
             try JSONValue.lines(finished.standardOutputBytes).first, "\(finished)")
@@ -23,7 +16,7 @@ import Testing
                 let urls = larder.origin.serveIcons(3)
                 #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
                 let path = try larder.objectPath(urls[0])
-                try makeHuge(path)
+                try makeSlowToRead(path)
                 let access = try FileAccess(of: path)
                 let process = try larder.binary.start([
                     "verify", "--json", "--cache", larder.cache,
@@ -44,7 +37,7 @@ import Testing
                 let url = larder.origin.serveIcons(1)[0]
                 #expect(try larder.prefetch(try larder.manifest(url)).status == 0)
                 let path = try larder.objectPath(url)
-                try makeHuge(path)
+                try makeSlowToRead(path)
                 let access = try FileAccess(of: path)
                 let process = try larder.binary.start(["verify", "-q", "--cache", larder.cache])
                 access.wait()
@@ -93,7 +86,7 @@ import Testing
                 let urls = larder.origin.serveIcons(3)
                 #expect(try larder.prefetch(try larder.manifest(urls: urls)).status == 0)
                 let path = try larder.objectPath(urls[0])
-                try makeHuge(path)
+                try makeSlowToRead(path)
                 let access = try FileAccess(of: path)
                 let process = try larder.binary.start(["reindex", "--cache", larder.cache])
                 access.wait()
