@@ -8,8 +8,8 @@ extension Cache {
     /// Hands over the bytes of an object, piece by piece, once all of them have its digest. The
     /// sizes that the index and the file state allocate nothing.
     ///
-    /// - Throws: ``CacheError`` `.corrupt` if the bytes are gone or are other bytes, ``isSparse`` if
-    ///   they are not read; what `body` throws.
+    /// - Throws: ``CacheError`` `.corrupt` if the bytes are gone or are other bytes, ``isSparse``
+    ///   if they are not read; what `body` throws.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -62,7 +62,7 @@ extension Cache {
     ) throws(CacheError) -> Bool {
         let read = try reader().digest(file, expecting: object.digest, isCancelled: isCancelled)
         guard let read else { return false }
-        guard read == (object.digest, object.size) else { throw Self.otherDigest(object.digest) }
+        guard read.digest == object.digest else { throw Self.otherDigest(object.digest) }
         return true
     }
 

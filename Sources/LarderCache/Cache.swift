@@ -232,7 +232,15 @@ public final class Cache: Sendable {
         try directory.isPresent(digest, size: size)
     }
 
-    /// The same for many, in their order.
+    /// Returns the object with the size of its file, if there is one. The index may state another
+    /// size, and whether the bytes are right is for the digest to say.
+    package func sized(_ object: StoredObject) -> StoredObject {
+        var object = object
+        if let size = try? directory.size(of: object.digest) { object.size = size }
+        return object
+    }
+
+    /// The same as ``isPresent(_:size:)`` for many, in their order.
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
@@ -243,7 +251,7 @@ public final class Cache: Sendable {
     ///
     /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
     public func bytes(of object: StoredObject) throws(CacheError) -> [UInt8] {
-        Array(try data(of: object, unlessKnown: nil).data)
+        Array(try data(of: sized(object), unlessKnown: nil).data)
     }
 
     /// The same, and what their file is. They are not compared with the digest again if their file

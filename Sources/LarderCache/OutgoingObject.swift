@@ -58,8 +58,9 @@ package final class OutgoingObject: @unchecked Sendable {
 extension Cache {
     /// Opens an object to send it elsewhere.
     ///
-    /// - Throws: ``CacheError`` `.corrupt` if its file is gone or has another size.
+    /// - Throws: ``CacheError`` `.corrupt` if its file is gone.
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
+        let object = sized(object)
         let file = try open(object).file
         // A sparse file is digested before anything is sent: nothing has been paid for its size.
         // Reads have their own offsets, so that the position does not matter.

@@ -35,7 +35,7 @@ struct VerifyPartOptions: ParsableArguments {
             """, valueName: "manifest"))
     var manifests: [String] = []
 
-    @Flag(help: "Compare sizes only, without reading any bytes.")
+    @Flag(help: "Compare sizes, and read only files whose size differs from the index.")
     var quick = false
 
     func validate() throws {

@@ -19,9 +19,9 @@ extension FileDescriptor {
         }
     }
 
-    /// A path to this directory for programs that know no descriptors, valid while this one is open;
-    /// nil if the system has none (macOS) or does not show it. It leads here even if a directory on
-    /// the way was renamed or replaced.
+    /// A path to this directory for programs that know no descriptors, valid while this one is
+    /// open; nil if the system has none (macOS) or does not show it. It leads here even if a
+    /// directory on the way was renamed or replaced.
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"

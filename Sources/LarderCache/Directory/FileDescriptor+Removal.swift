@@ -38,8 +38,8 @@ extension FileDescriptor {
         return (true, bytes + status.freeableBytes)
     }
 
-    /// Removes what is in a directory, wherever that is by now, and then the directory itself, if it
-    /// still has its name in this one.
+    /// Removes what is in a directory, wherever that is by now, and then the directory itself, if
+    /// it still has its name in this one.
     func remove(_ directory: FileDescriptor, named name: String) {
         for name in (try? directory.names()) ?? [] { _ = try? directory.removeTree(name) }
         // Whatever is put there meanwhile goes only if it is an empty directory.

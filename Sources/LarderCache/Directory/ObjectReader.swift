@@ -29,7 +29,7 @@ package final class ObjectReader {
         onBytes: (UnsafeRawBufferPointer) throws(CacheError) -> Void = { _ in }
     ) throws(CacheError) -> (digest: Digest, count: Int64)? {
         let status = try file.status()
-        let excess = try budget.take(status, of: file.subject)
+        let excess = try budget.take(status, of: file.subject, isGivenBack: expected != nil)
         let limit = max(Int64(status.st_size), status.plausibleBytes)
         var hasher = SHA256()
         var count: Int64 = 0

@@ -2,9 +2,10 @@ import Foundation
 
 /// Limits the bytes that are read of sparse files, whose size costs their maker nothing.
 ///
-/// A file may be read up to its ``stat/plausibleBytes``. Bytes beyond that are taken from one budget
-/// for all files. So whole objects on a compressing file system are read, and a directory full of
-/// holes costs at most the budget.
+/// A file may be read up to its ``stat/plausibleBytes``. Bytes beyond that are taken from one
+/// budget for all files, which whole objects give back. So whole objects on a compressing file
+/// system are read, and a directory full of holes costs at most the budget. Objects are not granted
+/// the MiB of their plausible bytes: a directory may have a million of them.
 package final class SparseBudget: @unchecked Sendable {
     // Unchecked because `left` is a variable; every access holds `lock`.
 
@@ -16,10 +17,15 @@ package final class SparseBudget: @unchecked Sendable {
 
     /// Takes the bytes that the file states beyond its plausible size.
     ///
+    /// - Parameter isGivenBack: whether the caller gives the bytes back if the file is a whole
+    ///   object. Then it also takes the MiB. Default: false.
     /// - Returns: the number of bytes taken, for ``giveBack(_:)``.
     /// - Throws: ``CacheError/isSparse`` if there is not enough left.
-    package func take(_ status: stat, of subject: String) throws(CacheError) -> Int64 {
-        let excess = Int64(status.st_size) - status.plausibleBytes
+    package func take(
+        _ status: stat, of subject: String, isGivenBack: Bool = false
+    ) throws(CacheError) -> Int64 {
+        let free = isGivenBack ? status.plausibleBytes - (1 << 20) : status.plausibleBytes
+        let excess = Int64(status.st_size) - free
         guard excess > 0 else { return 0 }
         let isTaken = lock.withLock {
             guard excess <= left else { return false }

@@ -23,8 +23,8 @@ import GRDBSQLite
 /// Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing of it.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// The same for a database that is only just made, in a directory of this run's own: it may have
-    /// a journal.
+    /// The same for a database that is only just made, in a directory of this run's own: it may
+    /// have a journal.
     static let draftName = "larder-draft"
     /// The same, for files that cannot be written and so cannot be locked.
     static let frozenName = "larder-frozen"

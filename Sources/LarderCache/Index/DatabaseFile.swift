@@ -89,8 +89,8 @@ struct DatabaseFile: Sendable {
         return try DatabaseQueue(path: uri(access), configuration: configuration)
     }
 
-    /// Makes it as an empty file if it does not exist: SQLite would ask the umask for the mode, which
-    /// the log gets, too. SQLite says what is wrong if that fails.
+    /// Makes it as an empty file if it does not exist: SQLite would ask the umask for the mode,
+    /// which the log gets, too. SQLite says what is wrong if that fails.
     func make() { _ = try? directory.root.create(name) }
 
     /// Whether its header, but for what the log has of it, has a format that SQLite writes: a copy
@@ -109,7 +109,8 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// An empty file that SQLite itself fills, by way of a journal, in a directory of this run's own.
+    /// An empty file that SQLite itself fills, by way of a journal, in a directory of this run's
+    /// own.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"

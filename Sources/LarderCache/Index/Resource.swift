@@ -2,8 +2,8 @@ import Foundation
 
 /// A URL, the object it last resolved to, and how to ask for it again.
 public struct Resource: Sendable {
-    /// The key for look-ups: one spelling of the URL for all that are equal, or the manifest's `key`
-    /// if the URL is signed or rotates, or the name of bytes that a manifest held.
+    /// The key for look-ups: one spelling of the URL for all that are equal, or the manifest's
+    /// `key` if the URL is signed or rotates, or the name of bytes that a manifest held.
     public let key: String
     /// The URL it was last fetched from, in canonical spelling; of bytes that a manifest held their
     /// name.
@@ -11,7 +11,7 @@ public struct Resource: Sendable {
     /// Where redirects led: whose validators these are.
     public let responseURL: String
     /// The object it resolved to.
-    public let object: StoredObject
+    public package(set) var object: StoredObject
     /// What the origin said about its age and version.
     public let validators: Validators
     /// Which variant it is, if the request's header fields selected it; their digest, as

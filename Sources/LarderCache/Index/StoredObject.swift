@@ -5,7 +5,7 @@ public struct StoredObject: Sendable {
     /// The SHA-256 digest of the bytes.
     public let digest: Digest
     /// How many bytes there are.
-    public let size: Int64
+    public internal(set) var size: Int64
     /// The media type by content, such as `image/png`; nil if it is not a known image.
     public let mediaType: String?
     /// The width in pixels, if the format has one.

@@ -72,6 +72,7 @@ struct CacheSnapshot {
         let reader = ObjectReader(source.sparse)
         let objects = try copy.objects()
         var left: [Digest] = []
+        var resized: [(Digest, Int64)] = []
         let start = ContinuousClock.now
         var progress = ObjectProgress()
         try database.read { db in
@@ -91,9 +92,10 @@ struct CacheSnapshot {
                 guard let directory = fanOut?.directory else { continue }
                 let copied = try copyBytes(of: object, into: directory, reader)
                 switch copied {
-                case .whole:
+                case .whole(let size):
                     report.objects += 1
-                    report.bytes += object.size
+                    report.bytes += size
+                    if size != object.size { resized.append((object.digest, size)) }
                 case .brokenOff: throw CancellationError()
                 case .damaged, .unreadable:
                     left.append(object.digest)
@@ -116,13 +118,15 @@ struct CacheSnapshot {
         try database.write { db in
             let delete = try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?")
             for digest in left { try delete.run(digest) }
+            let resize = try PreparedStatement(db, "UPDATE objects SET size = ?2 WHERE digest = ?1")
+            for (digest, size) in resized { try resize.run(digest, size) }
             // An older version's index has no such table.
             if try db.tableExists("damaged") { try db.execute(sql: "DELETE FROM damaged") }
         }
     }
 
     /// What became of an object.
-    private enum Copied { case whole, damaged, unreadable, brokenOff }
+    private enum Copied { case whole(size: Int64), damaged, unreadable, brokenOff }
 
     /// Puts an object in its place in the copy, if it is whole.
     private func copyBytes(
@@ -148,12 +152,12 @@ struct CacheSnapshot {
             return .unreadable
         }
         guard let read else { return .brokenOff }
-        guard read == (object.digest, object.size) else {
+        guard read.digest == object.digest else {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
         }
         try target.setMode(0o444)
         try Durability.add(target)
-        return .whole
+        return .whole(size: read.count)
     }
 }

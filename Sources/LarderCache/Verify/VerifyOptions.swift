@@ -2,7 +2,8 @@
 public struct VerifyOptions: Sendable {
     /// Which objects are looked at. Default: all.
     public var selection = VerifySelection.all
-    /// Whether sizes alone are compared and no byte is read. Default: false.
+    /// Whether sizes are compared, and only files of another size than the index states are read.
+    /// Default: false.
     public var isQuick = false
     /// After this long no further directory is begun, and the next verification of the same
     /// selection that is limited, too, and as quick or thorough, goes on there. Default: nil, no

@@ -39,7 +39,7 @@ public struct VerifyReport: Sendable {
     public internal(set) var temporaries = 0
     /// Those of them that no run under way has: left by runs that were killed, or foreign.
     public internal(set) var leftovers = 0
-    /// Whether sizes alone were compared.
+    /// Whether only files of another size than the index states were read.
     public internal(set) var isQuick = false
     /// Whether it went on where an earlier verification had stopped.
     public internal(set) var isResumed = false

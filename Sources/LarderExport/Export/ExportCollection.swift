@@ -80,7 +80,9 @@ struct ExportCollection {
     private mutating func add(_ page: [Wanted]) throws {
         let resources = try cache.resources(page.map(\.key))
         for (wanted, resource) in zip(page, resources) {
-            let problem = problem(of: resource?.object, for: wanted)
+            var object = resource?.object
+            if wanted.size != nil { object = object.map(cache.sized) }
+            let problem = problem(of: object, for: wanted)
             if let (code, message) = problem {
                 report.problems.note(
                     ExportProblem(

@@ -137,7 +137,9 @@ public struct Exporter {
                 progress.seconds = (ContinuousClock.now - start) / .seconds(1)
                 onProgress(progress)
             }
-            guard let stem = icon.stem, let object = icon.object else { return }
+            guard let stem = icon.stem, let object = icon.object.map(cache.sized) else {
+                return
+            }
             if let last, last.stem.isSame(as: stem) {
                 if last.digest == object.digest {
                     // What has failed for one has for the other.

@@ -92,6 +92,7 @@ final class GalleryFiles: GalleryPlace {
             return name
         }
         failure = nil
+        let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(object, as: name, in: pictures)
             // The page says how the cache's own bytes are.

@@ -66,7 +66,8 @@ public struct SeedInstaller: Sendable {
         switch layout {
         case .kingfisher:
             dates = """
-                                    // Kingfisher takes these for the last access and for the expiry.
+                                    // Kingfisher takes these for the last access and for the
+                                    // expiry.
                                     let dates: [FileAttributeKey: Any] = [
                                         .creationDate: Date(),
                                         .modificationDate: Date(timeIntervalSinceNow: lifetime),

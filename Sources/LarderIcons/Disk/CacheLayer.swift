@@ -32,12 +32,13 @@ final class CacheLayer: @unchecked Sendable {
     /// The bytes of an object that ``resource(_:)`` has named, compared with its digest if its file
     /// is not known from before.
     func data(of object: StoredObject) throws -> Data? {
-        guard object.size <= Self.largest else {
-            throw CacheError(
-                .corrupt, subject: "\(object.digest)",
-                message: "is larger than \(Self.largest >> 20) MiB, which no icon is")
-        }
-        return try using { cache in
+        try using { cache in
+            let object = cache.sized(object)
+            guard object.size <= Self.largest else {
+                throw CacheError(
+                    .corrupt, subject: "\(object.digest)",
+                    message: "is larger than \(Self.largest >> 20) MiB, which no icon is")
+            }
             let last = lock.withLock { known[object.digest] }
             let (data, file) = try cache.data(of: object, unlessKnown: last)
             if file != last { remember(file, as: object.digest) }

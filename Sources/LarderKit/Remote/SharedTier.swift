@@ -70,6 +70,8 @@ package struct SharedTier: Sendable {
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
+        var resource = resource
+        resource.object = cache.sized(resource.object)
         let name = ReferenceName(key: resource.key, url: resource.url)
         let object = resource.object
         let place = RemoteLayout.object(object.digest)

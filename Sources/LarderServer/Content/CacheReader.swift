@@ -48,6 +48,11 @@ final class CacheReader: Sendable {
     /// An object of the index; nil if it is not there.
     func object(_ digest: Digest) throws -> StoredObject? { try using { try $0.object(digest) } }
 
+    /// Returns the object with the size of its file.
+    func sized(_ object: StoredObject) -> StoredObject {
+        state.withLock { $0.cache }?.sized(object) ?? object
+    }
+
     /// The bytes of a small object, compared with its digest if its file is not known.
     func data(of object: StoredObject) throws -> (data: Data, file: FileIdentity) {
         try using { cache in

@@ -127,6 +127,7 @@ final class IconStore: Sendable {
         _ object: StoredObject, _ key: CacheKey, _ generation: Int, _ fields: [UInt8],
         _ client: Client
     ) throws -> FoundIcon {
+        let object = reader.sized(object)
         if object.size <= Self.largestInMemory {
             let (data, file) = try reader.data(of: object)
             let body = ByteBuffer(bytes: data)

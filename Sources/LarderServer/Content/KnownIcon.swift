@@ -32,7 +32,7 @@ final class KnownIcon: Sendable {
         generation: Int, fields: [UInt8]
     ) {
         digest = object.digest
-        size = object.size
+        size = file.size
         entityTag = "\"sha256-\(object.digest.hex)\""
         self.fields = fields + Response.lines([("ETag", entityTag)])
         typeField = Response.lines([

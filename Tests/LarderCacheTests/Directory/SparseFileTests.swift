@@ -126,6 +126,19 @@ import Testing
         }
     }
 
+    /// None of them exceeds its plausible size.
+    @Test func smallHolesShareABudget() throws {
+        try withTemporaryDirectory { directory in
+            let contents = (0..<300).map { ("http://a.example/\($0)", noise(100, seed: $0)) }
+            let cache = try Cache.filled(
+                at: directory.path, with: Dictionary(uniqueKeysWithValues: contents))
+            for (_, bytes) in contents { try punch(cache.file(of: bytes), size: 1 << 20) }
+            let report = try cache.verify()
+            #expect(report.count(.corrupt) == 64 && report.count(.unreadable) == 236)
+            #expect(report.bytes == 64 << 20)
+        }
+    }
+
     /// The pieces of a large object come only once all of it was compared.
     @Test(arguments: [100, 5 << 20]) func piecesAreThoseOfTheDigest(_ count: Int) throws {
         try withTemporaryDirectory { directory in
