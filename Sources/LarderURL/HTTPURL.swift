@@ -1,4 +1,5 @@
-/// An absolute `http` or `https` URL, parsed by the WHATWG URL standard (https://url.spec.whatwg.org).
+/// An absolute `http` or `https` URL, parsed by the WHATWG URL standard
+/// (https://url.spec.whatwg.org).
 ///
 /// The canonical spelling is the standard's serialization, with these differences:
 ///
@@ -53,8 +54,8 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// Parses a URL.
     ///
     /// - Parameters:
-    ///   - text: The URL. As the standard says, control characters and blanks around it are ignored,
-    ///     and so are tabs and line breaks anywhere in it.
+    ///   - text: The URL. As the standard says, control characters and blanks around it are
+    ///     ignored, and so are tabs and line breaks anywhere in it.
     ///   - base: The URL that a relative reference is resolved against. A URL of the same origin
     ///     without credentials inherits the base's. Default: nil.
     public init(_ text: String, relativeTo base: HTTPURL? = nil) throws(ParseError) {

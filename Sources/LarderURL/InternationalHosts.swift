@@ -24,7 +24,8 @@ public enum InternationalHosts {
 
     // Unsafe because the compiler sees no lock around it. Safe because only `withLock` uses it.
     private nonisolated(unsafe) static var installed: Converter?
-    // Unsafe to share as a pointer. Safe because it is made once, for locking only, and never freed.
+    // Unsafe to share as a pointer. Safe because it is made once, for locking only, and never
+    // freed.
     private nonisolated(unsafe) static let lock = {
         let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
         pthread_mutex_init(lock, nil)

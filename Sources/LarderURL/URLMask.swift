@@ -11,8 +11,8 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// A URL's text with `***` for each value in its query that is a secret by its name, or is a URL
-    /// with such a value.
+    /// A URL's text with `***` for each value in its query that is a secret by its name, or is a
+    /// URL with such a value.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8

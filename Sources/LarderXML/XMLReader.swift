@@ -147,7 +147,8 @@ package final class XMLReader {
             do {
                 return Int32(try source.filter.read(into: .init(start: buffer, count: Int(length))))
             } catch {
-                // As if the document ended. After -1, libxml2 would drop what it has not parsed yet.
+                // As if the document ended. After -1, libxml2 would drop what it has not parsed
+                // yet.
                 source.error = error
                 return 0
             }

@@ -14,8 +14,9 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
             With --repair, damaged objects are moved to quarantine/ and fetched again; the \
             status is 0 if nothing is left to repair. A URL that cannot be fetched is not \
-            served, and kept as damaged until the next repair or prefetch fetches it. With --manifest, what is fetched must be \
-            what the manifest demands; an entry that is not cached is left to larder prefetch.
+            served, and kept as damaged until the next repair or prefetch fetches it. With \
+            --manifest, what is fetched must be what the manifest demands; an entry that is not \
+            cached is left to larder prefetch.
 
             With --remote, the objects of the remote are read instead, and references to what is \
             not there are found. --repair then writes an object anew from the cache, or removes \

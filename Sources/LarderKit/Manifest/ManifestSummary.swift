@@ -138,7 +138,7 @@ public struct ManifestSummary: Equatable, Sendable {
     public func remedyForDemands(of source: ManifestSource) -> String {
         let icon = places?.icons.first.map { "\($0)".shellQuoted } ?? "icon"
         return
-            "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry states;"
-            + " if these are of a package, --icon-key \(icon) ignores them"
+            "\(source.name.sanitizedForTerminal): no icon has the digest or size that its entry"
+            + " states; if these are of a package, --icon-key \(icon) ignores them"
     }
 }

@@ -233,7 +233,7 @@ final class Plan: Sendable {
             return try PreparedStatement(
                 db, "SELECT \(Expectation.columns) FROM entries e WHERE id = ?"
             ).rows(fetch) { Expectation($0, startingAt: 0) }.first?
-                .refusal(digest: digest, size: size)
+            .refusal(digest: digest, size: size)
         }
     }
 

@@ -2,8 +2,8 @@ import LarderCache
 import LarderKit
 
 extension VerifyReport {
-    /// Writes the report as one JSON object with a line end, in pieces, since there may be a finding
-    /// for each of a million entries.
+    /// Writes the report as one JSON object with a line end, in pieces, since there may be a
+    /// finding for each of a million entries.
     package func writeJSON(_ write: (String) throws -> Void) throws {
         var object = JSONObject()
         object.set("clean", isClean)

@@ -3,7 +3,8 @@ import LarderKit
 
 extension VerifyReport {
     /// Writes the report as text: a line for each finding and for each URL fetched again, and the
-    /// counts. In pieces of whole lines, since there may be a finding for each of a million entries.
+    /// counts. In pieces of whole lines, since there may be a finding for each of a million
+    /// entries.
     package func writeText(
         _ paint: Paint = .none, _ write: (String) throws -> Void
     ) throws {

@@ -44,8 +44,9 @@ final class MissingList: Sendable {
     }
 
     /// Notes a URL as it was asked for, unless it is none that can be fetched, or has a secret of
-    /// the client's in it: a user, a password, or a parameter that the access log masks. If there is no room, those are dropped that nobody has asked for since
-    /// the server was started, the oldest first.
+    /// the client's in it: a user, a password, or a parameter that the access log masks. If there
+    /// is no room, those are dropped that nobody has asked for since the server was started, the
+    /// oldest first.
     func note(_ url: String) { note(url, isAsked: true) }
 
     private func note(_ url: String, isAsked: Bool) {

@@ -1,16 +1,6 @@
 import LarderCache
 import Synchronization
 
-/// A client whose request is being answered.
-final class Client: Sendable {
-    private let gone = Atomic<Bool>(false)
-
-    /// Whether it has disconnected.
-    var isGone: Bool { gone.load(ordering: .relaxed) }
-
-    func leave() { gone.store(true, ordering: .relaxed) }
-}
-
 /// The objects that are being compared with their digests on threads of the pool.
 ///
 /// A request for an object that another thread reads does not keep a thread waiting. It is put
@@ -33,7 +23,9 @@ final class ObjectReadings: Sendable {
         var waiting: [Waiter] = []
     }
 
-    private static let limit = CacheServer.diskThreads - 1
+    /// The number of threads of the pool.
+    static let threads = 4
+    private static let limit = threads - 1
     private let state = Mutex(State())
 
     /// Whether the calling thread may read the object now. Each true is followed by an ``end(_:)``.

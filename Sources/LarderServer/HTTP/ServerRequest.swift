@@ -1,5 +1,6 @@
 import LarderCache
 import NIOHTTP1
+import Synchronization
 
 /// What matters of a request's head.
 struct ServerRequest: Sendable {
@@ -69,4 +70,14 @@ struct ServerRequest: Sendable {
         isOld = false
         refusal = status
     }
+}
+
+/// A client whose request is being answered.
+final class Client: Sendable {
+    private let gone = Atomic<Bool>(false)
+
+    /// Whether it has disconnected.
+    var isGone: Bool { gone.load(ordering: .relaxed) }
+
+    func leave() { gone.store(true, ordering: .relaxed) }
 }

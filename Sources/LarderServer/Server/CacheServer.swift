@@ -13,8 +13,6 @@ import Synchronization
 ///     …
 ///     let isWhole = await server.stop()
 public final class CacheServer: Sendable {
-    /// Threads of the pool.
-    static let diskThreads = 4
     /// What each connection's socket may hold of what is sent, in bytes: the kernel's own limit
     /// would be megabytes for each slow reader.
     private static let sendBuffer = 128 << 10
@@ -59,7 +57,7 @@ public final class CacheServer: Sendable {
                 """)
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
-        let pool = NIOThreadPool(numberOfThreads: Self.diskThreads)
+        let pool = NIOThreadPool(numberOfThreads: ObjectReadings.threads)
         pool.start()
         let limits = ConnectionLimits(configuration)
         let loops = group.makeIterator().map { loop in

@@ -34,7 +34,7 @@ import Testing
     @Test func oneThreadIsLeftForOtherRequests() {
         let readings = ObjectReadings()
         let begun = Self.digests.filter { readings.begin($0) }
-        #expect(begun.count == CacheServer.diskThreads - 1)
+        #expect(begun.count == ObjectReadings.threads - 1)
         let retries = Count()
         readings.wait(for: .init(digest: Self.digests[8]), Client()) { retries.add() }
         #expect(retries.value == 0)

@@ -11,7 +11,7 @@ final class UnreadIcons {
     /// The number of these values.
     private(set) var count = 0
     private var places: [(path: ManifestPath, isOfEntry: Bool, count: Int)] = []
-    private var ranks: [String: Int] = [:]
+    private var ranks: [String: Int] = [:]  // text: short names
     private var path: [ManifestPath.Segment] = []
     private var isOfEntry = false
     private var known: [ManifestPath] = []
@@ -93,13 +93,11 @@ final class UnreadIcons {
     }
 
     private func rank(of name: String, beneath rank: Int?) -> Int? {
-        let own: Int
-        if let known = ranks[name] {
-            own = known
-        } else {
-            own = IconLikeness.rank(of: name) ?? 0
-            if ranks.count < Self.mostNames, name.utf8.count <= 64 { ranks[name] = own }
-        }
+        // Long names are not looked up: a dictionary normalizes them.
+        let isShort = name.utf8.count <= 64
+        let known = isShort ? ranks[name] : nil
+        let own = known ?? IconLikeness.rank(of: name) ?? 0
+        if known == nil, isShort, ranks.count < Self.mostNames { ranks[name] = own }
         return IconLikeness.rank(own == 0 ? nil : own, beneath: rank)
     }
 
