@@ -227,7 +227,8 @@ public final class Cache: Sendable {
         "\(directory.path)/\(CacheLayout.path(digest))"
     }
 
-    /// Whether an object's file is there and has the size that the index states. Reads no byte.
+    /// Whether an object's file is there, and has the size that the index states or the digest.
+    /// Only a file of another size is read.
     public func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         try directory.isPresent(digest, size: size)
     }

@@ -27,17 +27,12 @@ struct PathCommand: AsyncParsableCommand, GuidedCommand {
         try await ExitStatus.of(cache) {
             let (cache, resource) = try Lookup(cache, url).found()
             let object = resource.object
-            // A file of another size than the index states may have the right digest.
-            if try !cache.isPresent(object.digest, size: object.size) {
-                do {
-                    try cache.forEachPiece(of: object) { _ in }
-                } catch let error as CacheError where error.isOfDamagedObject {
-                    throw CacheError(
-                        .corrupt, subject: Lookup.shown(url),
-                        message:
-                            "the file is damaged; larder verify --repair fetches it again"
-                    )
-                }
+            guard try cache.isPresent(object.digest, size: object.size) else {
+                throw CacheError(
+                    .corrupt, subject: Lookup.shown(url),
+                    message:
+                        "the file differs from the index; larder verify --repair fetches it again"
+                )
             }
             print(cache.absolutePath(of: resource.object.digest))
             // Whoever waits for the path should not wait for the index.

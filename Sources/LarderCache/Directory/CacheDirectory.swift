@@ -147,25 +147,35 @@ final class CacheDirectory: Sendable {
         try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
 
-    /// Whether there is a regular file of its size in an object's place; one that is out of reach
-    /// is none.
+    /// Whether there is a regular file of its size, or with its digest, in an object's place; one
+    /// that is out of reach is none.
     func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         do {
-            return try self.size(of: digest) == size
+            guard let found = try self.size(of: digest) else { return false }
+            return found == size || isWhole(digest)
         } catch  where error.isOutOfReach {
             return false
         }
     }
 
-    /// Whether each of some objects has a regular file of its size. Opens each fan-out directory
-    /// once.
+    /// Whether a file has the digest: the index may state another size than the file's.
+    private func isWhole(_ digest: Digest) -> Bool {
+        let read = try? ObjectReader(sparse).digest(open(digest), expecting: digest)
+        return read?.digest == digest
+    }
+
+    /// Whether each of some objects has a regular file of its size, or with its digest. Opens each
+    /// fan-out directory once.
     func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
         var arePresent = [Bool](repeating: false, count: objects.count)
+        var others: [Int] = []
         try forEachStatus(of: objects.lazy.map(\.digest)) { index, status in
             arePresent[index] = Int64(status.st_size) == objects[index].size
+            if !arePresent[index] { others.append(index) }
         }
+        for index in others { arePresent[index] = isWhole(objects[index].digest) }
         return arePresent
     }
 
