@@ -67,6 +67,33 @@ import Testing
         }
     }
 
+    /// Neither a rebuild that somebody asks for nor that of a prefetch forgets URLs of damaged
+    /// objects: a repair without the manifest fetches them.
+    @Test(arguments: [true, false]) func aRebuildKeepsURLsOfDamagedObjects(
+        isByPrefetch: Bool
+    ) async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(5)
+            #expect(try larder.prefetch(try larder.manifest(urls: urls)).summary.fetched == 5)
+            try larder.overwrite(try larder.objectPath(urls[1]), with: Array("damaged".utf8))
+            if isByPrefetch {
+                _ = try larder.write([UInt8](repeating: 0, count: 5000), to: "cache/index.sqlite")
+                let other = try larder.manifest(urls[0])
+                #expect(try larder.prefetch(other).status == 0)
+            } else {
+                #expect(try larder.run("reindex").status == 2)
+            }
+            #expect(try larder.cat(urls[1]) == nil)
+            #expect(try larder.verify() == 2)
+            larder.origin.resetLog()
+            let repair = try larder.run("verify", "--repair", "--allow-private-network")
+            #expect(repair.status == 0, "\(repair)")
+            #expect(larder.origin.requests.count == 1)
+            #expect(try larder.cat(urls[1]) == Icons.icon(1))
+            #expect(try larder.verify() == 0)
+        }
+    }
+
     @Test func reindexingBesideARunningPrefetchIsRefused() async throws {
         try await withFixture { larder in
             let gate = try Gate()

@@ -9,9 +9,10 @@ struct ReindexCommand: AsyncParsableCommand, GuidedCommand {
         abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
         discussion: """
             Reads every object and checks it against its digest. URLs come from the index if it \
-            is sound, otherwise from the snapshot that the last run took. A damaged index is \
-            kept next to the new one, with the time in its name. A prefetch does the same by \
-            itself if the index is damaged or missing.
+            is sound, otherwise from the snapshot that the last run took. URLs of damaged objects \
+            are kept for the next larder verify --repair or prefetch. A damaged index is kept \
+            next to the new one, with the time in its name. A prefetch does the same by itself \
+            if the index is damaged or missing.
             """)
 
     static let guide = CommandGuide(

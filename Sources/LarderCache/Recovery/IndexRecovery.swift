@@ -150,11 +150,16 @@ struct IndexRecovery {
                     if isCancelled() { throw CancellationError() }
                 }
                 try database.writeWithoutTransaction { db in
-                    try db.execute(sql: "PRAGMA journal_mode = MEMORY; PRAGMA foreign_keys = ON")
+                    try db.execute(sql: "PRAGMA journal_mode = MEMORY")
                     for (table, condition) in IndexSchema.brokenRows {
+                        // Resources outlive these objects until `keepDamaged` has their URLs.
+                        let key = table == "objects" ? "OFF" : "ON"
+                        try db.execute(sql: "PRAGMA foreign_keys = \(key)")
                         // One of an older version may not have the column yet.
                         try? db.execute(sql: "DELETE FROM \(table) WHERE \(condition)")
                     }
+                    // Migrations, too, must not stop at a resource without an object.
+                    try db.execute(sql: "PRAGMA foreign_keys = OFF")
                     // A row and what its indexes say of it may differ, which a quick check passes
                     // over.
                     try db.execute(sql: "REINDEX")
@@ -176,7 +181,8 @@ struct IndexRecovery {
         return .nothing
     }
 
-    /// Drops the rows of objects that are not whole, and adopts whole objects without a row.
+    /// Drops the rows of objects that are not whole, keeps their URLs as damaged, and adopts whole
+    /// objects without a row.
     private func compareWithTree(
         _ database: DatabaseQueue, _ report: inout RecoveryReport,
         unless isCancelled: () -> Bool, _ onProgress: (ObjectProgress) -> Void
@@ -188,8 +194,16 @@ struct IndexRecovery {
             // About: the tree may have others.
             let known = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects") ?? 0
             if report.source != .nothing { progress.total = known }
-            try db.execute(sql: "CREATE TEMP TABLE whole (digest BLOB PRIMARY KEY) WITHOUT ROWID")
+            try db.execute(
+                sql: """
+                    PRAGMA foreign_keys = ON;
+                    CREATE TEMP TABLE found (digest BLOB PRIMARY KEY, is_good INTEGER) WITHOUT ROWID
+                    """)
             try db.inTransaction {
+                // Before an adopted object can get the number that they point to.
+                try keepDamaged(db, where: "o.id IS NULL")
+                try db.execute(
+                    sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
                 let insert = try PreparedStatement(
                     db,
                     """
@@ -197,13 +211,15 @@ struct IndexRecovery {
                     VALUES (?1, ?2, ?3, ?3)
                     ON CONFLICT (digest) DO UPDATE SET size = excluded.size
                     """)
-                let mark = try PreparedStatement(db, "INSERT INTO temp.whole VALUES (?)")
+                let mark = try PreparedStatement(db, "INSERT INTO temp.found VALUES (?, ?)")
                 try ObjectTree(directory).walk { (entry) throws(CacheError) in
                     guard let digest = entry.digest, !isCancelled() else { return }
                     guard let content = try Self.check(entry, digest, reader, isCancelled) else {
                         return
                     }
                     if case .whole = content { report.objects += 1 } else { report.damaged += 1 }
+                    var isGood = true
+                    if case .other = content { isGood = false }
                     do {
                         progress.objects += 1
                         progress.seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -211,23 +227,42 @@ struct IndexRecovery {
                             progress.bytes += size
                             try insert.run(digest, size, modified.timeIntervalSince1970)
                         }
-                        if case .other = content { return }
-                        try mark.run(digest)
-                        onProgress(progress)
+                        try mark.run(digest, isGood ? 1 : 0)
+                        if isGood { onProgress(progress) }
                     } catch {
                         throw CacheError(index: CacheLayout.index, error)
                     }
                 }
                 if isCancelled() { throw CancellationError() }
-                // Their resources go with them: the next prefetch fetches them again. What cannot
-                // be read is not adopted and not lost: what vouched for it still does.
+                // A snapshot may be older than an eviction: an object that only it has is not lost.
+                let isLost = report.source == .index ? "f.is_good IS NOT 1" : "f.is_good = 0"
+                try keepDamaged(db, where: isLost)
+                // Their resources go with them. What cannot be read is not adopted and not lost:
+                // what vouched for it still does.
                 try db.execute(
-                    sql: "DELETE FROM objects WHERE digest NOT IN (SELECT digest FROM temp.whole)")
+                    sql: """
+                        DELETE FROM objects WHERE digest NOT IN
+                            (SELECT digest FROM temp.found WHERE is_good)
+                        """)
                 return .commit
             }
             report.resources = try Int.fetchOne(db, sql: "SELECT count(*) FROM resources") ?? 0
-            try db.execute(sql: "DROP TABLE temp.whole")
+            try db.execute(sql: "DROP TABLE temp.found")
         }
+    }
+
+    /// Keeps resources as damaged, so that the next repair or prefetch fetches them.
+    private func keepDamaged(_ db: Database, where condition: String) throws {
+        let rows = try PreparedStatement(
+            db,
+            """
+            SELECT \(DroppedResource.columns)
+            FROM resources r LEFT JOIN objects o ON o.id = r.object
+                LEFT JOIN temp.found f ON f.digest = o.digest
+            WHERE \(condition)
+            """)
+        defer { rows.reset() }
+        while try rows.step() { try DroppedResource(rows, finding: 0).keep(in: db) }
     }
 
     /// What is in an object's place.

@@ -157,8 +157,12 @@ import Testing
             #expect(report.source == .index)
             #expect((report.objects, report.resources) == (20, 19))
             let mended = try Cache.open(at: directory.path)
-            #expect(try mended.verify().findings.isEmpty)
-            #expect(try read(mended).count == 19)
+            let rest = try read(mended)
+            #expect(rest.count == 19)
+            // Its URL is not forgotten.
+            let findings = try mended.verify().findings
+            #expect(findings.map(\.kind) == [.missing])
+            #expect(findings.map(\.urls) == [Self.contents.keys.filter { rest[$0] == nil }])
         }
     }
 
@@ -256,7 +260,9 @@ import Testing
         }
     }
 
-    @Test func whatIsNoWholeObjectIsNotAdopted() throws {
+    /// From the index, both URLs are kept as damaged. From a snapshot, only the one whose file is
+    /// there: the other one may have been evicted since.
+    @Test(arguments: [true, false]) func whatIsNoWholeObjectIsNotAdopted(hasIndex: Bool) throws {
         try withTemporaryDirectory { directory in
             let (damaged, missing) = try {
                 let cache = try Cache.filled(at: directory.path, with: Self.contents)
@@ -268,13 +274,22 @@ import Testing
             chmod(directory.path(damaged.path), 0o644)
             try damage(directory.path(damaged.path), 0..<1)
             try FileManager.default.removeItem(atPath: directory.path(missing.path))
+            if !hasIndex {
+                try FileManager.default.removeItem(atPath: directory.path("index.sqlite"))
+            }
             let report = try Cache.reindex(at: directory.path)
-            #expect(report.source == .index)
+            #expect(report.source == (hasIndex ? .index : .snapshot))
             #expect((report.objects, report.resources, report.damaged) == (18, 18, 1))
             var expected = Self.contents
             expected["http://a.example/3"] = nil
             expected["http://a.example/4"] = nil
-            #expect(try read(try Cache.open(at: directory.path)) == expected)
+            let cache = try Cache.create(at: directory.path)
+            #expect(try read(cache) == expected)
+
+            var verification = try cache.verify()
+            let known = try cache.repair(&verification)
+            let lost = ["http://a.example/3"] + (hasIndex ? ["http://a.example/4"] : [])
+            #expect(known.map(\.url).sorted() == lost)
         }
     }
 

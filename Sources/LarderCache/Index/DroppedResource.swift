@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// A resource that a repair took out of the index, and what is needed to fetch it again. The index
-/// keeps it in the table `damaged` until something is stored for its key.
+/// A resource that a repair or a rebuild took out of the index, and what is needed to fetch it
+/// again. The index keeps it in the table `damaged` until something is stored for its key.
 package struct DroppedResource: Sendable {
     /// What it was looked up by.
     package let key: String
@@ -83,14 +83,5 @@ extension CacheIndex {
             try PreparedStatement(db, "SELECT DISTINCT digest FROM damaged ORDER BY digest")
                 .rows { $0.isNull(0) ? nil : try $0.requireDigest(0) }
         }
-    }
-}
-
-extension VerifyReport.Finding {
-    /// Damaged resources of an object that were not fetched again yet.
-    package init(damaged digest: Digest?, urls: [String]) {
-        self.init(
-            .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
-            "was damaged, and is not fetched again yet", digest: digest, urls: urls)
     }
 }
