@@ -88,7 +88,11 @@ import Testing
                         sql: "UPDATE resources SET key = ?, url = NULL WHERE id = ?",
                         arguments: [url, row + 1])
                 }
-                try db.execute(sql: "DELETE FROM grdb_migrations WHERE identifier GLOB '6:*'")
+                try db.execute(
+                    sql: """
+                        DELETE FROM grdb_migrations WHERE identifier GLOB '[67]:*';
+                        DROP TABLE damaged
+                        """)
             }
             try index.close()
             let keys = try larder.run("list", "--json").standardOutput

@@ -25,9 +25,9 @@ import Testing
         }
 
         /// - Parameter limit: Shell code that sets the limit.
-        private func run(
+        private func start(
             _ larder: CLIFixture, _ command: String, _ manifest: String, limit: String
-        ) throws -> Finished {
+        ) throws -> RunningProcess {
             let places = [
                 "MANIFEST": manifest, "SNAPSHOT": larder.directory.path("snapshot"),
                 "EXPORT": larder.directory.path("export"),
@@ -36,8 +36,13 @@ import Testing
             return try RunningProcess(
                 "/bin/sh",
                 ["-c", "\(limit) && exec \"$0\" \"$@\"", larder.binary.path] + words
-                    + ["--cache", larder.cache]
-            ).wait()
+                    + ["--cache", larder.cache])
+        }
+
+        private func run(
+            _ larder: CLIFixture, _ command: String, _ manifest: String, limit: String
+        ) throws -> Finished {
+            try start(larder, command, manifest, limit: limit).wait()
         }
 
         private func expectTruth(
@@ -88,6 +93,27 @@ import Testing
                     let finished = try run(larder, command, manifest, limit: limit.script)
                     try expectTruth(finished, larder, command, naming: "pids.max")
                 }
+            }
+        }
+
+        /// With the lower limit, no further thread can be started when the signal arrives.
+        @Test(
+            .enabled("a control group with a limit of its own takes root") { PIDLimit.isPossible },
+            arguments: ["verify", "reindex", "snapshot SNAPSHOT"], [6, 8])
+        func aSignalEndsThem(_ command: String, _ count: Int) async throws {
+            let limit = try PIDLimit(count)
+            defer { limit.remove() }
+            try await withCache { larder, manifest in
+                let objects = "\(larder.cache)/objects/sha256"
+                let names = FileManager.default.subpaths(atPath: objects) ?? []
+                let path = "\(objects)/\(try #require(names.first { $0.utf8.count > 64 }))"
+                try makeSlowToRead(path)
+                let access = try FileAccess(of: path)
+                let process = try start(larder, command, manifest, limit: limit.script)
+                access.wait()
+                process.kill(SIGTERM)
+                let finished = try process.wait(timeout: 60)
+                #expect(finished.status == 143, "\(finished)")
             }
         }
     }
