@@ -38,9 +38,31 @@ import Testing
             }
         }
 
-        /// Other bytes would take their place, and name another cache.
+        /// Swift would read both names as the same one.
+        @Test(arguments: [#"--cache "$C""#, #"--cache="$C""#, ""])
+        func cachesOfOtherBytesAreKeptApart(_ option: String) async throws {
+            try await withFixture { larder in
+                let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+                func run(_ name: String, _ command: String, _ rest: String) throws -> Finished {
+                    try self.run(
+                        larder,
+                        #"C="$(printf '\#(name)')"; [ -n '\#(option)' ] || export LARDER_CACHE="$C"; "#
+                            + #"exec "$0" \#(command) \#(option) \#(rest)"#)
+                }
+                let network = "--allow-private-network '\(manifest)'"
+                #expect(try run(#"caf\351"#, "prefetch", network).status == 0)
+                #expect(try run(#"caf\350"#, "evict", "--max-size 0").status == 0)
+                #expect(try run(#"\364\217\277\251"#, "list", "").standardOutput.isEmpty)
+                let listed = try run(#"caf\351"#, "list", "").standardOutput
+                #expect(listed.split(separator: "\n").count == 1, "\(listed)")
+                let names = try self.run(larder, #"ls | od -c | grep -c '351'"#).standardOutput
+                #expect(names == "1\n")
+            }
+        }
+
+        /// Other bytes would take their place, and name another file.
         @Test(arguments: [
-            #"evict --max-size 0 --cache "$(printf 'caf\351')""#,
+            #"export "$(printf 'caf\351')" --layout files --cache cache"#,
             #"prefetch "$(printf 'apps\377.json')" --cache cache"#,
             #"cat "$(printf 'http://a.example/\300\257')" --cache cache"#,
         ])
@@ -54,7 +76,7 @@ import Testing
             }
         }
 
-        @Test(arguments: ["LARDER_CACHE", "HOME", "XDG_CACHE_HOME", "NETRC", "TMPDIR"])
+        @Test(arguments: ["HOME", "XDG_CACHE_HOME", "NETRC", "TMPDIR"])
         func variablesThatAreNotUTF8AreRefused(_ name: String) async throws {
             try await withFixture { larder in
                 let finished = try run(

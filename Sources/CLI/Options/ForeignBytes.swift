@@ -1,15 +1,18 @@
 import ArgumentParser
 import Foundation
+import LarderCache
 import LarderKit
 
 /// Arguments and environment variables as the system has them: bytes.
 ///
-/// Swift replaces bytes that are not UTF-8, and what was named would be another file. So they are
-/// refused. An empty variable counts as one that is not set.
+/// Swift replaces bytes that are not UTF-8, and what was named would be another file. The path of
+/// the cache keeps them on Linux, where it is opened by its bytes. Everywhere else they are refused.
+/// An empty variable counts as one that is not set.
 enum ForeignBytes {
+    private static let cacheVariable = "LARDER_CACHE"
     /// Variables with paths, names or addresses.
     private static let variables = [
-        "LARDER_CACHE", "XDG_CACHE_HOME", "HOME", "TMPDIR", "SQLITE_TMPDIR", "NETRC",
+        cacheVariable, "XDG_CACHE_HOME", "HOME", "TMPDIR", "SQLITE_TMPDIR", "NETRC",
         "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SHELL", "http_proxy", "https_proxy", "all_proxy",
         "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     ]
@@ -20,13 +23,33 @@ enum ForeignBytes {
     /// threads: it changes the environment.
     static func check() {
         for (number, argument) in arguments.enumerated().dropFirst() where !isText(argument) {
-            leave("argument \(number)", argument)
+            guard isCache(number) else { leave("argument \(number)", argument) }
+            // `CommandLine.arguments` is made of these when it is first asked for.
+            CommandLine.unsafeArgv[number] = strdup(String(path: argument))
         }
         for name in variables + awsVariables {
             guard let value = getenv(name) else { continue }
-            if !isText(value) { leave("$\(name)", value) }
+            if !isText(value) {
+                guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
+                setenv(name, String(path: value), 1)
+            }
             if value.pointee == 0, !name.lowercased().hasSuffix(proxySuffix) { unsetenv(name) }
         }
+    }
+
+    /// Whether an argument is the value of `--cache`.
+    private static func isCache(_ number: Int) -> Bool {
+        keepsBytes
+            && (String(cString: arguments[number]).hasPrefix("--cache=")
+                || String(cString: arguments[number - 1]) == "--cache")
+    }
+
+    private static var keepsBytes: Bool {
+        #if os(Linux)
+            true
+        #else
+            false
+        #endif
     }
 
     private static var arguments: [UnsafeMutablePointer<CChar>] {

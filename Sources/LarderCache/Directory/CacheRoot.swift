@@ -50,7 +50,8 @@ enum CacheRoot {
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
         let own = try root.status()
-        guard stat(path, &status) == 0, status.st_ino == own.st_ino, status.st_dev == own.st_dev
+        guard path.withPath({ stat($0, &status) }) == 0, status.st_ino == own.st_ino,
+            status.st_dev == own.st_dev
         else {
             throw CacheError(
                 .unusable, subject: path, message: "was moved or replaced while it was opened")

@@ -14,7 +14,7 @@ extension FileDescriptor {
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
         while true {
-            guard mkdirat(raw, name, mode) == 0 else {
+            guard name.withPath({ mkdirat(raw, $0, mode) }) == 0 else {
                 if errno == EEXIST { return nil }
                 throw CacheError("mkdir", subject: path(of: name), errno: errno)
             }
@@ -23,7 +23,7 @@ extension FileDescriptor {
             } catch  where error.errno == ENOENT {
                 // Another process swept it before it was opened: make it again.
             } catch {
-                unlinkat(raw, name, AT_REMOVEDIR)
+                _ = name.withPath { unlinkat(raw, $0, AT_REMOVEDIR) }
                 throw error
             }
         }
@@ -39,7 +39,7 @@ extension FileDescriptor {
             // A umask that takes permissions from the owner. The path can be used if no other user
             // can replace the directory.
             guard Ownership.fault(of: try status()) == nil,
-                fchmodat(raw, name, mode, AT_SYMLINK_NOFOLLOW) == 0
+                name.withPath({ fchmodat(raw, $0, mode, AT_SYMLINK_NOFOLLOW) }) == 0
             else { throw error }
             made = try open(name, flags: O_RDONLY | O_DIRECTORY)
         }

@@ -44,7 +44,7 @@ package final class FileDescriptor: Sendable {
         _ name: String, beneath parent: Int32, flags: Int32, mode: mode_t = 0, subject: String
     ) throws(CacheError) -> Int32 {
         while true {
-            let raw = openat(parent, name, flags | O_CLOEXEC, mode)
+            let raw = name.withPath { openat(parent, $0, flags | O_CLOEXEC, mode) }
             if raw >= 0 { return raw }
             guard errno == EINTR else { throw CacheError("open", subject: subject, errno: errno) }
         }

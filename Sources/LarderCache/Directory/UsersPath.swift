@@ -27,7 +27,7 @@ package struct UsersPath {
 
     package init(_ path: String) {
         let isAbsolute = path.utf8.first == UInt8(ascii: "/")
-        named = isAbsolute ? path : "\(FileManager.default.currentDirectoryPath)/\(path)"
+        named = isAbsolute ? path : "\(Self.workingDirectory)/\(path)"
         var rest = Self.names(in: named).reversed().map { (name: $0, isOfLink: false) }
         var place = ""
         var links = 0
@@ -41,7 +41,7 @@ package struct UsersPath {
             }
             let path = "\(place)/\(name)"
             var status = stat()
-            guard lstat(path, &status) == 0 else {
+            guard path.withPath({ lstat($0, &status) }) == 0 else {
                 isDangling = isDangling || isOfLink && errno == ENOENT
                 place = path
                 continue
@@ -69,6 +69,14 @@ package struct UsersPath {
         self.foreignLink = foreignLink
     }
 
+    private static var workingDirectory: String {
+        var path = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
+        guard getcwd(&path, path.count) != nil else {
+            return FileManager.default.currentDirectoryPath
+        }
+        return String(path: path)
+    }
+
     private static func names(in path: String) -> [String] {
         path.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
             .filter { !$0.utf8.elementsEqual(".".utf8) }
@@ -76,14 +84,14 @@ package struct UsersPath {
 
     /// What a link says; nil if it was replaced after its owner was read.
     private static func target(of path: String, _ status: stat) -> String? {
-        guard let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) else {
-            return nil
-        }
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX) + 1)
         var after = stat()
-        guard lstat(path, &after) == 0, FileIdentity(after) == FileIdentity(status) else {
+        guard path.withPath({ readlink($0, &target, target.count - 1) }) > 0,
+            path.withPath({ lstat($0, &after) }) == 0, FileIdentity(after) == FileIdentity(status)
+        else {
             return nil
         }
-        return target
+        return String(path: target)
     }
 
     /// Whether a directory is on procfs. Only the kernel makes links there, and some have no text:
@@ -91,7 +99,8 @@ package struct UsersPath {
     private static func isOfProcesses(_ path: String) -> Bool {
         #if os(Linux)
             var status = statfs()
-            return statfs(path, &status) == 0 && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
+            return path.withPath({ statfs($0, &status) }) == 0
+                && UInt32(truncatingIfNeeded: status.f_type) == 0x9FA0
         #else
             return false
         #endif
