@@ -17,7 +17,7 @@ extension String {
     /// The text of a URL's bytes. If they are not UTF-8, the bytes beyond ASCII are
     /// percent-encoded, as the parser does with them. None is replaced.
     package init(urlBytes bytes: some Collection<UInt8>) {
-        if let text = String(validating: bytes, as: UTF8.self) {
+        if let text = String(valid: bytes) {
             self = text
             return
         }

@@ -56,7 +56,7 @@ package struct URLAuthority {
     ) throws(HTTPURL.ParseError) -> String {
         let bytes = text.percentDecoded
         guard bytes.allSatisfy({ $0 >= 0x20 }),
-            let text = String(validating: bytes, as: UTF8.self)
+            let text = String(valid: bytes)
         else { throw .malformed("the credentials are not text") }
         return text
     }

@@ -44,3 +44,11 @@ extension UInt8 {
         }
     }
 }
+
+extension String {
+    /// The text of bytes; nil if they are not UTF-8. (`String(validating:as:)` needs iOS 18.)
+    init?(valid bytes: some Collection<UInt8>) {
+        self.init(decoding: bytes, as: UTF8.self)
+        guard utf8.elementsEqual(bytes) else { return nil }
+    }
+}

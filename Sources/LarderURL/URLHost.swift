@@ -34,7 +34,7 @@ enum URLHost {
             name.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
         }
         guard name.contains(where: { $0 >= 0x80 }) else { return lowercased(name) }
-        guard let text = String(validating: name, as: UTF8.self) else {
+        guard let text = String(valid: name) else {
             throw .malformed("the host is not UTF-8")
         }
         guard let convert = InternationalHosts.converter else {

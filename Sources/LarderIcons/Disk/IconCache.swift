@@ -70,7 +70,8 @@ public final class IconCache: Sendable {
         queue.maxConcurrentOperationCount = Self.readers
         queue.qualityOfService = .userInitiated
         queue.name = "larder.icons"
-        InternationalHosts.install { URL(string: "http://\($0)/")?.host }
+        // Still encoded: a full-width percent sign must not become an escape that is decoded here.
+        InternationalHosts.install { URLComponents(string: "http://\($0)/")?.encodedHost }
     }
 
     /// The icon, if it is in memory. Returns at once.
