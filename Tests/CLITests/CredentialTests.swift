@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// Of two entries with one key, the first is asked for; the second's are for its own URL.
+    /// Of two manifests with one key, the first's URL is asked for; the second's are for its own.
     @Test func anEntryOfTheSameKeyLendsThemToItsOwnURLOnly() async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
@@ -47,10 +47,11 @@ import Testing
                     larder.origin.url("/\(host)", host: host)
                         .replacing("//", with: "//user:sEcReT@"),
                 ]
-                let entries = urls.map { #"{"icon":"\#($0)","key":"\#(host)"}"# }
-                let run = try larder.prefetch(
-                    try larder.write("[\(entries.joined(separator: ","))]".utf8, to: "\(host).json")
-                )
+                let manifests = try urls.enumerated().map { number, url in
+                    try larder.write(
+                        #"[{"icon":"\#(url)","key":"\#(host)"}]"#.utf8, to: "\(host)\(number).json")
+                }
+                let run = try larder.prefetch(manifests[0], manifests[1])
                 #expect(run.status == 0, "\(run.finished)")
                 #expect(
                     larder.origin.requests.map { $0.header("Authorization") }

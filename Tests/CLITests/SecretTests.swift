@@ -198,8 +198,9 @@ import Testing
                     ["icon": origin.url("/a")], ["icon": secret],
                     ["icon": secret.replacing("user", with: "you")],
                     ["icon": other.url("/k"), "key": "k"],
-                    ["icon": Self.secret(origin.url("/k")), "key": "k"],
-                ]))
+                ]),
+                try larder.manifest(
+                    [["icon": Self.secret(origin.url("/k")), "key": "k"]], name: "rotated.json"))
             #expect(
                 run.outcomes == ["fetched", "coalesced", "coalesced", "fetched", "coalesced"])
             #expect(origin.requests.map { $0.header("Authorization") } == [CredentialTests.basic])

@@ -102,7 +102,7 @@ struct PlanClassification {
                     rows.integer(Column.manifest), rows.integer(Column.position),
                     rows.text(Column.url)
                 )
-            } else if let first, rows.text(Column.url) != first.url {
+            } else if let first, hasConflict(rows, with: first.url) {
                 try refuse(rows, sameKeyAs: first.position)
                 summary.failed += 1
                 continue
@@ -141,6 +141,14 @@ struct PlanClassification {
         static let isFirst: CInt = 8
         static let manifest: CInt = 9
         static let position: CInt = 10
+    }
+
+    /// Whether an entry has the `key` of another one, and a URL that is not equal to its URL.
+    private func hasConflict(_ row: PreparedStatement, with url: String?) -> Bool {
+        func key(_ url: String?) -> String? { url.map { (try? HTTPURL($0))?.key ?? $0 } }
+        let own = row.text(Column.url)
+        return own != url && row.text(Column.key).flatMap { ResourceKey.name(in: $0) } != nil
+            && key(own) != key(url)
     }
 
     /// Refuses an entry whose manifest has another URL for the same key: which of the two is meant
