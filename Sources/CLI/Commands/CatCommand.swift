@@ -34,7 +34,7 @@ struct CatCommand: AsyncParsableCommand, GuidedCommand {
             let (cache, resource) = try Lookup(cache, url).found()
             do {
                 try cache.forEachPiece(of: resource.object) { try Console.print($0) }
-            } catch let error as CacheError where error.isOfObject {
+            } catch let error as CacheError where error.isOfDamagedObject {
                 throw CacheError(
                     error.code, subject: Lookup.shown(url),
                     message: "\(error); larder verify --repair fetches it again")
