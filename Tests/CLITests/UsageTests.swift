@@ -219,7 +219,7 @@ import Testing
 
     @Test(arguments: [
         ("icons/", "it has no scheme"), ("ftp://example.com/", "it has the scheme 'ftp'"),
-        ("http://", "No host part"), ("http://me:secret@[::1/", ""),
+        ("http://", "no host"), ("http://me:secret@[::1/", ""),
     ])
     func aBadBaseURLIsExplained(_ url: String, _ reason: String) throws {
         let finished = try LarderBinary().run(["prefetch", "apps.json", "--base-url", url])

@@ -87,7 +87,7 @@ import Testing
             #expect(try offered("") == [base + "/"])
             #expect(try offered(base + "/") == [base + "/a/", base + "/b"])
             // Neither secrets nor what a terminal would obey.
-            let below = [base + "/a/deep/", urls[0], urls[1]]
+            let below = [base + "/a/deep/", urls[0], base + "/a/two.png?x=1&y=%27z%27"]
             #expect(try offered(base + "/a/", "cat") == below)
             #expect(try offered(base + "/a/o", "pin") == [urls[0]])
             #expect(try answer(["path", "--cache=\(larder.cache)", "key:"]).kind == "files")

@@ -104,17 +104,17 @@ import Testing
             (["http", ":", "//a"], "//a.example/"), (["http", ":"], "//a.example/"),
             (["http:"], "http://a.example/"), (["http://a"], "http://a.example/"),
             (["\"http://a"], "http://a.example/"), (["'http://a"], "http://a.example/"),
-            (["http", ":", "//a.example/d"], #"//a.example/d\?x=1\&y=\$z\'"#),
-            (["\"http://a.example/d"], #"http://a.example/d?x=1&y=\$z'"#),
-            (["'http://a.example/d"], #"http://a.example/d?x=1&y=$z'\''"#),
-            ([#"http://a.example/d\?"#], #"http://a.example/d\?x=1\&y=\$z\'"#),
+            (["http", ":", "//a.example/d"], #"//a.example/d\'\?x=1\&y=\$z"#),
+            (["\"http://a.example/d"], #"http://a.example/d'?x=1&y=\$z"#),
+            (["'http://a.example/d"], #"http://a.example/d'\''?x=1&y=$z'"#),
+            ([#"http://a.example/d\'"#], #"http://a.example/d\'\?x=1\&y=\$z"#),
             (["key", ":"], #"my\ app"#),
         ])
     func wordsOfBash(_ words: [String], _ reply: String) async throws {
         try await withFixture { larder in
             larder.origin.onAny { _ in Icons.reply(1) }
             let manifest = try larder.manifest([
-                ["icon": "http://a.example/d?x=1&y=$z'"],
+                ["icon": "http://a.example/d'?x=1&y=$z"],
                 ["icon": larder.origin.url("/"), "key": "my app"],
             ])
             let address = larder.origin.url("").dropFirst("http://".count)

@@ -128,7 +128,11 @@ import Testing
             if let limit = limits.count, count > limit { excess.append(.count) }
             return excess
         }
-        for object in ordered where mandate(object) == nil {
+        let rest = ordered.filter { mandate($0) == nil }
+        // No other object makes room for one that alone exceeds the size.
+        let tooLarge = rest.filter { object in limits.bytes.map { object.size > $0 } ?? false }
+        let others = rest.filter { object in !tooLarge.contains { $0.digest == object.digest } }
+        for object in tooLarge + others {
             if let reason = excess().first { evict(object, reason) }
         }
         return (victims, excess())
