@@ -123,7 +123,7 @@ import Testing
                 #expect(isHarmless(finished.standardOutput), "\(command): \(finished)")
                 #expect(isHarmless(finished.standardError), "\(command): \(finished)")
             }
-            #expect(try larder.status().resources == 1)
+            #expect(try larder.status().resources == 2)
             #expect(isHarmless(try String(contentsOfFile: report, encoding: .utf8)))
             // A cache of such a name says where it is, and a file that it is none.
             for cache in [larder.directory.path("evil\u{1B}[32m"), manifest] {
