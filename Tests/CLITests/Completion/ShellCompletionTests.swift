@@ -106,7 +106,7 @@ import Testing
             (["\"http://a"], "http://a.example/"), (["'http://a"], "http://a.example/"),
             (["http", ":", "//a.example/d"], #"//a.example/d\'\?x=1\&y=\$z"#),
             (["\"http://a.example/d"], #"http://a.example/d'?x=1&y=\$z"#),
-            (["'http://a.example/d"], #"http://a.example/d'\''?x=1&y=$z'"#),
+            (["'http://a.example/d"], #"http://a.example/d'\''?x=1&y=$z"#),
             ([#"http://a.example/d\'"#], #"http://a.example/d\'\?x=1\&y=\$z"#),
             (["key", ":"], #"my\ app"#),
         ])
