@@ -162,6 +162,27 @@ import Testing
         }
     }
 
+    /// Replaced by U+FFFD, it would be another URL.
+    @Test func aURLWithHalfASurrogateFailsAlone() async throws {
+        try await withFixture { larder in
+            larder.origin.onAny { _ in Icons.reply(1) }
+            let url = larder.origin.url("/a")
+            let manifest = try larder.write(
+                #"""
+                [{"icon": "\#(url)1"}, {"icon": "\#(url)\ud800"}, {"icon": "\#(url)\udc00\u0062"},
+                 {"icon": "\#(url)2", "key": "k\udfff"}, {"icon": "\#(url)\ud83c\udf4e"}]
+                """#.utf8, to: "apps.json")
+            let run = try larder.prefetch(manifest)
+            #expect(run.status == 2)
+            #expect(run.outcomes == ["fetched", "failed", "failed", "failed", "fetched"])
+            #expect(
+                try [2, 3, 4].map { try run.line($0).error?.code } == [
+                    "icon-not-a-string", "icon-not-a-string", "bad-key",
+                ])
+            #expect(Set(larder.origin.requests.map(\.target)) == ["/a1", "/a%F0%9F%8D%8E"])
+        }
+    }
+
     @Test func aLineThatDoesNotParseFailsAlone() async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(2)

@@ -24,7 +24,7 @@ enum SVGStructure {
         guard bytes.count <= utf16Limit else {
             throw .damaged(.svg, "is in UTF-16 and has more than \(utf16Limit) bytes")
         }
-        var text = String(utf16: bytes, isBigEndian: isBigEndian)
+        var text = String.decoding(utf16: bytes, isBigEndian: isBigEndian).text
         return try text.withUTF8 { text in
             Result { () throws(ImageFault) in try inspect(UnsafeRawBufferPointer(text), of: bytes) }
         }.get()

@@ -57,7 +57,10 @@ import Testing
             ),
             ([0x14] + [UInt8](repeating: 0xFF, count: 16), .integer(-1)),
             ([0x80, 0x01], .opaque("a UID")), ([0x51, 0x80], .invalidText),
-            ([0x62, 0xD8, 0x3C, 0x00, 0x61], .string("\u{FFFD}a")),
+            ([0x62, 0xD8, 0x3C, 0x00, 0x61], .invalidText), ([0x61, 0xDF, 0x4E], .invalidText),
+            ([0x62, 0x00, 0x61, 0xD8, 0x3C], .invalidText),
+            ([0x62, 0xD8, 0x3C, 0xDF, 0x4E], .string("🍎")),
+            ([0x61, 0xFF, 0xFD], .string("\u{FFFD}")),
         ] as [([UInt8], ManifestValue)])
     func readsWhatOthersWrite(object: [UInt8], value: ManifestValue) throws {
         #expect(try self.value(of: object) == value)
@@ -114,12 +117,15 @@ import Testing
             }
             let bytes = units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
             let expected = Array(String(decoding: units, as: UTF16.self).utf8)
-            let text = bytes.withUnsafeBytes { String(utf16: $0, isBigEndian: true) }
-            #expect(Array(text.utf8) == expected, "\(units)")
-            let swapped = units.map(\.littleEndian).withUnsafeBytes {
-                String(utf16: $0, isBigEndian: false)
+            let isValid = String(validating: units, as: UTF16.self) != nil
+            let big = bytes.withUnsafeBytes { String.decoding(utf16: $0, isBigEndian: true) }
+            let little = units.map(\.littleEndian).withUnsafeBytes {
+                String.decoding(utf16: $0, isBigEndian: false)
             }
-            #expect(Array(swapped.utf8) == expected, "\(units)")
+            for decoded in [big, little] {
+                #expect(Array(decoded.text.utf8) == expected, "\(units)")
+                #expect(decoded.isValid == isValid, "\(units)")
+            }
         }
     }
 }

@@ -51,8 +51,7 @@ import Testing
     @Test(arguments: [
         (#""a\"\\\/\b\f\n\r\tz""#, "a\"\\/\u{8}\u{C}\n\r\tz"), (#""\u00e9\u4E2d""#, "é中"),
         (#""\ud83c\udf4e""#, "🍎"), (#""中文 🍎 é""#, "中文 🍎 é"), (#""\u0000""#, "\0"),
-        (#""\ud83c""#, "\u{FFFD}"), (#""\udf4e\ud83cx""#, "\u{FFFD}\u{FFFD}x"),
-        (#""\ud83c\ud83c\udf4e""#, "\u{FFFD}🍎"),
+        (#""\ufffd""#, "\u{FFFD}"),
         (#""0123456789\\abcdefg\"""#, "0123456789\\abcdefg\""),
         ("\"\u{7F}\"", "\u{7F}"),
     ])
@@ -110,6 +109,14 @@ import Testing
     func invalidUTF8IsNoText(bytes: [UInt8]) throws {
         #expect(try parse(bytes) == .invalidText)
         #expect(problem([0xFF]) == "0: expected a value, found byte 0xFF")
+    }
+
+    @Test(arguments: [
+        #""\ud83c""#, #""\udf4e\ud83cx""#, #""\ud83c\ud83c\udf4e""#, #""http://h/\uDBFF.png""#,
+        #""\ud83c\n""#, #""\ud83c\u0041""#, #""é\udc00""#,
+    ])
+    func aSurrogateWithoutItsPartnerIsNoText(text: String) throws {
+        #expect(try parse("[\(text),\"b\"]") == .array([.invalidText, .string("b")]))
     }
 
     @Test func invalidUTF8IsFoundAtEveryPlace() throws {

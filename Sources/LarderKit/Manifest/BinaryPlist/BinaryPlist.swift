@@ -156,10 +156,11 @@ struct BinaryPlist {
         return Int(reference)
     }
 
-    /// The text, with U+FFFD for bytes that are not ASCII where there should be no others.
+    /// The text, with U+FFFD for what is not valid: bytes beyond ASCII in an ASCII string, and
+    /// surrogates without a partner in a UTF-16 string.
     func string(_ text: Text) throws -> (text: String, isValid: Bool) {
         let run = try bytes.run(at: text.offset, count: text.size)
-        if text.isUTF16 { return (String(utf16: run, isBigEndian: true), true) }
+        if text.isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
         guard run.allSatisfy({ $0 < 0x80 }) else {
             return (String(decoding: run.map { $0 < 0x80 ? $0 : 0xFF }, as: UTF8.self), false)
         }

@@ -1,10 +1,10 @@
 /// A parser of JSON values in contiguous bytes, strict by RFC 8259.
 ///
-/// Two readings where the RFC leaves the choice (sections 4 and 8.2): members with the same key
-/// are all kept, and the last one counts; an escaped surrogate without its partner reads as
-/// U+FFFD. A string that is not valid UTF-8 reads as ``ManifestValue/invalidText``, so that it
-/// spoils no other; in a key, invalid bytes read as U+FFFD, which no known key has. Integers beyond
-/// `Int` become doubles. Recursion is bounded by `maximumDepth`.
+/// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
+/// string that is not valid UTF-8, or has an escaped surrogate without its partner (section 8.2),
+/// reads as ``ManifestValue/invalidText``, so that it spoils no other. In a key, each of these reads
+/// as U+FFFD, which no known key has. Integers beyond `Int` become doubles. Recursion is bounded by
+/// `maximumDepth`.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int

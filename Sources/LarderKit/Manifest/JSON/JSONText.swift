@@ -30,7 +30,8 @@ enum JSONText {
         return end
     }
 
-    /// The bytes of the text with its escapes replaced.
+    /// The bytes of the text with its escapes replaced. An escaped surrogate without its partner
+    /// becomes a byte that is not valid UTF-8.
     ///
     /// - Parameter offset: where the text stands, for errors.
     static func unescaped(
@@ -66,7 +67,7 @@ enum JSONText {
                     scalar = UTF16.decode(UTF16.EncodedScalar([unit, trail]))
                     index += 6
                 }
-                result.append(contentsOf: String(scalar ?? "\u{FFFD}").utf8)
+                if let scalar { result += String(scalar).utf8 } else { result.append(0xFF) }
                 continue
             default: throw .syntax(at: offset + index, "unknown escape in a string")
             }
