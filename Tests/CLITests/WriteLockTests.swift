@@ -133,6 +133,8 @@ import Testing
             let urls = [
                 "http://\(port)/a b.png", "HTTP://\(port)/c/../d.png", "http://\(port)",
                 "http://\(port)/é.png", "http://\(port)/{w}/x.png", "http://\(port)/y.png#z",
+                // Equal, and two names.
+                "http://\(port)/%7eq.png", "http://\(port)/~q.png", "http://\(port)/%7Eq.png",
             ]
             let manifest = try larder.manifest(
                 urls.map { ["icon": $0] } + [["icon": "http://\(port)/k k.png", "key": "k"]])

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import LarderCache
 import LarderTransfer
+import LarderURL
 
 /// Folds the entries that name the same resource, and compares it with a cache's index: what is
 /// cached, stale, missing or failed before.
@@ -102,8 +103,11 @@ struct PlanClassification {
                     rows.integer(Column.manifest), rows.integer(Column.position),
                     rows.text(Column.url)
                 )
-            } else if let first, hasConflict(rows, with: first.url) {
-                try refuse(rows, sameKeyAs: first.position)
+            } else if let first, rows.text(Column.url) != first.url,
+                let name = rows.text(Column.key).flatMap(ResourceKey.name(in:)),
+                Self.key(of: rows.text(Column.url)) != Self.key(of: first.url)
+            {
+                try refuse(rows, named: name, as: first.position)
                 summary.failed += 1
                 continue
             }
@@ -143,22 +147,18 @@ struct PlanClassification {
         static let position: CInt = 10
     }
 
-    /// Whether an entry has the `key` of another one, and a URL that is not equal to its URL.
-    private func hasConflict(_ row: PreparedStatement, with url: String?) -> Bool {
-        func key(_ url: String?) -> String? { url.map { (try? HTTPURL($0))?.key ?? $0 } }
-        let own = row.text(Column.url)
-        return own != url && row.text(Column.key).flatMap { ResourceKey.name(in: $0) } != nil
-            && key(own) != key(url)
-    }
-
     /// Refuses an entry whose manifest has another URL for the same key: which of the two is meant
     /// cannot be told. In different manifests, URLs of a key may differ, because they rotate.
-    private func refuse(_ row: PreparedStatement, sameKeyAs position: Int64) throws {
-        let key = row.text(Column.key).flatMap { ResourceKey.name(in: $0) } ?? ""
+    private func refuse(_ row: PreparedStatement, named key: String, as position: Int64) throws {
         try refuse.run(
             EntryError.Code.keyConflict.rawValue,
             "entry \(row.integer(Column.position)) has the key \(key.quoted(limit: 80)) of"
                 + " entry \(position), and another URL", row.integer(Column.id))
+    }
+
+    /// The key of a URL, which equal URLs share.
+    private static func key(of url: String?) -> String? {
+        url.map { (try? HTTPURL($0))?.key ?? $0 }
     }
 
     private mutating func resource(

@@ -23,13 +23,15 @@ extension Plan {
                 try Row.fetchAll(
                     db.cachedStatement(
                         sql: """
-                            SELECT e.id AS entry, e.name, f.key, f.url, f.priority, l.digest,
-                                l.size, l.media_type, i.fetch AS inline, s.text AS spelling
+                            SELECT e.id AS entry, e.name, f.key, f.priority, l.digest, l.size,
+                                l.media_type, i.fetch AS inline, s.text AS spelling,
+                                iif(f.key GLOB 'key:*', f.url, e.url) AS url
                             FROM locked l JOIN entries e ON e.id = l.entry
                                 JOIN entries f ON f.id = coalesce(e.leader, e.id)
                                 LEFT JOIN inline i ON i.fetch = f.id
                                 LEFT JOIN main.spellings s
-                                    ON s.entry = iif(e.url IS f.url, e.id, f.id)
+                                    ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
+                                        f.id, e.id)
                             WHERE l.entry > ? ORDER BY l.entry LIMIT 512
                             """), arguments: [last])
             }

@@ -70,6 +70,16 @@ import Testing
         #expect((summary.urls, summary.failed, summary.icons) == (2, 3, 7))
     }
 
+    @Test func equalURLsOfAManifestAreNoContradiction() throws {
+        let (summary, entries) = try plan(
+            #"""
+            [{"icon": "http://h/%7ea|"}, {"icon": "http://h/~a%7c"}, {"icon": "HTTP://H:80/~%61|"},
+             {"icon": "http://h/b?1%7c", "key": "b"}, {"icon": "http://h/b?1|", "key": "b"}]
+            """#)
+        #expect((summary.urls, summary.failed, summary.icons) == (2, 0, 5))
+        #expect(entries.map(\.isDuplicate) == [false, true, true, false, true])
+    }
+
     @Test func masksCredentialsInURLs() throws {
         let entries = try plan(#"[{"name": "a", "icon": "http://user:secret@h/a"}]"#).entries
         let url = try #require(entries.first?.url)
