@@ -11,4 +11,9 @@ extension Cache {
     ) throws -> DatabaseQueue {
         try ScratchDatabase.open(at: path, joining: cache?.index)
     }
+
+    /// Lists former keys of the joined index (``CacheIndex/listFormerKeys(in:)``).
+    package func listFormerKeys(in db: Database) throws -> Bool {
+        try index?.listFormerKeys(in: db) ?? false
+    }
 }

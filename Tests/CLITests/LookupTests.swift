@@ -71,37 +71,64 @@ import Testing
         }
     }
 
-    /// Larder 0.2 had other keys for some URLs: those of libcurl.
+    private static let paths = ["/a|b[1]", "/%7euser/caf%c3%a9", "/q?x={y}'"]
+
+    /// Prefetches ``paths``, and gives the index the keys of Larder 0.2: those of libcurl.
+    private func fillLikeAnEarlierVersion(_ larder: CLIFixture) throws -> String {
+        let icon = Icons.reply(1).header("Cache-Control", "max-age=3600")
+        larder.origin.onAny { _ in icon }
+        let urls = Self.paths.map { larder.origin.url($0) }
+        let manifest = try larder.manifest(urls: urls)
+        #expect(try larder.prefetch(manifest).status == 0)
+        #expect(larder.origin.count() == 3)
+        let index = try DatabaseQueue(path: "\(larder.cache)/index.sqlite")
+        try index.write { db in
+            for (row, url) in urls.enumerated() {
+                try db.execute(
+                    sql: "UPDATE resources SET key = ?, url = NULL WHERE id = ?",
+                    arguments: [url, row + 1])
+            }
+            try db.execute(
+                sql: """
+                    DROP TABLE damaged;
+                    DELETE FROM grdb_migrations WHERE identifier GLOB '[67]:*';
+                    """)
+        }
+        try index.close()
+        return manifest
+    }
+
     @Test func whatAnEarlierVersionStoredIsFoundAndNotFetchedAgain() async throws {
         try await withFixture { larder in
-            let icon = Icons.reply(1).header("Cache-Control", "max-age=3600")
-            larder.origin.onAny { _ in icon }
-            let paths = ["/a|b[1]", "/%7euser/caf%c3%a9", "/q?x={y}'"]
-            let manifest = try larder.manifest(urls: paths.map { larder.origin.url($0) })
-            _ = try larder.prefetch(manifest)
-            #expect(larder.origin.count() == 3)
-            // As it had them: as the manifest does.
-            let index = try DatabaseQueue(path: "\(larder.cache)/index.sqlite")
-            try await index.write { [urls = paths.map { larder.origin.url($0) }] db in
-                for (row, url) in urls.enumerated() {
-                    try db.execute(
-                        sql: "UPDATE resources SET key = ?, url = NULL WHERE id = ?",
-                        arguments: [url, row + 1])
-                }
-                try db.execute(
-                    sql: """
-                        DELETE FROM grdb_migrations WHERE identifier GLOB '[67]:*';
-                        DROP TABLE damaged
-                        """)
-            }
-            try index.close()
+            let manifest = try fillLikeAnEarlierVersion(larder)
             let keys = try larder.run("list", "--json").standardOutput
             #expect(keys.contains("%7Cb%5B1%5D"), "\(keys)")
             #expect(try larder.prefetch(manifest).status == 0)
             #expect(larder.origin.count() == 3)
-            for path in paths + ["/a%7cb%5B1%5D", "/~user/café", "/q?x=%7By%7D%27"] {
+            for path in Self.paths + ["/a%7cb%5B1%5D", "/~user/café", "/q?x=%7By%7D%27"] {
                 #expect(try larder.cat(larder.origin.url(path)) == Icons.icon(1), "\(path)")
             }
+        }
+    }
+
+    @Test(.enabled(if: Mount.isPossible, "mounting takes root on Linux"))
+    func whatAnEarlierVersionStoredIsFoundOnAReadOnlyMedium() async throws {
+        try await withFixture { larder in
+            let manifest = try fillLikeAnEarlierVersion(larder)
+            let medium = try Mount.readOnly(larder.cache, at: larder.directory.path("medium"))
+            defer { medium.remove() }
+            func run(_ arguments: String...) throws -> Finished {
+                try larder.binary.run(arguments + ["--cache", medium.path])
+            }
+            let plan = try run("plan", manifest).standardOutput
+            #expect(plan.hasSuffix("cached 3, stale 0, missing 0\n"), "\(plan)")
+            for path in ["a%7Cb%5B1%5D", "%7euser/caf%c3%a9", "q?x=%7By%7D%27"] {
+                #expect(plan.contains(larder.origin.url("/\(path)")), "\(path) in \(plan)")
+            }
+            let verify = try run("verify", "--manifest", manifest)
+            #expect(verify.status == 0, "\(verify)")
+            let eviction = try run("evict", "--dry-run", "--only", manifest)
+            #expect(eviction.standardOutput.contains("would evict 0 objects"), "\(eviction)")
         }
     }
 

@@ -86,6 +86,14 @@ final class EvictionPlan {
                     return .commit
                 }
             }
+            guard try index.listFormerKeys(in: db) else { return }
+            for table in ["kept_keys", "only_keys"] {
+                try db.execute(
+                    sql: """
+                        INSERT OR IGNORE INTO \(table)
+                        SELECT f.former FROM \(table) k JOIN former_keys f ON f.key = k.key
+                        """)
+            }
         }
     }
 

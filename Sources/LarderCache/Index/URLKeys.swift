@@ -83,3 +83,25 @@ final class FormerKeys: @unchecked Sendable {
         }
     }
 }
+
+extension CacheIndex {
+    /// Lists today's keys of URLs whose rows have a key of an earlier version, in the table
+    /// `former_keys` of a scratch database that is joined with this index.
+    ///
+    /// - Returns: Whether there is such a table. An index that can be written has today's keys.
+    func listFormerKeys(in db: Database) throws -> Bool {
+        guard formerKeys != nil else { return false }
+        try db.execute(
+            sql: "CREATE TABLE main.former_keys (key TEXT PRIMARY KEY, former TEXT) WITHOUT ROWID")
+        let insert = try PreparedStatement(
+            db,
+            """
+            INSERT OR IGNORE INTO former_keys SELECT ?1, ?2
+            WHERE NOT EXISTS (SELECT 1 FROM cache.resources WHERE key = ?1)
+            """)
+        for table in ["cache.resources", "cache.failures"] {
+            try URLKeys.forEach(in: table, db) { old, new in try insert.run(new.key, old) }
+        }
+        return true
+    }
+}

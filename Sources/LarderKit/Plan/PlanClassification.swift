@@ -71,6 +71,13 @@ struct PlanClassification {
 
     /// Decides the status of every URL, and queues those that are to be fetched.
     mutating func apply(to summary: inout PlanSummary) throws {
+        if let cache, try cache.listFormerKeys(in: db) {
+            try db.execute(
+                sql: """
+                    UPDATE main.entries SET url = coalesce(url, entries.key), key = f.former
+                    FROM main.former_keys f WHERE f.key = entries.key
+                    """)
+        }
         let rows = try PreparedStatement(
             db,
             """
