@@ -29,7 +29,9 @@ package final class ObjectReader {
         onBytes: (UnsafeRawBufferPointer) throws(CacheError) -> Void = { _ in }
     ) throws(CacheError) -> (digest: Digest, count: Int64)? {
         let status = try file.status()
-        let excess = try budget.take(status, of: file.subject, isGivenBack: expected != nil)
+        let excess = try budget.take(status, of: file.subject, isLent: expected != nil)
+        var comesBack = false
+        defer { if expected != nil { budget.endLoan(of: excess, isWhole: comesBack) } }
         let limit = max(Int64(status.st_size), status.plausibleBytes)
         var hasher = SHA256()
         var count: Int64 = 0
@@ -37,7 +39,7 @@ package final class ObjectReader {
             let read = try file.read(into: buffer)
             if read == 0 { break }
             if count > 0, isCancelled() {
-                budget.giveBack(excess)
+                comesBack = true
                 return nil
             }
             count += Int64(read)
@@ -50,7 +52,7 @@ package final class ObjectReader {
             try onBytes(bytes)
         }
         let digest = Digest(hasher.finalize())
-        if digest == expected { budget.giveBack(excess) }
+        comesBack = digest == expected
         return (digest, count)
     }
 }

@@ -7,29 +7,34 @@ import Foundation
 /// system are read, and a directory full of holes costs at most the budget. Objects are not granted
 /// the MiB of their plausible bytes: a directory may have a million of them.
 package final class SparseBudget: @unchecked Sendable {
-    // Unchecked because `left` is a variable; every access holds `lock`.
+    // Unchecked because its state is variables; every access holds `condition`.
 
-    private let lock = NSLock()
+    private let condition = NSCondition()
     /// In bytes: several times the largest object that a prefetch stores by default (16 MiB).
     private var left: Int64 = 64 << 20
+    /// The bytes taken for files that are being read, which may come back.
+    private var lent: Int64 = 0
 
     package init() {}
 
     /// Takes the bytes that the file states beyond its plausible size.
     ///
-    /// - Parameter isGivenBack: whether the caller gives the bytes back if the file is a whole
-    ///   object. Then it also takes the MiB. Default: false.
+    /// - Parameter isLent: Whether the caller ends the loan (``endLoan(of:isWhole:)``). Then the
+    ///   MiB is taken, too, and loans that may come back are waited for: the verdict about a file
+    ///   does not depend on others that are read meanwhile. Default: false.
     /// - Returns: the number of bytes taken, for ``giveBack(_:)``.
     /// - Throws: ``CacheError/isSparse`` if there is not enough left.
     package func take(
-        _ status: stat, of subject: String, isGivenBack: Bool = false
+        _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {
-        let free = isGivenBack ? status.plausibleBytes - (1 << 20) : status.plausibleBytes
+        let free = isLent ? status.plausibleBytes - (1 << 20) : status.plausibleBytes
         let excess = Int64(status.st_size) - free
         guard excess > 0 else { return 0 }
-        let isTaken = lock.withLock {
+        let isTaken = condition.withLock {
+            while isLent, excess > left, excess <= left + lent { condition.wait() }
             guard excess <= left else { return false }
             left -= excess
+            if isLent { lent += excess }
             return true
         }
         guard isTaken else {
@@ -41,6 +46,16 @@ package final class SparseBudget: @unchecked Sendable {
 
     /// Gives back the bytes taken for a file that had the right digest.
     package func giveBack(_ excess: Int64) {
-        if excess > 0 { lock.withLock { left += excess } }
+        if excess > 0 { condition.withLock { left += excess } }
+    }
+
+    /// Ends a loan: the bytes come back if the file is a whole object.
+    func endLoan(of excess: Int64, isWhole: Bool) {
+        guard excess > 0 else { return }
+        condition.withLock {
+            lent -= excess
+            if isWhole { left += excess }
+            condition.broadcast()
+        }
     }
 }

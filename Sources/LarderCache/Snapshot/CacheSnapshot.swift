@@ -144,10 +144,19 @@ struct CacheSnapshot {
         let target = try fanOut.open(
             object.digest.hex, flags: O_WRONLY | O_CREAT | O_EXCL, mode: 0o600)
         let read: (digest: Digest, count: Int64)?
+        var hasHoles = false
         do throws(CacheError) {
             read = try reader.digest(
                 file, expecting: object.digest, isCancelled: isCancelled
-            ) { (bytes) throws(CacheError) in try target.write(bytes) }
+            ) { (bytes) throws(CacheError) in
+                // Holes stay holes: written as zeros, they could fill the disk.
+                if bytes.contains(where: { $0 != 0 }) {
+                    try target.write(bytes)
+                } else {
+                    hasHoles = true
+                    lseek(target.raw, off_t(bytes.count), SEEK_CUR)
+                }
+            }
         } catch  where error.isSparse {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .unreadable
@@ -156,6 +165,9 @@ struct CacheSnapshot {
         guard read.digest == object.digest else {
             unlinkat(fanOut.raw, object.digest.hex, 0)
             return .damaged
+        }
+        if hasHoles, ftruncate(target.raw, off_t(read.count)) != 0 {
+            throw CacheError("write", subject: target.subject, errno: errno)
         }
         try target.setMode(0o444)
         try Durability.add(target)

@@ -112,6 +112,32 @@ import Testing
         }
     }
 
+    /// However many are read at once, although two of them exceed the budget.
+    @Test func wholeObjectsOfHolesWaitForEachOther() throws {
+        try withTemporaryDirectory { directory in
+            let keys = (1...4).map(String.init)
+            let contents = Dictionary(
+                uniqueKeysWithValues: keys.enumerated().map {
+                    ($1, [UInt8](repeating: 0, count: (40 << 20) + $0))
+                })
+            let cache = try Cache.filled(at: directory.path("cache"), with: contents)
+            for key in keys {
+                let object = try #require(try cache.resource(key)).object
+                try punch(cache.absolutePath(of: object.digest), size: object.size)
+            }
+            for _ in 0..<5 { #expect(try cache.verify().whole == 4) }
+            let path = directory.path("copy")
+            #expect(try cache.snapshot(to: path).objects == 4)
+            let copy = try Cache.open(at: path)
+            #expect(try copy.verify().whole == 4)
+            // The holes of the copy take no room, either.
+            let object = try #require(try copy.resource("1")).object
+            var status = stat()
+            #expect(stat(copy.absolutePath(of: object.digest), &status) == 0)
+            #expect(status.st_blocks < 1_000 && Int64(status.st_size) == object.size)
+        }
+    }
+
     /// Each takes less than the budget, and all of them many times as much.
     @Test func holesShareABudget() throws {
         try VerifyScene.run { scene in
