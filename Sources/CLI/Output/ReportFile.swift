@@ -65,7 +65,7 @@ final class ReportFile {
         }
         // An earlier report gets no more rights than a new one.
         if status.st_mode & 0o022 != 0, status.st_uid == geteuid() {
-            fchmod(handle.fileDescriptor, status.st_mode & 0o755)
+            fchmod(handle.fileDescriptor, status.st_mode & 0o644)
         }
         if ftruncate(handle.fileDescriptor, 0) != 0 {
             failure = OutputFailure("truncate", path, errno)
