@@ -5,9 +5,9 @@ import LarderKit
 
 /// Arguments and environment variables as the system has them: bytes.
 ///
-/// Swift replaces bytes that are not UTF-8, and what was named would be another file. The path of
-/// the cache keeps them on Linux, where it is opened by its bytes. Everywhere else they are refused.
-/// An empty variable counts as one that is not set.
+/// Swift replaces bytes that are not UTF-8, so that a path would name another file. On Linux, the
+/// path of the cache keeps them. All other arguments and variables that have some are refused. An
+/// empty variable counts as one that is not set.
 enum ForeignBytes {
     private static let cacheVariable = "LARDER_CACHE"
     /// Variables with paths, names or addresses.
