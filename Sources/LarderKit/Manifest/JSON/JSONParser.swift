@@ -3,8 +3,8 @@
 /// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
 /// string that is not valid UTF-8, or has an escaped surrogate without its partner (section 8.2),
 /// reads as ``ManifestValue/invalidText``, so that it spoils no other. In a key, each of these
-/// reads as U+FFFD, which no known key has. Integers beyond `Int` become doubles. Recursion is bounded by
-/// `maximumDepth`.
+/// reads as U+FFFD, which no known key has. Integers beyond `Int` become doubles. Recursion is
+/// bounded by `maximumDepth`.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
