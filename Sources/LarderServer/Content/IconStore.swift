@@ -66,14 +66,18 @@ final class IconStore: Sendable {
     /// The icon of a URL or of another key; nil if it is not cached.
     ///
     /// - Parameters:
+    ///   - alternative: A URL to look up if there is no icon of `url`. Default: nil.
     ///   - key: by which it is to be found next time.
     ///   - fields: lines of the head of its answers.
     ///   - client: the client that waits for it.
     /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged. ``ObjectReadings/Busy``.
     func icon(
-        _ url: String, key: CacheKey, fields: [UInt8], for client: Client
+        _ url: String, or alternative: String? = nil, key: CacheKey, fields: [UInt8],
+        for client: Client
     ) throws -> FoundIcon? {
-        try find(key, fields, client) { try reader.resource(url)?.object }
+        try find(key, fields, client) {
+            try (reader.resource(url) ?? alternative.flatMap(reader.resource))?.object
+        }
     }
 
     /// The same of an object.

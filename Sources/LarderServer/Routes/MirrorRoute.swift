@@ -12,8 +12,11 @@ struct MirrorRoute: StoredRoute {
     func answer(_ request: RoutedRequest) throws -> Response {
         let url = String(request.path)
         guard url.utf8.count <= ManifestLimits.maximumURLSize else { return answer.missing(nil) }
+        // curl and Python's requests leave out the `?` of an empty query.
+        let withQuery = url.utf8.contains(UInt8(ascii: "?")) ? nil : url + "?"
         let found = try store.icon(
-            url, key: request.key, fields: answer.changing, for: request.request.client)
+            url, or: withQuery, key: request.key, fields: answer.changing,
+            for: request.request.client)
         guard let found else {
             return answer.missing(url)
         }

@@ -35,6 +35,23 @@ import Testing
         }
     }
 
+    /// curl and Python's requests leave its `?` out.
+    @Test func anEmptyQueryMayBeMissing() async throws {
+        try await withServer([
+            "http://icons.example/a?": Self.icon, "http://icons.example/b?": Self.icon,
+            "http://icons.example/b": noise(3),
+        ]) { configuration, _ in
+            configuration.isMirror = true
+        } _: { fixture in
+            let client = try fixture.client()
+            for target in ["a", "a?", "b?"] {
+                #expect(try client.get("http://icons.example/\(target)").body == Self.icon)
+            }
+            #expect(try client.get("http://icons.example/b").body == noise(3))
+            #expect(try client.get("http://icons.example/a?x").status == 404)
+        }
+    }
+
     /// As Firefox, OkHttp, java.net.URI, Python's requests and curl send it.
     @Test func theSpellingsOfClients() async throws {
         let (path, other) = ("/a%7Cb%5B1%5D/~u%C3%BC'.png?q=%7C%27", "/caf%E9")
