@@ -42,7 +42,8 @@ import Testing
         @Test(arguments: [#"--cache "$C""#, #"--cache="$C""#, ""])
         func cachesOfOtherBytesAreKeptApart(_ option: String) async throws {
             try await withFixture { larder in
-                let manifest = try larder.manifest(larder.origin.serveIcons(1)[0])
+                let url = larder.origin.serveIcons(1)[0]
+                let manifest = try larder.manifest(url)
                 func run(_ name: String, _ command: String, _ rest: String) throws -> Finished {
                     try self.run(
                         larder,
@@ -55,6 +56,11 @@ import Testing
                 #expect(try run(#"\364\217\277\251"#, "list", "").standardOutput.isEmpty)
                 let listed = try run(#"caf\351"#, "list", "").standardOutput
                 #expect(listed.split(separator: "\n").count == 1, "\(listed)")
+                let printed = try self.run(
+                    larder,
+                    #"C="$(printf 'caf\351')"; cmp "$("$0" path --cache "$C" '\#(url)')" "#
+                        + #""$C"/objects/sha256/*/*"#)
+                #expect(printed.status == 0, "\(printed)")
                 let names = try self.run(larder, #"ls | od -c | grep -c '351'"#).standardOutput
                 #expect(names == "1\n")
             }

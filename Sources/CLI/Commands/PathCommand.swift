@@ -1,4 +1,5 @@
 import ArgumentParser
+import Foundation
 import LarderCache
 import LarderKit
 
@@ -34,9 +35,10 @@ struct PathCommand: AsyncParsableCommand, GuidedCommand {
                         "the file differs from the index; larder verify --repair fetches it again"
                 )
             }
-            print(cache.absolutePath(of: resource.object.digest))
-            // Whoever waits for the path should not wait for the index.
-            try Console.flush()
+            let line = cache.absolutePath(of: resource.object.digest) + "\n"
+            // At once: the reader of the path should not wait for the index.
+            try Console.print(
+                line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
             cache.noteUse(of: resource.object)
         }
     }
