@@ -31,6 +31,7 @@ import Testing
             #expect(
                 try names(app + "/.build/debug/Modules", ".swiftmodule") == [
                     "App", "Crypto", "CryptoBoringWrapper", "GRDB", "LarderCache",
+                    "LarderURL",
                 ])
             let run = try await onThreadOfItsOwn {
                 try RunningProcess(app + "/.build/debug/App", [larder.cache]).wait()
