@@ -60,7 +60,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
         help: ArgumentHelp(
             """
             The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
-            SDWebImage's namespace, Coil's directory.
+            SDWebImage's namespace, Coil's directory; of Kingfisher, all of \
+            com.onevcat.Kingfisher.ImageCache.NAME.
             """,
             valueName: "name"))
     var folder: String?
