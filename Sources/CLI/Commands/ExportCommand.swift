@@ -70,8 +70,8 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         help: ArgumentHelp(
             """
             The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
-            SDWebImage's namespace, Coil's directory; of Kingfisher, all of \
-            com.onevcat.Kingfisher.ImageCache.NAME.
+            SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
+            directory, with its prefix.
             """,
             valueName: "name"))
     var folder: String?

@@ -60,8 +60,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
         help: ArgumentHelp(
             """
             The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
-            SDWebImage's namespace, Coil's directory; of Kingfisher, all of \
-            com.onevcat.Kingfisher.ImageCache.NAME.
+            SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
+            directory, with its prefix.
             """,
             valueName: "name"))
     var folder: String?
