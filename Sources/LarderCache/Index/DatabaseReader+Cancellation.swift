@@ -12,7 +12,8 @@ extension DatabaseReader {
         if isCancelled() { throw CancellationError() }
         do {
             return try read { db in
-                try StepLimit.$isCancelled.withValue(isCancelled) { try body(db) }
+                let cancellation = StepLimit.Cancellation(isCancelled: isCancelled)
+                return try StepLimit.$cancellation.withValue(cancellation) { try body(db) }
             }
         } catch let error as DatabaseError
             where error.resultCode == .SQLITE_INTERRUPT && isCancelled()

@@ -11,9 +11,15 @@ final class StepLimit {
     private static let least = 4_000_000
     private static let stepsPerByte = 16
 
-    /// Whether to end the statements that this thread runs. SQLite asks between steps, on the
+    /// Says whether to end the statements that this thread runs. SQLite asks between steps, on the
     /// thread that runs the statement, so that no other thread has to.
-    @TaskLocal static var isCancelled: (@Sendable () -> Bool)?
+    @TaskLocal static var cancellation: Cancellation?
+
+    /// A type of its own, because a task-local function crashes in release builds (Swift 6.3): its
+    /// type has no metadata there.
+    struct Cancellation: Sendable {
+        let isCancelled: @Sendable () -> Bool
+    }
 
     private let connection: OpaquePointer
     private let indexBytes: @Sendable () -> Int64
@@ -58,7 +64,7 @@ final class StepLimit {
 
     /// Whether the statement may go on.
     private func count() -> Bool {
-        if let isCancelled = Self.isCancelled, isCancelled() { return false }
+        if Self.cancellation?.isCancelled() == true { return false }
         steps += Int(Self.interval)
         if steps > limit {
             let bytes = min(indexBytes(), Int64.max >> 16) + ownBytes
