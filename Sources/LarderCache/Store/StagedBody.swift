@@ -29,7 +29,7 @@ package final class StagedBody: @unchecked Sendable {
 
     /// Bodies share them in turn: a serial queue takes a thread, and many large bodies may come at
     /// once.
-    private static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
+    static let writers = (1...4).map { DispatchQueue(label: "larder.writer.\($0)") }
     private static let begun = Counter()
 
     private let run: RunDirectory

@@ -50,6 +50,7 @@ import Testing
 
             server.resume()
             remote.proxy.misbehave { _, _ in nil }
+            await remote.proxy.settle()
             remote.origin.resetLog()
             let next = try await remote.prefetch(manifest, on: "one", options)
             #expect(next.status == 0, "\(next.finished)")

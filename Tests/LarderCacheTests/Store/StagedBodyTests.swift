@@ -40,11 +40,14 @@ import Testing
             let store = try Cache.create(at: directory.path).store()
             let (drained, continuation) = AsyncStream<Void>.makeStream()
             let body = store.newBody { continuation.yield() }
-            // More than the writer can digest before the next line.
-            let head = noise(8 << 20, seed: 1)
-            #expect(try head.withUnsafeBytes { try body.append($0) } == .taken)
+            for writer in StagedBody.writers { writer.suspend() }
+            let head = noise(StagedBody.backlogLimit + StagedBody.memoryLimit, seed: 1)
             let tail = noise(1_000, seed: 2)
-            #expect(try tail.withUnsafeBytes { try body.append($0) } == .full)
+            let answers = Result {
+                try [head, tail].map { try $0.withUnsafeBytes { try body.append($0) } }
+            }
+            for writer in StagedBody.writers { writer.resume() }
+            #expect(try answers.get() == [.taken, .full])
             #expect(body.count == Int64(head.count))
 
             var signals = drained.makeAsyncIterator()

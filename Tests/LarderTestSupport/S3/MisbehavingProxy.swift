@@ -18,13 +18,18 @@ public final class MisbehavingProxy: Sendable {
     /// Its listener: for waiting, counting connections, and cutting bodies.
     public let origin: Origin
     private let handler = Handlers()
+    private let forwarded = DispatchGroup()
 
     /// - Parameter endpoint: of the server, such as `http://127.0.0.1:9000`.
     public init(to endpoint: String) throws {
         let port = UInt16(endpoint.split(separator: ":").last ?? "") ?? 0
         origin = try Origin()
-        origin.onAny { [handler] request in
-            func forward(_ request: Request) -> Reply { Self.forward(request, toPort: port) }
+        origin.onAny { [handler, forwarded] request in
+            func forward(_ request: Request) -> Reply {
+                forwarded.enter()
+                defer { forwarded.leave() }
+                return Self.forward(request, toPort: port)
+            }
             return handler.current(request, forward) ?? forward(request)
         }
     }
@@ -34,6 +39,15 @@ public final class MisbehavingProxy: Sendable {
 
     /// From now on. Until then, it only forwards.
     public func misbehave(_ handler: @escaping Handler) { self.handler.set(handler) }
+
+    /// Waits until the server has answered everything that was forwarded to it.
+    ///
+    /// A server that was suspended still carries out the uploads that a client gave up.
+    public func settle() async {
+        await withCheckedContinuation { continuation in
+            forwarded.notify(queue: .global()) { continuation.resume() }
+        }
+    }
 
     /// The requests with this method, since the last ``Origin/resetLog()``.
     public func count(_ method: String) -> Int {
