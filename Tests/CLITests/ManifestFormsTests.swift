@@ -68,6 +68,20 @@ import Testing
         }
     }
 
+    /// A shape that is known by its names, not by an icon.
+    @Test(arguments: [
+        #"{"resultCount":1,"results":[{"trackName":"A"}]}"#,
+        #"{"items":[{"assets":[{"kind":"software-package","url":"https://a.example/a.ipa"}]}]}"#,
+    ])
+    func aKnownShapeWithoutAnyIconIsNoManifest(_ text: String) async throws {
+        try await withFixture { larder in
+            let manifest = try larder.write(text.utf8, to: "bare")
+            let refused = try larder.run("plan", manifest)
+            #expect(refused.status == 65, "\(refused)")
+            #expect(refused.standardError.contains("its only entry has no icon"), "\(refused)")
+        }
+    }
+
     /// What would fetch, prove, pin or keep nothing does not begin.
     @Test func entriesOfWhichNoneHasAnIconAreNoManifest() async throws {
         try await withFixture { larder in

@@ -80,12 +80,13 @@ public struct ManifestSummary: Equatable, Sendable {
         self.unmet = unmet
     }
 
-    /// What to say of entries of which none has shown a shape, and so none an icon; nil of all
-    /// others.
+    /// Returns the error of a manifest whose entries have no icon value at all; nil for others.
     ///
-    /// - Parameter source: the manifest that was read.
+    /// - Parameter source: The manifest that was read.
     public func refusal(of source: ManifestSource) -> ManifestError? {
-        guard entries > 0, places == nil else { return nil }
+        guard entries > 0, places == nil || usable == 0 && failed == 0 && unreadable == 0 else {
+            return nil
+        }
         return ManifestError(
             .notAManifest, source: source.name,
             (entries == 1

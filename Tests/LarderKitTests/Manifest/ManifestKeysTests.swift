@@ -26,8 +26,9 @@ import Testing
         #expect(throws: ManifestError.self) { _ = try keys(#"[{"name": "A"}, {"name": "B"}]"#) }
         #expect(throws: ManifestError.self) { _ = try keys(#"[{"icon": ""}, {"icon": " "}]"#) }
         #expect(try keys("[]").isEmpty)
-        // Of a shape that is told by more than its icons, one without them is no mistake.
-        #expect(try keys(#"{"items": [{"assets": [{"kind": "software-package"}]}]}"#).isEmpty)
+        #expect(throws: ManifestError.self) {
+            _ = try keys(#"{"items": [{"assets": [{"kind": "software-package"}]}]}"#)
+        }
         #expect(try keys(#"[{"name": "A"}, {"icon": "ftp://a.example/"}]"#).isEmpty)
     }
 
