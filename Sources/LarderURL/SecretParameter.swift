@@ -47,8 +47,17 @@ package enum SecretParameter {
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
-        // Akamai's has any name, and another URL may have its own password.
-        return value.holds("hmac=") || value.holds("://") && value.contains(UInt8(ascii: "@"))
+        // Akamai's tokens and JSON Web Tokens (RFC 7519) have any name, and another URL may have its
+        // own password.
+        return value.holds("hmac=") || isWebToken(value) || value.holds("://") && value.contains(UInt8(ascii: "@"))
+    }
+
+    /// Whether a value has the form of a signed JSON Web Token: three parts in base64url, of which
+    /// the first two are JSON objects and so begin with `eyJ`.
+    private static func isWebToken(_ value: [UInt8]) -> Bool {
+        let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
+            && parts[0].count >= 16
     }
 
     /// In lower case: of `X-Amz-Signature` and `authKey` two and more.

@@ -20,6 +20,8 @@ import Testing
     }
 
     @Test(arguments: [
+        ("?t=eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.&a=1", "?t=***&a=1"),
+        ("?v=eyJhbGci.1.2", "?v=eyJhbGci.1.2"),
         ("?__gda__=exp=1~hmac=sEcReT&a=1", "?__gda__=***&a=1"),
         ("?u=https://me:sEcReT@h/&a=1", "?u=***&a=1"), ("?u=https%3A%2F%2Fme%40h", "?u=***"),
         ("?u=https://h/", "?u=https://h/"), ("?a=%4", "?a=%4"), ("?%6", "?%6"),
