@@ -19,11 +19,17 @@ enum PercentDecoding {
         return bytes
     }
 
+    /// Returns the URL that `text` stands for, without the tabs and line breaks that the URL
+    /// standard removes; nil if it is not text, or has other control characters.
+    static func url(_ text: Substring.UTF8View) -> String? {
+        bytes(text).flatMap { Self.text(of: $0.filter { !"\t\n\r".utf8.contains($0) }) }
+    }
+
     /// The text that it stands for; nil if that is none, or has control characters.
-    static func text(_ text: Substring.UTF8View) -> String? {
-        guard let bytes = bytes(text), bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
-            return nil
-        }
+    static func text(_ text: Substring.UTF8View) -> String? { bytes(text).flatMap(Self.text(of:)) }
+
+    private static func text(of bytes: [UInt8]) -> String? {
+        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
         return String(validating: bytes, as: UTF8.self)
     }
 

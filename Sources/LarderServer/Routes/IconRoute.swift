@@ -13,7 +13,7 @@ struct IconRoute: StoredRoute {
             let value = query.split(separator: UInt8(ascii: "&"))
                 .first(where: { $0.starts(with: "url=".utf8) })
         else { return Response(400, text: "Ask for /icon?url= and a percent-encoded URL.") }
-        guard let url = PercentDecoding.text(value.dropFirst(4)), !url.utf8.isEmpty,
+        guard let url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
             url.utf8.count <= ManifestLimits.maximumURLSize
         else { return Response(400, text: "What is behind url= is no percent-encoded URL.") }
         let found = try store.icon(

@@ -125,13 +125,17 @@ import Testing
             ] {
                 #expect(try client.get("/icon?url=\(url)").body == noise(10), "\(url)")
             }
+            // The URL standard removes tabs and line breaks.
+            #expect(try client.get("/icon?url=https://a.exa%0D%0Ample/a%09|b").body == noise(10))
+            let split = try client.get("/icon?url=a%0D%0AX:%20y")
+            #expect(split.status == 404 && split.fields["x"] == nil)
             #expect(try client.get("/icon?url=key%3Aapp-1").body == noise(20))
             #expect(try client.get("/icon?x=1&url=key:app-1&y=2").body == noise(20))
         }
     }
 
     @Test(arguments: [
-        "", "?", "?url=", "?url", "?url=%", "?url=a%00", "?url=a%0D%0AX:%20y", "?u=a",
+        "", "?", "?url=", "?url", "?url=%", "?url=a%00", "?url=a%0B", "?u=a",
     ])
     func noURL(_ query: String) async throws {
         try await withServer([:]) { fixture in
