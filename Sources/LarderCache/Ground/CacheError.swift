@@ -56,7 +56,8 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         default: code = .unusable
         }
         self.subject = subject
-        self.message = "\(call): \(String(cString: strerror(errno)))"
+        let advice = errno == EROFS ? "; mount it for writing, or copy the cache elsewhere" : ""
+        self.message = "\(call): \(String(cString: strerror(errno)))\(advice)"
         self.errno = errno
     }
 

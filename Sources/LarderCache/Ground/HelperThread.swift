@@ -6,7 +6,7 @@ import Foundation
 /// and Foundation's `Thread` silently never runs. Here the caller learns of it at once.
 package enum HelperThread {
     /// The error of a caller for whom no thread could be started. It names the limit.
-    package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualStack)) }
+    package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
 
     private static func shortage(isOfRoom: Bool) -> CacheError {
         CacheError(
@@ -67,7 +67,7 @@ package enum HelperThread {
             threads.append(thread)
         }
         // While they are there.
-        let isOfRoom = !hasRoom(threads.count == count ? room : usualStack)
+        let isOfRoom = !hasRoom(threads.count == count ? room : usualThread)
         gate.withLock {
             isOpen = true
             gate.broadcast()
@@ -124,8 +124,9 @@ package enum HelperThread {
         return nil
     }
 
-    /// The usual size of a stack. A thread that cannot have that lacks address space.
-    private static let usualStack = 8 << 20
+    /// The address space that a new thread takes: a stack of 8 MiB and, with glibc, a heap of
+    /// 64 MiB. If less than this is left, address space is what a failed start lacked.
+    private static let usualThread = 72 << 20
 
     /// Whether there is not even address space for what SQLite maps at a time.
     static var lacksRoom: Bool { !hasRoom(1 << 20) }
