@@ -17,16 +17,19 @@ let package = Package(
     products: [
         // `larder` is none: SwiftPM builds it all the same, and an app that embeds a library clones
         // nothing that only the command line needs.
-        .library(name: "LarderCache", targets: ["LarderCache"]),
-        .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache"]),
+        .library(name: "LarderCache", targets: ["LarderCache", "LarderCore"]),
+        .library(name: "LarderIcons", targets: ["LarderIcons", "LarderCache", "LarderCore"]),
         .library(
-            name: "LarderKit",
-            targets: ["LarderKit", "LarderCache", "LarderIcons", "LarderS3", "LarderTransfer"]),
+            name: "LarderPrefetch",
+            targets: [
+                "LarderPrefetch", "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons",
+                "LarderManifest",
+            ]),
     ],
     // On by default. An app that embeds LarderCache or LarderIcons turns them off with
     // `traits: []`: then nothing but GRDB and swift-crypto is resolved for it.
     traits: [
-        .trait(name: "Prefetching", description: "LarderKit and the command line"),
+        .trait(name: "Prefetching", description: "LarderPrefetch and the command line"),
         .default(enabledTraits: ["Prefetching"]),
     ],
     dependencies: [
@@ -58,68 +61,64 @@ let package = Package(
             name: "CLarderCommit",
             cSettings: commit.map { [.define("LARDER_COMMIT", to: "\"\($0)\"")] } ?? []),
 
-        // The URL parser. It needs neither libcurl nor Foundation.
-        .target(name: "LarderURL"),
-        // Requests → verified byte streams; the only code that sees libcurl.
+        // What all modules share: URLs, keys, digests, foreign text, sizes and times as text.
         .target(
-            name: "LarderTransfer",
+            name: "LarderCore", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
+        // Foreign XML, filtered before libxml2 sees it; the only code that sees libxml2.
+        .target(name: "LarderXML", dependencies: ["CXML2", "LarderCore"]),
+        // The formats of images: how each is recognised and checked.
+        .target(name: "LarderImages", dependencies: ["CZlib", "LarderCore"]),
+        // Manifests of app entries, in every form that is read.
+        .target(
+            name: "LarderManifest",
             dependencies: [
-                "CCurl", "CZlib", "LarderURL",
+                "CZlib", "LarderCore", "LarderImages", "LarderXML",
+            ]),
+        // Requests over HTTP, and S3-compatible stores; the only code that sees libcurl.
+        .target(
+            name: "LarderHTTP",
+            dependencies: [
+                "CCurl", "CZlib", "LarderCore", "LarderXML",
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
-            ]),
-        // Foreign XML, filtered before libxml2 sees it; the only code that sees libxml2.
-        .target(name: "LarderXML", dependencies: ["CXML2"]),
-        // The objects of an S3-compatible store.
-        .target(
-            name: "LarderS3",
-            dependencies: [
-                "LarderTransfer", "LarderXML", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         // What an app embeds: the store and its index. Neither curl nor libxml2.
         .target(
             name: "LarderCache",
             dependencies: [
-                "CLarderGuard", "CLarderSystem", "LarderURL",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "CLarderGuard", "CLarderSystem", "LarderCore",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // How an app reads icons: from memory, from a cache, from the network.
         .target(
-            name: "LarderIcons", dependencies: ["CLarderSystem", "LarderCache", "LarderURL"]),
+            name: "LarderIcons", dependencies: ["CLarderSystem", "LarderCache", "LarderCore"]),
         // What a build machine runs: Manifest → Plan → Queue → Transfer → Store → Index → Report.
         .target(
-            name: "LarderKit",
+            name: "LarderPrefetch",
             dependencies: [
-                "CZlib", "LarderCache", "LarderIcons", "LarderS3", "LarderTransfer", "LarderURL",
-                "LarderXML",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
+                "LarderManifest",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
             ]),
-        // A cache in the layouts of other programs' caches, and back.
+        // A cache in the layouts of other programs' caches, and back; a gallery for people.
         .target(
             name: "LarderExport",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderGallery", "LarderKit", "LarderTransfer",
-                "LarderURL", .product(name: "Crypto", package: "swift-crypto"),
+                "CLarderSystem", "LarderCache", "LarderCore", "LarderImages", "LarderManifest",
                 .product(name: "GRDB", package: "GRDB.swift"),
-            ]),
-        // A page for people: every icon, with search, filters and sorting.
-        .target(
-            name: "LarderGallery", dependencies: ["LarderCache", "LarderKit"],
+            ],
             resources: [
-                .embedInCode("Page/index.html"), .embedInCode("Page/gallery.css"),
-                .embedInCode("Page/gallery.js"),
+                .embedInCode("Gallery/Page/index.html"), .embedInCode("Gallery/Page/gallery.css"),
+                .embedInCode("Gallery/Page/gallery.js"),
             ]),
         // A cache over HTTP, offline.
         .target(
             name: "LarderServer",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderGallery", "LarderIcons", "LarderKit",
-                "LarderPresentation", "LarderTransfer", "LarderURL",
+                "CLarderSystem", "LarderCache", "LarderCore", "LarderExport", "LarderManifest",
                 .product(name: "NIOCore", package: "swift-nio", condition: prefetching),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: prefetching),
                 .product(name: "NIOPosix", package: "swift-nio", condition: prefetching),
@@ -128,22 +127,16 @@ let package = Package(
         .target(
             name: "LarderRehearsal",
             dependencies: [
-                "LarderCache", "LarderIcons", "LarderKit",
+                "LarderCache", "LarderCore", "LarderIcons", "LarderManifest", "LarderPrefetch",
                 .product(
                     name: "Histogram", package: "hdrhistogram-swift", condition: prefetching),
-            ]),
-        // What the command line prints of reports: text, JSON and Prometheus.
-        .target(
-            name: "LarderPresentation",
-            dependencies: [
-                "CLarderSystem", "LarderCache", "LarderExport", "LarderKit", "LarderRehearsal",
             ]),
         .executableTarget(
             name: "larder",
             dependencies: [
-                "CLarderCommit", "CLarderGuard", "CLarderSystem", "LarderCache", "LarderExport",
-                "LarderGallery", "LarderKit", "LarderPresentation", "LarderRehearsal", "LarderS3",
-                "LarderServer", "LarderTransfer",
+                "CLarderCommit", "CLarderGuard", "CLarderSystem", "LarderCache", "LarderCore",
+                "LarderExport", "LarderHTTP", "LarderIcons", "LarderImages", "LarderManifest",
+                "LarderPrefetch", "LarderRehearsal", "LarderServer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),
@@ -160,7 +153,7 @@ let package = Package(
             path: "Benchmarks/LargeImages"),
         // Reading in an app, beside the plainest code that does the same.
         .executableTarget(
-            name: "icon-reads", dependencies: ["LarderCache", "LarderIcons"],
+            name: "icon-reads", dependencies: ["LarderCache", "LarderCore", "LarderIcons"],
             path: "Benchmarks/IconReads"),
 
         // A loopback origin that counts and misbehaves, and paints its own icons.
@@ -175,7 +168,10 @@ let package = Package(
             path: "Tests/SampleOrigin"),
         // Does one thing ten times: what it holds must not grow.
         .executableTarget(
-            name: "repeated-runs", dependencies: ["LarderCache", "LarderIcons", "LarderKit"],
+            name: "repeated-runs",
+            dependencies: [
+                "LarderCache", "LarderCore", "LarderIcons", "LarderManifest", "LarderPrefetch",
+            ],
             path: "Tests/RepeatedRuns"),
         // TLS and HTTP/2 in front of it, of the libraries that libcurl is usually built with.
         .systemLibrary(
@@ -191,62 +187,66 @@ let package = Package(
             name: "LarderTestSupportTests",
             dependencies: ["LarderTestSupport", "LarderTestTLS", "sample-origin"]),
         .testTarget(
-            name: "LarderURLTests",
-            dependencies: ["LarderURL", "LarderTransfer", "LarderTestSupport"],
-            exclude: ["StandardCases.jsonl"]),
-        .testTarget(
-            name: "LarderTransferTests",
-            dependencies: ["LarderTransfer", "LarderTestSupport", "LarderTestTLS"]),
+            name: "LarderCoreTests",
+            dependencies: ["LarderCore", "LarderHTTP", "LarderTestSupport"],
+            exclude: ["URL/StandardCases.jsonl"]),
         .testTarget(
             name: "LarderXMLTests", dependencies: ["CXML2", "LarderTestSupport", "LarderXML"]),
         .testTarget(
-            name: "LarderS3Tests",
+            name: "LarderImagesTests",
             dependencies: [
-                "LarderS3", "LarderTransfer", "LarderTestSupport",
+                "CXML2", "LarderCore", "LarderImages", "LarderManifest", "LarderTestSupport",
+            ]),
+        .testTarget(
+            name: "LarderManifestTests",
+            dependencies: ["CXML2", "LarderCore", "LarderManifest", "LarderTestSupport"]),
+        .testTarget(
+            name: "LarderHTTPTests",
+            dependencies: [
+                "LarderCore", "LarderHTTP", "LarderTestSupport", "LarderTestTLS",
                 .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
             name: "LarderCacheTests",
             dependencies: [
-                "LarderCache", "LarderTestSupport", "LarderURL",
+                "LarderCache", "LarderCore", "LarderTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "LarderIconsTests",
-            dependencies: ["LarderCache", "LarderIcons", "LarderTestSupport", "LarderURL"]),
+            dependencies: ["LarderCache", "LarderCore", "LarderIcons", "LarderTestSupport"]),
         .testTarget(
-            name: "LarderKitTests",
+            name: "LarderPrefetchTests",
             dependencies: [
-                "LarderIcons", "LarderKit", "LarderPresentation", "LarderTestSupport",
+                "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
+                "LarderManifest", "LarderPrefetch", "LarderTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
         .testTarget(
             name: "LarderExportTests",
             dependencies: [
-                "LarderCache", "LarderExport", "LarderKit", "LarderTestSupport",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "LarderCache", "LarderCore", "LarderExport", "LarderManifest", "LarderPrefetch",
+                "LarderTestSupport", .product(name: "Crypto", package: "swift-crypto"),
             ]),
         .testTarget(
-            name: "LarderGalleryTests",
-            dependencies: ["LarderCache", "LarderGallery", "LarderKit", "LarderTestSupport"]),
-        .testTarget(
             name: "LarderServerTests",
-            dependencies: ["LarderCache", "LarderKit", "LarderServer", "LarderTestSupport"]),
+            dependencies: [
+                "LarderCache", "LarderCore", "LarderExport", "LarderManifest", "LarderPrefetch",
+                "LarderServer", "LarderTestSupport",
+            ]),
         .testTarget(
             name: "LarderRehearsalTests",
             dependencies: [
-                "LarderIcons", "LarderKit", "LarderRehearsal", "LarderTestSupport",
-                "LarderTransfer",
+                "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
+                "LarderManifest", "LarderPrefetch", "LarderRehearsal", "LarderTestSupport",
             ]),
-        .testTarget(
-            name: "LarderPresentationTests",
-            dependencies: ["LarderCache", "LarderKit", "LarderPresentation", "LarderRehearsal"]),
         .testTarget(
             name: "CLITests",
             dependencies: [
-                "larder", "repeated-runs", "LarderCache", "LarderExport", "LarderKit",
-                "LarderRehearsal", "LarderS3", "LarderTransfer",
-                "LarderTestSupport", "LarderTestTLS", .product(name: "GRDB", package: "GRDB.swift"),
+                "larder", "repeated-runs", "LarderCache", "LarderCore", "LarderExport",
+                "LarderHTTP", "LarderIcons", "LarderImages", "LarderManifest", "LarderPrefetch",
+                "LarderRehearsal", "LarderTestSupport", "LarderTestTLS",
+                .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],
     swiftLanguageModes: [.v6]

@@ -5,7 +5,7 @@ import PackageDescription
 func program(_ name: String, path: String) -> Target {
     .executableTarget(
         name: "fuzz-\(name)",
-        dependencies: ["Pace", .product(name: "LarderKit", package: "larder")], path: path)
+        dependencies: ["Pace", .product(name: "LarderPrefetch", package: "larder")], path: path)
 }
 
 // A package of its own: without the fuzzer's runtime these programs have no `main`. Built by Scripts/fuzz, and for

@@ -2,8 +2,9 @@ import Foundation
 import Pace
 
 @testable import LarderCache
-@testable import LarderKit
-@testable import LarderTransfer
+@testable import LarderCore
+@testable import LarderHTTP
+@testable import LarderPrefetch
 
 /// What the fuzzer calls with each input: the heads of a response, line by line as libcurl hands them over.
 @_cdecl("LLVMFuzzerTestOneInput")

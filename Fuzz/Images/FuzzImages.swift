@@ -1,4 +1,4 @@
-import LarderKit
+import LarderImages
 import Pace
 
 /// What the fuzzer calls with each input: bytes as a server would send them for an icon.

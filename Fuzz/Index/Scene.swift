@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// A cache with two objects, made anew for each input.
 struct Scene {

@@ -1,4 +1,4 @@
-import LarderKit
+import LarderManifest
 import Pace
 
 /// What the fuzzer calls with each input: a manifest, behind a first line `?ENTRIES NAME ICON` where its

@@ -1,4 +1,4 @@
-import LarderKit
+import LarderManifest
 
 /// What reading a manifest gave, so that two readings can be compared.
 struct Reading: Equatable {

@@ -1,6 +1,6 @@
 import Pace
 
-@testable import LarderKit
+@testable import LarderImages
 
 /// What the fuzzer calls with each input: an SVG.
 @_cdecl("LLVMFuzzerTestOneInput")

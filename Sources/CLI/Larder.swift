@@ -1,8 +1,7 @@
 import ArgumentParser
 import Foundation
 import LarderCache
-import LarderKit
-import LarderTransfer
+import LarderHTTP
 
 @main
 struct Larder: AsyncParsableCommand, GuidedCommand {

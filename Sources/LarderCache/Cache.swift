@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import LarderCore
 
 /// A content-addressed cache directory: objects named by their SHA-256 digests, and an index of
 /// the URLs that resolve to them.
@@ -319,7 +319,7 @@ public final class Cache: Sendable {
             filled += read
         }
         let bytes = UnsafeRawBufferPointer(room)
-        guard isKnown || Digest(SHA256.hash(data: bytes)) == object.digest else {
+        guard isKnown || Digest(of: bytes) == object.digest else {
             throw Self.otherDigest(object.digest)
         }
     }

@@ -160,3 +160,164 @@ package final class XMLReader {
     /// libxml2 wants this before several threads use it. Swift runs it once.
     private static let initialized: Void = xmlInitParser()
 }
+
+/// The elements that a document may have, and limits for the rest of it.
+package struct XMLRules: Sendable {
+    /// The names of the elements that the document may have. The first one must be the root. Names
+    /// have 1 to 7 bytes. Default: nil, any names.
+    package var elements: [String]?
+    /// The ``elements`` that contain only elements, no text. Default: none.
+    package var containers: [String] = []
+    /// The length in bytes up to which a text is passed on whole. A longer one is passed on with at
+    /// least this length, and its rest is left out.
+    package var maximumTextBytes: Int
+    /// The maximum depth of elements. The root has depth 1. libxml2 has a fixed limit of 256.
+    package var maximumDepth: Int
+    /// The maximum number of bytes in comments, processing instructions, attributes, the document
+    /// type, and overlong white space between elements.
+    package var maximumSkippedBytes: Int
+    /// Whether a document type is accepted. A document type with declarations is always refused.
+    package var permitsDocumentType: Bool
+    /// The maximum number of different names if any names are permitted. libxml2 keeps all names
+    /// and compares each new name with them.
+    package var maximumNames: Int
+
+    /// Rules for a document.
+    package init(
+        elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
+        maximumDepth: Int = 256,
+        maximumSkippedBytes: Int = 64 << 20,
+        permitsDocumentType: Bool = false, maximumNames: Int = 256
+    ) {
+        self.elements = elements
+        self.containers = containers
+        self.maximumTextBytes = maximumTextBytes
+        self.maximumDepth = maximumDepth
+        self.maximumSkippedBytes = maximumSkippedBytes
+        self.permitsDocumentType = permitsDocumentType
+        self.maximumNames = maximumNames
+    }
+}
+
+/// The elements of ``XMLRules`` as numbers, since there are millions of tags.
+struct XMLElements {
+    private let known: [UInt64]?
+    private let containers: [UInt64]
+    private let root: UInt64?
+
+    init(_ rules: XMLRules) {
+        known = rules.elements.map { $0.map { Self.number($0.utf8) } }
+        containers = rules.containers.map { Self.number($0.utf8) }
+        root = known?.first
+    }
+
+    /// Whether any names are permitted.
+    var areAny: Bool { known == nil }
+
+    func mayBe(_ number: UInt64) -> Bool { known?.contains(number) ?? true }
+
+    func mayBeRoot(_ number: UInt64) -> Bool { root.map { $0 == number } ?? true }
+
+    /// Whether an element contains only elements.
+    func isContainer(_ number: UInt64) -> Bool { containers.contains(number) }
+
+    /// A number for a name of less than eight bytes. Longer names have none: 0.
+    static func number(_ name: some Collection<UInt8>) -> UInt64 {
+        guard name.count < 8 else { return 0 }
+        var number: UInt64 = 0
+        for byte in name { number = number << 8 | UInt64(byte) }
+        return number
+    }
+}
+
+/// A tag of a document. Only its name matters.
+struct XMLTag {
+    let name: UnsafeBufferPointer<UInt8>
+    let isEnd: Bool
+    /// Whether the element has no end tag, as in `<string/>`.
+    let isEmpty: Bool
+    /// The number of bytes from bracket to bracket.
+    let length: Int
+    let hasAttributes: Bool
+    /// The number of the name (``XMLElements/number(_:)``).
+    let number: UInt64
+
+    /// The beginning of the name, for messages. It is foreign text.
+    var spelling: String { String(decoding: name.prefix(64), as: UTF8.self) }
+
+    /// - Parameter bytes: from bracket to bracket, at least both of them; valid as long as the tag.
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        length = bytes.count
+        let last = bytes.count - 1
+        isEnd = bytes[1] == UInt8(ascii: "/")
+        isEmpty = !isEnd && bytes[last - 1] == UInt8(ascii: "/")
+        let start = isEnd ? 2 : 1
+        let end = isEmpty ? last - 1 : last
+        // Loops, since there are millions of tags.
+        var nameEnd = start
+        while nameEnd < end, !bytes[nameEnd].isXMLBlank { nameEnd += 1 }
+        var rest = nameEnd
+        while rest < end, bytes[rest].isXMLBlank { rest += 1 }
+        hasAttributes = rest < end
+        // Of "</>" nothing is left.
+        name = UnsafeBufferPointer(rebasing: bytes[min(start, nameEnd)..<nameEnd])
+        number = XMLElements.number(name)
+    }
+
+    /// A complete tag with a name of `elements` and without attributes. Nil for any other.
+    ///
+    /// - Parameter bytes: from its bracket on; valid as long as the tag.
+    init?(plain bytes: UnsafeBufferPointer<UInt8>, of elements: XMLElements) {
+        var place = 1
+        var number: UInt64 = 0
+        isEnd = bytes.count > 1 && bytes[1] == UInt8(ascii: "/")
+        if isEnd { place = 2 }
+        let start = place
+        let end = min(bytes.count, start + 7)
+        while place < end, bytes[place] > UInt8(ascii: "@") {
+            number = number << 8 | UInt64(bytes[place])
+            place += 1
+        }
+        name = UnsafeBufferPointer(rebasing: bytes[start..<place])
+        isEmpty = !isEnd && place < bytes.count && bytes[place] == UInt8(ascii: "/")
+        if isEmpty { place += 1 }
+        guard place < bytes.count, bytes[place] == UInt8(ascii: ">"), elements.mayBe(number) else {
+            return nil
+        }
+        self.number = number
+        length = place + 1
+        hasAttributes = false
+    }
+}
+
+/// Why a document cannot be read.
+package struct XMLError: Error, Equatable {
+    /// The kinds of failure.
+    package enum Code: Equatable, Sendable {
+        /// The rules of XML are broken, or the document ends early.
+        case malformed
+        /// The document has a document type that is refused.
+        case declarations
+        /// The document exceeds a limit of ``XMLRules``, or one of libxml2.
+        case tooLarge
+        /// Its elements nest too deeply.
+        case tooDeep
+        /// The root is not the element that ``XMLRules/elements`` begins with.
+        case otherRoot(String)
+        /// An element is not one of ``XMLRules/elements``.
+        case otherElement(String)
+    }
+
+    /// The kind of failure. A name in it is foreign text.
+    package let code: Code
+    /// The line, counted from 1. Nil if it is not known.
+    package let line: Int?
+    /// The reason in words. It may contain foreign text.
+    package let reason: String
+
+    init(_ code: Code, line: Int?, _ reason: String = "") {
+        self.code = code
+        self.line = line
+        self.reason = reason
+    }
+}

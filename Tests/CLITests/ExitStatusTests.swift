@@ -2,7 +2,7 @@ import Foundation
 import LarderCache
 import Testing
 
-@testable import LarderKit
+@testable import LarderPrefetch
 @testable import larder
 
 @Suite struct ExitStatusTests {

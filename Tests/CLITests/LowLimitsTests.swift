@@ -1,5 +1,4 @@
 import Foundation
-import LarderCache
 import LarderTestSupport
 import Testing
 

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-@testable import LarderKit
+@testable import LarderManifest
 
 /// The table of `docs/manifests.md` is the code's own: the shapes in their order, and where each
 /// has its entries, names and icons.

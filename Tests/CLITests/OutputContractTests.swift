@@ -2,12 +2,8 @@ import Foundation
 import GRDB
 import LarderCache
 import LarderRehearsal
-import LarderS3
 import LarderTestSupport
-import LarderTransfer
 import Testing
-
-@testable import LarderKit
 
 /// `docs/output.md` against real output, in both directions.
 @Suite struct OutputContractTests {

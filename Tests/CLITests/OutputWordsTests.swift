@@ -1,10 +1,11 @@
 import LarderCache
-import LarderS3
+import LarderHTTP
 import LarderTestSupport
-import LarderTransfer
 import Testing
 
-@testable import LarderKit
+@testable import LarderImages
+@testable import LarderManifest
+@testable import LarderPrefetch
 
 /// The words of `docs/output.md` against those that there are.
 @Suite struct OutputWordsTests {

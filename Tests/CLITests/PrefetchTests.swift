@@ -1,5 +1,5 @@
 import Foundation
-import LarderKit
+import LarderPrefetch
 import LarderTestSupport
 import Testing
 

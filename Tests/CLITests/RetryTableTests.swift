@@ -1,7 +1,7 @@
-import LarderKit
+import LarderHTTP
+import LarderPrefetch
 import LarderTestSupport
 import LarderTestTLS
-import LarderTransfer
 import Testing
 
 /// `docs/retries.md` is what the code's own tables say, and what is observed.

@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import LarderCache
+@testable import LarderCore
 
 extension Cache {
     /// Records that objects are used now.

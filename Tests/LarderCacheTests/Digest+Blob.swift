@@ -1,6 +1,6 @@
 import Foundation
 
-@testable import LarderCache
+@testable import LarderCore
 
 extension Digest {
     /// Its bytes as an argument of a statement of GRDB's own.

@@ -1,6 +1,5 @@
 import Foundation
 import LarderTestSupport
-import LarderXML
 import Testing
 
 /// libxml2 returns the same nodes of a document with and without the filter.

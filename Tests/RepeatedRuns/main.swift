@@ -1,7 +1,7 @@
 import Foundation
 import LarderCache
 import LarderIcons
-import LarderKit
+import LarderPrefetch
 
 // Does one thing ten times in one process, and prints the resident memory after each:
 //

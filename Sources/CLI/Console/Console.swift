@@ -1,5 +1,6 @@
 import Foundation
-import LarderKit
+import LarderCache
+import LarderCore
 import Synchronization
 
 /// Where text goes: results to standard output, everything else to standard error.
@@ -70,3 +71,76 @@ enum Console {
 /// In place of Swift's function of that name, which forgets errors: C's buffer can drop what could
 /// not be written and report success at the end.
 func print(_ text: String, terminator: String = "\n") { Console.add(text + terminator) }
+
+/// A file of the user's own, or standard output, that cannot be written: the cache has no part in
+/// it.
+struct OutputFailure: Error, CustomStringConvertible {
+    let cause: CacheError
+
+    init(_ call: String, _ path: String, _ errno: Int32) {
+        cause = CacheError(call, subject: path, errno: errno)
+    }
+
+    init(_ cause: CacheError) { self.cause = cause }
+
+    init(_ path: String, _ message: String) {
+        cause = CacheError(.unusable, subject: path, message: message)
+    }
+
+    /// The failure of what is done with a file; nil if it succeeds.
+    static func of(_ body: () throws(CacheError) -> Void) -> OutputFailure? {
+        do throws(CacheError) {
+            try body()
+            return nil
+        } catch {
+            return OutputFailure(error)
+        }
+    }
+
+    var description: String { cause.description }
+}
+
+/// What an option names and is not there, or cannot be read: status 66.
+struct MissingInput: Error, CustomStringConvertible {
+    let description: String
+
+    /// - Throws: ``MissingInput`` if there is no directory at a path.
+    static func checkDirectory(_ path: String) throws(MissingInput) {
+        var isDirectory: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
+            throw MissingInput(description: "\(path): there is no such directory")
+        }
+        guard isDirectory.boolValue else {
+            throw MissingInput(description: "\(path): is not a directory")
+        }
+    }
+
+    /// - Throws: ``MissingInput``, before anything has begun.
+    static func check(_ file: String?, for option: String) throws(MissingInput) {
+        guard let file else { return }
+        guard access(file, R_OK) == 0 else {
+            throw MissingInput(
+                description: "\(option): \(file): \(String(cString: strerror(errno)))")
+        }
+        var isDirectory: ObjCBool = false
+        _ = FileManager.default.fileExists(atPath: file, isDirectory: &isDirectory)
+        if isDirectory.boolValue {
+            throw MissingInput(description: "\(option): \(file): Is a directory")
+        }
+    }
+}
+
+// What went wrong, as every report has it.
+
+extension JSONObject {
+    /// - Parameter message: text from outside or ours; made safe to print.
+    init(errorCode code: String, message: String) {
+        self.init()
+        set("code", code)
+        set("message", message.sanitizedForTerminal)
+    }
+}
+
+extension CacheError {
+    var json: JSONObject { JSONObject(errorCode: code.rawValue, message: description) }
+}

@@ -46,3 +46,96 @@ enum Terminal {
         ProcessInfo.processInfo.environment[name]
     }
 }
+
+/// Standard input, output and error.
+enum StandardStreams {
+    /// Puts something in the place of those that are closed (`larder … 2>&-`): the next file to be
+    /// opened would get that place, and messages would be written into it. What is written to them
+    /// fails, as it would.
+    static func ensureOpen() {
+        for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
+            // The lowest free number, which is this one. Of the other direction, so that no use of
+            // it succeeds.
+            _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
+        }
+    }
+
+    /// Runs `body`, which writes: a reader that has left is an error to it and does not end the
+    /// program, as it does where results are written (`larder list | head`).
+    static func withoutBrokenPipes(_ body: () -> Void) {
+        var pipe = sigset_t()
+        var former = sigset_t()
+        var pending = sigset_t()
+        sigemptyset(&pipe)
+        sigaddset(&pipe, SIGPIPE)
+        pthread_sigmask(SIG_BLOCK, &pipe, &former)
+        defer { pthread_sigmask(SIG_SETMASK, &former, nil) }
+        sigpending(&pending)
+        let wasPending = sigismember(&pending, SIGPIPE) == 1
+        body()
+        // The signal is for the thread that writes, and would come with the former mask.
+        sigpending(&pending)
+        var taken: Int32 = 0
+        if !wasPending, sigismember(&pending, SIGPIPE) == 1 { sigwait(&pipe, &taken) }
+    }
+
+    /// Text for standard error, as it is. What cannot be written there is lost, and nothing else
+    /// is: nobody reads it, its disk is full, or its reader has taken none of it for a second.
+    static func write(_ text: String) {
+        withoutBrokenPipes {
+            _ = Array(text.utf8).withUnsafeBytes { send($0, to: STDERR_FILENO, patience: 1_000) }
+        }
+    }
+
+    /// Writes all of `bytes`; the error number if that fails.
+    ///
+    /// - Parameter patience: how many milliseconds to wait for a reader each time that it takes
+    ///   nothing; -1 waits without limit.
+    static func send(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
+    ) -> Int32? {
+        var sent = 0
+        return send(bytes, to: descriptor, patience: patience, sent: &sent)
+    }
+
+    /// The same.
+    ///
+    /// - Parameter sent: how many of the bytes were written.
+    static func send(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32,
+        sent: inout Int
+    ) -> Int32? {
+        sent = 0
+        while sent < bytes.count {
+            var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
+            if patience >= 0 {
+                if let failure = wait(for: descriptor, patience) { return failure }
+                // A pipe that is ready takes as much at once, even if its writes wait; those of
+                // the standard streams do, because others have them, too.
+                rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
+            }
+            let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+            if count >= 0 {
+                sent += count
+                continue
+            }
+            switch errno {
+            case EINTR: continue
+            case EAGAIN: if let failure = wait(for: descriptor, patience) { return failure }
+            case let number: return number
+            }
+        }
+        return nil
+    }
+
+    /// Waits until something can be written, or fails; the error number if that takes too long.
+    private static func wait(for descriptor: Int32, _ patience: Int32) -> Int32? {
+        var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+        while true {
+            let count = poll(&ready, 1, patience)
+            if count > 0 { return nil }
+            if count == 0 { return EAGAIN }
+            if errno != EINTR { return errno }
+        }
+    }
+}

@@ -1,3 +1,5 @@
+import ArgumentParser
+
 /// A command's help, for a terminal of some width.
 struct HelpPage {
     /// Beside its label, a description would be a narrow column on a narrow terminal.
@@ -68,5 +70,79 @@ struct HelpPage {
         }
         let heading = (title.uppercased() + ":\n").wrapped(to: width)
         return heading + lines.joined(separator: "\n") + "\n"
+    }
+}
+
+/// What the arguments ask help for: nothing, `help`, or a command with `--help` or `--help-all`.
+struct HelpRequest {
+    private let program: any ParsableCommand.Type
+    /// Nil stands for the whole program.
+    private let command: (any ParsableCommand.Type)?
+    private let wantsAll: Bool
+
+    /// Nil if they do not ask for help, or begin with what is no command.
+    init?(_ arguments: [String], program: any ParsableCommand.Type) {
+        let words = arguments.prefix { $0 != "--" }
+        let isHelpCommand = words.first == "help"
+        let flags = words.filter { $0.hasPrefix("-") }
+        guard
+            isHelpCommand || arguments.isEmpty
+                || flags.contains(where: ["-h", "--help", "--help-all"].contains)
+        else { return nil }
+        let names = words.dropFirst(isHelpCommand ? 1 : 0).filter { !$0.hasPrefix("-") }
+        self.program = program
+        command = names.first.flatMap { name in
+            program.configuration.subcommands.first { $0.configuration.commandName == name }
+        }
+        if !names.isEmpty, command == nil { return nil }
+        wantsAll = flags.contains("--help-all") || isHelpCommand && flags.contains("--all")
+    }
+
+    func page(width: Int) throws -> HelpPage {
+        if let command {
+            return HelpPage(command: try CommandInfo(command), isComplete: wantsAll, width: width)
+        }
+        let commands = try program.configuration.subcommands.map { try CommandInfo($0) }
+        return HelpPage(
+            command: CommandInfo(program: program), commands: commands, width: width)
+    }
+}
+
+extension String {
+    /// The text with its lines broken between words, so that none is wider if words allow. Lines
+    /// that begin with a blank keep their indentation.
+    ///
+    /// - Parameters:
+    ///   - indent: how many blanks precede each line. Default: 0.
+    ///   - hanging: how many more precede the lines that a break makes. Default: 0.
+    func wrapped(to width: Int, indent: Int = 0, hanging: Int = 0) -> String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            let own = line.prefix { $0 == " " }.count + indent
+            var lines: [String] = []
+            var current = String(repeating: " ", count: own)
+            var isEmpty = true
+            for word in line.split(separator: " ") {
+                if !isEmpty, current.count + 1 + word.count > width {
+                    lines.append(current)
+                    current = String(repeating: " ", count: own + hanging)
+                    isEmpty = true
+                }
+                current += (isEmpty ? "" : " ") + word
+                isEmpty = false
+            }
+            return (lines + [isEmpty ? "" : current]).joined(separator: "\n")
+        }.joined(separator: "\n")
+    }
+}
+
+/// How wide help and messages may be.
+enum TextWidth {
+    /// Longer lines are hard to read.
+    private static let most = 100
+    private static let usual = 80
+
+    /// What `$COLUMNS` says, else the terminal behind a descriptor.
+    static func of(_ descriptor: Int32) -> Int {
+        min(Terminal.saidColumns ?? Terminal.columns(of: descriptor) ?? usual, most)
     }
 }

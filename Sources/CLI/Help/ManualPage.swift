@@ -1,4 +1,5 @@
-import LarderKit
+import ArgumentParser
+import LarderPrefetch
 
 /// The manual page of a command, or of the whole program, in man(7).
 struct ManualPage {
@@ -92,5 +93,94 @@ struct ManualPage {
         let value = argument.kind == .flag ? "" : Roff.italic(argument.valueName ?? "value")
         let end = argument.kind == .positional && argument.isRepeating ? " ..." : ""
         return [names, value].filter { !$0.isEmpty }.joined(separator: " ") + end
+    }
+}
+
+/// The manual pages of all commands.
+struct Manual {
+    private static let option = "--generate-manual"
+
+    private let directory: String
+    private let date: String
+    private let program: any ParsableCommand.Type
+
+    /// Nil if the arguments do not ask for it.
+    ///
+    /// - Throws: `ValidationError` if they name no directory.
+    init?(_ arguments: [String], program: any ParsableCommand.Type) throws {
+        guard arguments.first == Self.option else { return nil }
+        guard (2...3).contains(arguments.count), !arguments[1].isEmpty else {
+            throw ValidationError("\(Self.option) needs the name of a directory.")
+        }
+        directory = arguments[1]
+        date = arguments.count == 3 ? arguments[2] : ""
+        self.program = program
+    }
+
+    /// Writes the pages. Their date is the argument after the directory, or none: the same bytes
+    /// every time.
+    func write() throws {
+        for page in try pages {
+            try OutputFile.write(page.text, to: "\(directory)/\(page.name).1")
+        }
+    }
+
+    private var pages: [ManualPage] {
+        get throws {
+            let commands = try program.configuration.subcommands.map { try CommandInfo($0) }
+            let page = { command, isProgram in
+                ManualPage(
+                    command: command, commands: commands, isProgram: isProgram, date: date)
+            }
+            return [page(CommandInfo(program: program), true)] + commands.map { page($0, false) }
+        }
+    }
+}
+
+/// Text in the language of manual pages, man(7).
+enum Roff {
+    /// A text on lines of its own, each shown as it is.
+    static func text(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in
+                let line = escaped(String(line))
+                // A line that begins so would be a request.
+                return line.hasPrefix(".") || line.hasPrefix("'") ? "\\&" + line : line
+            }
+            .joined(separator: "\n")
+    }
+
+    /// Paragraphs, which empty lines divide. Lines within one stay lines.
+    static func paragraphs(_ text: String) -> String {
+        text.split(separator: "\n\n").map { paragraph in
+            let lines = paragraph.split(separator: "\n").map { Roff.text(String($0)) }
+            return lines.joined(separator: "\n.br\n") + "\n"
+        }.joined(separator: ".PP\n")
+    }
+
+    static func bold(_ text: String) -> String { "\\fB\(escaped(text))\\fR" }
+    static func italic(_ text: String) -> String { "\\fI\(escaped(text))\\fR" }
+
+    /// A term, already marked up, and what it means.
+    static func item(_ term: String, _ meaning: String) -> String {
+        ".TP\n\(term)\n\(text(meaning))\n"
+    }
+
+    /// Hyphens become those that can be copied into a shell, and quotes stay straight.
+    private static func escaped(_ text: String) -> String {
+        var result = ""
+        for character in text {
+            switch character {
+            case "\\": result += "\\e"
+            case "-": result += "\\-"
+            case "'": result += "\\(aq"
+            case "^": result += "\\(ha"
+            case "~": result += "\\(ti"
+            case "`": result += "\\(ga"
+            case "…": result += "\\&..."
+            default: result.append(character)
+            }
+        }
+        return result
     }
 }

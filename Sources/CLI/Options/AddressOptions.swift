@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import LarderKit
-import LarderTransfer
+import LarderHTTP
+import LarderPrefetch
 
 /// Where connections lead.
 struct AddressOptions: ParsableArguments {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
-import LarderKit
-import LarderTransfer
+import LarderHTTP
+import LarderPrefetch
 
 /// Who the user is to servers, and which servers are trusted.
 ///

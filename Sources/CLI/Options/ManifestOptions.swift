@@ -1,6 +1,8 @@
 import ArgumentParser
-import LarderKit
-import LarderTransfer
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
 
 /// Which manifests, for `prefetch` and `plan`.
 struct ManifestOptions: ParsableArguments {
@@ -16,21 +18,12 @@ struct ManifestOptions: ParsableArguments {
     @Flag(help: "Accept bodies that are not images.")
     var anyContent = false
 
-    /// - Parameter configuration: how manifests are read, and fetched if they are on the
-    ///   network.
-    func sources(_ configuration: PrefetchConfiguration) throws -> [ManifestSource] {
-        try manifests.map { try Self.source($0, configuration) }
-    }
+    func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
 
     /// What a manifest's name on the command line stands for.
-    static func source(
-        _ text: String, _ configuration: PrefetchConfiguration
-    ) throws -> ManifestSource {
+    static func source(_ text: String) throws -> ManifestSource {
         if text == "-" { return .standardInput }
-        guard let url = try url(text) else { return .file(text) }
-        var manifest = configuration.remoteManifest(url)
-        manifest.maximumBytes = configuration.manifestRules.limits.maximumUnpackedSize
-        return .remote(manifest)
+        return try url(text).map { .url($0) } ?? .file(text)
     }
 
     /// Nil if the text names a file.
@@ -56,5 +49,65 @@ struct ManifestOptions: ParsableArguments {
             throw ValidationError("Standard input can be read only once.")
         }
         _ = try manifests.map(Self.url)
+    }
+}
+
+/// Manifests that name resources and of which nothing is fetched: files, standard input, or what
+/// the cache has of URLs.
+struct LocalManifests {
+    private let sources: [ManifestSource]
+    /// Manifests that are resources themselves.
+    private let ownKeys: [String]
+    private let rules: ManifestRules
+
+    /// - Throws: `ValidationError` if one is a URL that cannot be read as one.
+    init(_ names: [String], rules: ManifestRules, cache: Cache?) throws {
+        self.rules = rules
+        ownKeys = try names.map(ManifestOptions.url).compactMap(\.?.string)
+        sources = try names.map { try Self.source($0, rules: rules, cache: cache) }
+    }
+
+    /// What a manifest's name on the command line stands for.
+    static func source(
+        _ name: String, rules: ManifestRules, cache: Cache?
+    ) throws -> ManifestSource {
+        guard let url = try ManifestOptions.url(name) else {
+            return name == "-" ? .standardInput : .file(name)
+        }
+        return .url(url).cached { try cache?.manifest($0)?.file }
+    }
+
+    /// - Throws: `ValidationError` if they cannot be read, whatever is there.
+    static func validate(_ names: [String]) throws {
+        if names.contains("") { throw ValidationError("A manifest's name is empty.") }
+        if names.filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
+        _ = try names.map(ManifestOptions.url)
+    }
+
+    /// Hands over the keys of their entries, and their own if they are at URLs.
+    func forEachKey(_ body: (String) throws -> Void) throws {
+        try ManifestKeys(sources, rules: rules).forEach(body)
+        try ownKeys.forEach(body)
+    }
+
+    /// The same, if one entry that cannot be used is an error, and so is that there is none at
+    /// all.
+    func forEachKeyOfAll(_ body: (String) throws -> Void) throws {
+        var isEmpty = true
+        try ManifestKeys(sources, rules: rules, mustBeUsable: true).forEach { key in
+            isEmpty = false
+            try body(key)
+        }
+        guard isEmpty else { return try ownKeys.forEach(body) }
+        throw ManifestError(
+            .empty, source: sources.map(\.name).joined(separator: ", "),
+            "no icon is named: everything would go")
+    }
+
+    static func isURL(_ text: String) -> Bool {
+        let start = text.prefix(8).lowercased()
+        return start.hasPrefix("http://") || start.hasPrefix("https://")
     }
 }

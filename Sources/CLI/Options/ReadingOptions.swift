@@ -1,6 +1,7 @@
 import ArgumentParser
-import LarderKit
-import LarderTransfer
+import LarderCore
+import LarderManifest
+import LarderPrefetch
 
 /// How manifests are read, the same for every command: what one fetches by them, another is to
 /// find.
@@ -120,3 +121,21 @@ struct ReadingOptions: ParsableArguments {
 }
 
 extension IconSelection: ExpressibleByArgument {}
+
+extension HTTPURL {
+    /// What `--base-url`, or another option, names; nil if it was not given.
+    static func base(_ text: String?, option: String = "--base-url") throws -> HTTPURL? {
+        guard let text else { return nil }
+        do {
+            return try HTTPURL(text)
+        } catch {
+            let reason =
+                switch error {
+                case .unsupportedScheme(let scheme): "it has the scheme '\(scheme)'"
+                case .relativeWithoutBase: "it has no scheme"
+                case .malformed(let reason): reason
+                }
+            throw ValidationError("\(option) is not an absolute http or https URL: \(reason).")
+        }
+    }
+}

@@ -1,8 +1,8 @@
 import ArgumentParser
 import Foundation
 import LarderCache
-import LarderKit
-import LarderPresentation
+import LarderPrefetch
+import Synchronization
 
 /// The file behind `--report`: one JSON line for each entry, on disk's way as soon as the entry is
 /// settled.
@@ -88,5 +88,103 @@ final class ReportFile {
         }
         failure = number.map { OutputFailure("write", path, $0) }
         buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+/// The file behind `--write-lock`: a JSON array with an icon a line. It takes the place of the last
+/// one when the run has ended and not one icon failed.
+final class LockedManifest: Sendable {
+    private let file: OutputReplacement?
+    private let isEmpty = Mutex(true)
+
+    /// Writes nothing yet.
+    ///
+    /// - Parameters:
+    ///   - path: `-` is standard output.
+    ///   - manifests: what the run reads.
+    ///   - cache: what it writes.
+    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
+    ///   ``OutputFailure`` if it is clear that it could not be written.
+    init(path: String, manifests: [String], cache: CacheOptions) throws {
+        guard path != "-" else {
+            file = nil
+            return
+        }
+        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--write-lock")
+        let file = OutputReplacement(path)
+        try file.check()
+        self.file = file
+    }
+
+    /// Adds an icon.
+    func add(_ entry: LockedEntry) {
+        let isFirst = isEmpty.withLock { isEmpty in
+            defer { isEmpty = false }
+            return isEmpty
+        }
+        write((isFirst ? "[\n" : ",\n") + entry.json)
+    }
+
+    /// - Throws: ``OutputFailure`` if it could not be written.
+    func commit() throws {
+        write(isEmpty.withLock { $0 } ? "[]\n" : "\n]\n")
+        try file?.commit()
+    }
+
+    private func write(_ text: String) {
+        if let file { file.add(text) } else { print(text, terminator: "") }
+    }
+}
+
+/// What a run does beside others.
+struct LockOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Run only while no other run has this name (of letters, digits, '.', '_' and '-').",
+            valueName: "name"))
+    var exclusive: String?
+
+    @Flag(help: "Do not wait for other runs, but exit with status 75.")
+    var noWait = false
+
+    @Option(
+        name: .customLong("wait"),
+        help: ArgumentHelp(
+            """
+            Wait at most this long for other runs, then exit with status 75. (default: as long as \
+            it takes)
+            """,
+            valueName: "time"),
+        transform: TimeSpan.parse)
+    var limit: TimeSpan?
+
+    func validate() throws {
+        if let exclusive, !NamedLock.isName(exclusive) {
+            throw ValidationError(
+                "--exclusive needs a name of letters, digits, '.', '_' and '-', at most 100.")
+        }
+        if noWait, limit != nil {
+            throw ValidationError("--no-wait and --wait exclude each other.")
+        }
+    }
+
+    func wait(isQuiet: Bool) -> LockWait {
+        LockWait(limit: noWait ? .zero : limit?.duration) { message in
+            if !isQuiet { Console.complain(message) }
+        }
+    }
+
+    /// Takes the lock that `--exclusive` names; nil if it was not given, or there is no cache to
+    /// be alone with.
+    func take(
+        on cache: CacheOptions, create: Bool, for command: String, wait: LockWait
+    ) throws -> NamedLock? {
+        guard let exclusive else { return nil }
+        do {
+            return try NamedLock(
+                exclusive, ofCacheAt: cache.path, create: create, for: command, wait: wait)
+        } catch  where error.code == .missing {
+            return nil
+        }
     }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
 import Foundation
 import LarderCache
-import LarderKit
+import LarderManifest
+import LarderPrefetch
 import LarderRehearsal
 
 /// The exit statuses, the same for every command.

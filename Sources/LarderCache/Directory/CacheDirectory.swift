@@ -1,4 +1,6 @@
+import CLarderSystem
 import Foundation
+import LarderCore
 
 /// The files of one cache, reached through directory descriptors alone.
 ///
@@ -265,4 +267,187 @@ final class CacheDirectory: Sendable {
         } catch {}
         return damage
     }
+}
+
+extension CacheDirectory {
+    /// Whether this is a cache, or a directory in which nothing else is: an empty one.
+    ///
+    /// - Throws: ``CacheError`` `.unusable` if it is not one and something else uses it as larder
+    ///   would: what is in `tmp/` is swept some day, and what is in the index is migrated or set
+    ///   aside.
+    func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
+        if try isMarked(hasOwnIndex) { return true }
+        for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
+            guard let status = try root.status(of: name) else { continue }
+            if status.isDirectory {
+                // As a process leaves it that is killed while it makes a cache.
+                if try root.directory(name).names().isEmpty { continue }
+            }
+            // Another process may have made a cache here meanwhile.
+            if try isMarked(hasOwnIndex) { return true }
+            throw CacheError(
+                .unusable, subject: path,
+                message: "is not a cache, and has something of its own called \(name); choose"
+                    + " another directory")
+        }
+        let own = CacheLayout.ownNames.union(CacheLayout.databaseFiles)
+        return try root.names().allSatisfy(own.contains)
+    }
+
+    /// Whether there is something that only larder leaves. Objects' directory comes before all
+    /// else, and is the last that anybody deletes.
+    private func isMarked(
+        _ hasOwnIndex: (CacheDirectory) -> Bool
+    ) throws(CacheError) -> Bool {
+        do throws(CacheError) {
+            let objects = try root.directory(CacheLayout.objects)
+            if try objects.status(of: CacheLayout.algorithm) != nil { return true }
+        } catch  where error.isOutOfReach {}
+        if try root.status(of: CacheLayout.snapshot) != nil { return true }
+        if try hasOwnTag() { return true }
+        // SQLite would wait for ever to read a pipe.
+        guard try root.status(of: CacheLayout.index)?.isRegularFile == true else { return false }
+        return hasOwnIndex(self)
+    }
+
+    private func hasOwnTag() throws(CacheError) -> Bool {
+        let own = Array(CacheLayout.tagContents.utf8)
+        do throws(CacheError) {
+            return try root.file(CacheLayout.tag).read(atMost: own.count) == own
+        } catch  where error.isOutOfReach {
+            return false
+        }
+    }
+
+    /// Makes what every cache has.
+    func layOut() throws(CacheError) {
+        let objects = try root.directory(CacheLayout.objects, create: true)
+        _ = try root.directory(CacheLayout.temporary, create: true)
+        _ = try objects.directory(CacheLayout.algorithm, create: true)
+        try Durability.add(objects)
+        try Durability.add(root)
+        // Empty is what a killed process left; anybody else's tag stays.
+        if let tag = try root.status(of: CacheLayout.tag),
+            !tag.isRegularFile || tag.st_size > 0 || tag.st_nlink > 1
+        {
+            return
+        }
+        let tag = try root.createOrOpen(CacheLayout.tag)
+        try tag.write(Array(CacheLayout.tagContents.utf8))
+    }
+}
+
+extension CacheDirectory {
+    /// Replaces a small file in one step: who reads it sees the old one or the new one, whole. It
+    /// is not made durable: for what is expendable.
+    func replace(
+        _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
+    ) throws(CacheError) {
+        let run = try RunDirectory(in: self)
+        let staged = run.uniqueName()
+        let file = try run.directory.create(staged)
+        try file.write(bytes)
+        try run.directory.rename(staged, to: parent, as: name)
+    }
+}
+
+extension CacheDirectory {
+    /// Opens an object for reading, unless that takes the disk; nil if it does, if the system
+    /// cannot tell (macOS, Linux before 5.12), or if there is no such file.
+    func openAtOnce(_ digest: Digest) -> FileDescriptor? {
+        #if os(Linux)
+            let path = CacheLayout.path(digest)
+            let raw = larder_open_cached(root.raw, path)
+            guard raw >= 0 else { return nil }
+            return FileDescriptor(taking: raw, subject: path)
+        #else
+            return nil
+        #endif
+    }
+}
+
+/// Where things are beneath a cache root; the one place that builds these names.
+///
+///     CACHEDIR.TAG                        so backups skip it
+///     objects/sha256/ab/abcdef…           one object, read-only, named by its SHA-256
+///     index.sqlite  (-wal, -shm)          resources and objects
+///     index.snapshot.sqlite               the index as the last run left it
+///     index.damaged                       a mark: the next run rebuilds the index
+///     index.damaged-<time>.sqlite         an index that was set aside
+///     tmp/<run>/                          one run's staged bodies; locked while the run lives
+///     tmp/partial/                        bodies that were interrupted, by their URLs' digests
+///     quarantine/                         objects that failed verification
+///     runs/<command>.json                 what became of the last run of a command
+///     locks/<name>                        locked by the run of that name; never removed
+///     reserve                             room for the eviction of a full disk
+///     verify-position.json                where a verification that ran out of time goes on
+///
+/// No absolute path is ever stored: a cache that is moved or copied stays whole.
+enum CacheLayout {
+    static let tag = "CACHEDIR.TAG"
+    static let objects = "objects"
+    static let algorithm = "sha256"
+    static let index = "index.sqlite"
+    static let snapshot = "index.snapshot.sqlite"
+    static let damage = "index.damaged"
+    static let temporary = "tmp"
+    static let partial = "partial"
+    static let quarantine = "quarantine"
+    static let runs = "runs"
+    static let locks = "locks"
+    static let verifyPosition = "verify-position.json"
+    static let reserve = "reserve"
+
+    /// The directory of all objects, beneath the root.
+    static let objectTree = "\(objects)/\(algorithm)"
+
+    /// The name of an index that was set aside at a time.
+    static func setAside(at time: String) -> String { "\(damage)-\(time).sqlite" }
+
+    /// The path of a run's directory, or of a file in it, beneath the root.
+    static func run(_ run: String, _ file: String? = nil) -> String {
+        "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
+    }
+
+    /// The mode of directories in a cache or an export, whatever the umask. The umask decides only
+    /// who may enter the root.
+    static let directoryMode: mode_t = 0o755
+    /// The mode of files that other users may read.
+    static let fileMode: mode_t = 0o644
+
+    /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
+    static let tagContents = """
+        Signature: 8a477f597d28d172789f06886806bc55
+        # This is a cache directory made by larder. It can be deleted at any time.
+
+        """
+
+    /// The fan-out directory of an object: the first two digits of its digest.
+    static func fanOut(_ digest: Digest) -> String { String(digest.hex.prefix(2)) }
+
+    /// The path of an object beneath the root, for people and scripts.
+    static func path(_ digest: Digest) -> String {
+        "\(objectTree)/\(fanOut(digest))/\(digest.hex)"
+    }
+
+    /// The files that SQLite keeps beside each other.
+    static let indexFiles = [index, index + "-wal", index + "-shm"]
+    /// The same, and what it has if it keeps no log.
+    static let databaseFiles = indexFiles + [index + "-journal"]
+
+    /// What SQLite would have beside the databases that keep no log, or whose writer has ended:
+    /// never written by larder, nor read.
+    static let foreignJournals =
+        [index, snapshot].map { $0 + "-journal" }
+        + ["-wal", "-shm"].map { snapshot + $0 }
+
+    /// The directories that every command relies on, from the outside in.
+    static let directories = [
+        [objects, algorithm], [temporary, partial], [quarantine], [runs], [locks],
+    ]
+
+    /// Everything that belongs directly beneath a root.
+    static let ownNames: Set<String> = [
+        tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition, reserve,
+    ]
 }

@@ -175,3 +175,76 @@ package final class FileDescriptor: Sendable {
         }
     }
 }
+
+extension FileDescriptor {
+    /// Whether going up from this directory leads to `root`, or it is that itself.
+    package func lies(in root: FileDescriptor) throws(CacheError) -> Bool {
+        let root = try root.status()
+        var current = self
+        var seen: stat?
+        while true {
+            let status = try current.status()
+            if status.st_ino == root.st_ino, status.st_dev == root.st_dev { return true }
+            // The directory above the topmost is itself.
+            if let seen, seen.st_ino == status.st_ino, seen.st_dev == status.st_dev { return false }
+            seen = status
+            // Not in this cache any more.
+            let raw = try Self.open(
+                "..", beneath: current.raw, flags: O_RDONLY | O_DIRECTORY, subject: subject)
+            current = FileDescriptor(taking: raw, subject: subject)
+        }
+    }
+
+    /// A path to this directory for programs that know no descriptors, valid while this one is
+    /// open; nil if the system has none (macOS) or does not show it. It leads here even if a
+    /// directory on the way was renamed or replaced.
+    var pathForSQLite: String? {
+        #if os(Linux)
+            let path = "/proc/self/fd/\(raw)"
+            var found = stat()
+            guard let own = try? status(), stat(path, &found) == 0, found.st_ino == own.st_ino,
+                found.st_dev == own.st_dev
+            else { return nil }
+            return path
+        #else
+            return nil
+        #endif
+    }
+}
+
+/// Directories that belong to whoever holds the lock on them: what a killed process has left is
+/// nobody's.
+extension FileDescriptor {
+    /// Makes a directory in this one, and locks it before a sweep takes it.
+    ///
+    /// - Parameter operation: `LOCK_SH` or `LOCK_EX`.
+    func makeLockedDirectory(
+        _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
+    ) throws(CacheError) -> (name: String, directory: FileDescriptor) {
+        for _ in 0..<100 {
+            let name = newName()
+            guard let directory = try makeDirectory(name, mode: mode) else {
+                throw CacheError("mkdir", subject: path(of: name), errno: EEXIST)
+            }
+            if flock(directory.raw, operation | LOCK_NB) == 0 {
+                if try has(directory, as: name) { return (name, directory) }
+            } else if errno != EWOULDBLOCK {
+                throw CacheError("lock", subject: directory.subject, errno: errno)
+            }
+            // A process that sweeps took it before it was locked: make another.
+        }
+        throw CacheError(
+            .unusable, subject: subject, message: "new directories in it are removed at once")
+    }
+
+    /// Opens and locks the directory `name`; nil if somebody holds it, or it cannot be opened.
+    func lockAbandoned(_ name: String) -> FileDescriptor? {
+        guard let directory = try? directory(name), flock(directory.raw, LOCK_EX | LOCK_NB) == 0
+        else { return nil }
+        return directory
+    }
+
+    /// Gives up a lock (flock(2)) at once. Closing does not, while a process that is just being
+    /// started has a copy of the descriptor.
+    func unlock() { flock(raw, LOCK_UN) }
+}

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// Who goes, in which order: a temporary database beside the index, so that a million objects need
 /// no more memory than ten.

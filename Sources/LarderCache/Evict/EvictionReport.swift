@@ -1,4 +1,5 @@
 import GRDB
+import LarderCore
 
 /// What an eviction took, what it left and why.
 public struct EvictionReport: Sendable {
@@ -96,4 +97,9 @@ public struct EvictionReport: Sendable {
 
     /// Everything that went.
     public var total: ObjectTally { evicted.values.reduce(into: ObjectTally(), +=) }
+}
+
+extension EvictionReport.Victim.Name {
+    /// Its URL as an output shows it.
+    package var shownURL: String { url.shown(asURLOf: key) }
 }

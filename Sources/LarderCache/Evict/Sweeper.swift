@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// Removes what crashes and interruptions have left, once it is older than the policy's grace.
 struct Sweeper {

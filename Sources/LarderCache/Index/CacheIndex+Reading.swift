@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// What the index says.
 extension CacheIndex {

@@ -290,3 +290,22 @@ final class CacheIndex: Sendable {
         } catch { throw file.failure(error) }
     }
 }
+
+extension CacheDirectory {
+    /// The same, with the index's own test of what is its own.
+    convenience init(
+        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none
+    ) throws(CacheError) {
+        try self.init(
+            path: path, create: create, lock: lock, wait: wait, hasOwnIndex: CacheIndex.isOwn)
+    }
+}
+
+/// How long a transaction may be that others wait for.
+enum WriteStep {
+    /// It ends after so many rows that are dealt with, and no more than as many others that go with
+    /// them: an object may have any number of URLs; …
+    static let rowLimit = 1_000
+    /// … or after this time.
+    static let time = Duration.milliseconds(20)
+}

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// A resource that a repair or a rebuild took out of the index, and what is needed to fetch it
 /// again. The index keeps it in the table `damaged` until something is stored for its key.

@@ -76,3 +76,45 @@ final class IndexConnections: @unchecked Sendable {
         try? writer.close()
     }
 }
+
+extension DatabaseReader {
+    /// Reads with statements that may take long, and ends them soon after `isCancelled` returns
+    /// true. Other connections are not affected.
+    ///
+    /// - Parameter isCancelled: Called often, on the calling thread.
+    /// - Throws: `CancellationError` then; else what `body` throws.
+    func read<Value>(
+        unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
+    ) throws -> Value {
+        if isCancelled() { throw CancellationError() }
+        do {
+            return try read { db in
+                let cancellation = StepLimit.Cancellation(isCancelled: isCancelled)
+                return try StepLimit.$cancellation.withValue(cancellation) { try body(db) }
+            }
+        } catch let error as DatabaseError
+            where error.resultCode == .SQLITE_INTERRUPT && isCancelled()
+        {
+            throw CancellationError()
+        }
+    }
+}
+
+extension Database {
+    /// What SQLite's own check of the file's structure complains of; nothing if it is sound.
+    ///
+    /// - Parameters:
+    ///   - isQuick: whether rows are not compared with the indices over them.
+    ///   - limit: the most complaints.
+    func complaints(isQuick: Bool, limit: Int) throws -> [String] {
+        try PreparedStatement(self, "PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
+            .rows { $0.text(0) ?? "" }.filter { $0 != "ok" }
+    }
+}
+
+extension DatabaseError {
+    /// What SQLite itself does not find wrong with a file.
+    static func corruption(_ message: String, sql: String? = nil) -> DatabaseError {
+        DatabaseError(resultCode: .SQLITE_CORRUPT, message: message, sql: sql)
+    }
+}

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBSQLite
+import LarderCore
 
 /// A statement that is run for every entry of a manifest: its values are bound and read by SQLite's
 /// own functions, without GRDB's boxes around each, which take longer than SQLite does.

@@ -1,6 +1,7 @@
 import CLarderSystem
 import GRDB
 import GRDBSQLite
+import LarderCore
 
 /// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and
 /// nobody wants it after a crash.
@@ -39,5 +40,74 @@ enum ScratchDatabase {
             }
         }
         return database
+    }
+}
+
+/// A set of keys in a database of its own: a million take the same memory as ten. It stores
+/// their digests, since a key may have kilobytes.
+package struct ScratchKeys {
+    private let database: DatabaseQueue
+
+    /// An empty one; where it is on the disk, if it is, is left to SQLite.
+    package init() throws(CacheError) {
+        do {
+            database = try ScratchDatabase.open(at: nil, joining: nil)
+            try database.writeWithoutTransaction { db in
+                try db.execute(
+                    sql: "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL) WITHOUT ROWID")
+            }
+        } catch {
+            throw CacheError(index: Self.subject, error)
+        }
+    }
+
+    /// Adds some.
+    package func insert(_ keys: [String]) throws(CacheError) {
+        guard !keys.isEmpty else { return }
+        do {
+            try database.writeWithoutTransaction { db in
+                try db.inTransaction {
+                    let insert = try PreparedStatement(db, "INSERT OR IGNORE INTO keys VALUES (?)")
+                    for key in keys { try insert.run(Self.digest(of: key)) }
+                    return .commit
+                }
+            }
+        } catch {
+            throw CacheError(index: Self.subject, error)
+        }
+    }
+
+    /// Whether it has one.
+    package func contains(_ key: String) throws(CacheError) -> Bool {
+        do {
+            return try database.unsafeRead { db in
+                try PreparedStatement(db, "SELECT 1 FROM keys WHERE key = ?")
+                    .firstInteger(Self.digest(of: key)) != nil
+            }
+        } catch {
+            throw CacheError(index: Self.subject, error)
+        }
+    }
+
+    private static func digest(of key: String) -> Digest { Digest(of: Array(key.utf8)) }
+
+    private static let subject = "a temporary database"
+}
+
+extension Cache {
+    /// A database of one run's own (``ScratchDatabase``), joined with the index of a cache.
+    ///
+    /// - Parameters:
+    ///   - path: where it will be; nil leaves the place to SQLite.
+    ///   - cache: nil if there is none.
+    package static func scratchDatabase(
+        at path: String?, beside cache: Cache?
+    ) throws -> DatabaseQueue {
+        try ScratchDatabase.open(at: path, joining: cache?.index)
+    }
+
+    /// Lists former keys of the joined index (``CacheIndex/listFormerKeys(in:)``).
+    package func listFormerKeys(in db: Database) throws -> Bool {
+        try index?.listFormerKeys(in: db) ?? false
     }
 }

@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import LarderURL
+import LarderCore
 
 /// Keys of URLs in indexes of earlier versions. They have libcurl's spelling, which does not encode
 /// characters such as `|`, and the manifest's escapes.

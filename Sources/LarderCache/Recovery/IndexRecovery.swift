@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// Makes a new index from what there is: the objects in the tree, checked against their digests,
 /// and the rows of the old index, or of its last snapshot if it is damaged.
@@ -321,4 +322,51 @@ struct IndexRecovery {
         }
         return kept
     }
+}
+
+/// Keeps everybody from committing to an index for as long as it holds: what is committed between
+/// the copy of its rows and its replacement would be lost with it.
+struct CommitStop {
+    private let database: DatabaseQueue
+
+    /// - Throws: `DatabaseError`, `SQLITE_BUSY` if somebody goes on writing for longer than
+    ///   `wait`.
+    init(at file: DatabaseFile, wait: WriterWait) throws {
+        var configuration = Configuration()
+        configuration.busyMode = .callback(wait.goesOn)
+        configuration.allowsUnsafeTransactions = true
+        database = try file.open(.writing, configuration)
+        try database.writeWithoutTransaction { try $0.execute(sql: "BEGIN IMMEDIATE") }
+    }
+
+    func end() {
+        try? database.writeWithoutTransaction { try $0.execute(sql: "ROLLBACK") }
+        try? database.close()
+    }
+}
+
+/// What a rebuilt index was made from.
+public struct RecoveryReport: Sendable, Equatable {
+    /// Where rows came from.
+    public enum Source: String, Sendable, CaseIterable {
+        /// The index itself, which was sound.
+        case index
+        /// The last snapshot of it.
+        case snapshot
+        /// Nowhere: the objects are there, and what they were fetched from is not known.
+        case nothing
+    }
+
+    /// Where URLs and what is known of them came from.
+    public internal(set) var source = Source.nothing
+    /// Objects whose bytes have their digests; all of them are in the index now.
+    public internal(set) var objects = 0
+    /// URLs that resolve to one of them.
+    public internal(set) var resources = 0
+    /// Files that should be objects and whose bytes are others, or cannot be read.
+    public internal(set) var damaged = 0
+    /// Whether it was cancelled: then nothing was changed.
+    public internal(set) var isInterrupted = false
+    /// The name of the damaged index beneath the cache root; nil if there was none.
+    public internal(set) var setAside: String?
 }

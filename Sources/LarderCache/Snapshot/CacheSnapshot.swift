@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// A copy of a cache that needs nothing beside itself: the index as one file, and every object that
 /// it names, read through its digest.
@@ -172,5 +173,152 @@ struct CacheSnapshot {
         try target.setMode(0o444)
         try Durability.add(target)
         return .whole(size: read.count)
+    }
+}
+
+/// Where a copy of a cache is to be, and where it is made: next to it, under a name of its own.
+///
+/// The directory around both may belong to another user, who can rename and replace what is in it
+/// at any time. So the copy is made and removed through its descriptor.
+struct SnapshotPlace {
+    private let path: String
+    private let name: String
+    private let parent: FileDescriptor
+    /// The name of the directory in which the copy is made.
+    private let stagingName: String
+    /// The directory in which the copy is made. It is locked as long as this is open: what a killed
+    /// process has left is not, and is swept by the next.
+    let staging: FileDescriptor
+    /// The path of ``staging``, for messages.
+    let stagingPath: String
+
+    /// - Throws: ``CacheError`` `.unusable` if the place is taken, lies beneath `source` or behind
+    ///   another user's link, `.missing` if there is no directory that it could be in.
+    init(_ path: String, outside source: CacheDirectory) throws(CacheError) {
+        let path = URL(fileURLWithPath: path).standardizedFileURL.path
+        self.path = path
+        name = path.lastName
+        let folder = path.parentDirectory
+        func refusal(_ message: String) -> CacheError {
+            CacheError(.unusable, subject: path, message: message)
+        }
+        do throws(CacheError) {
+            parent = try UsersPath(folder).directory()
+        } catch  where error.errno == ENOENT {
+            throw CacheError(.missing, subject: folder, message: "there is no such directory")
+        }
+        if try parent.lies(in: source.root) {
+            throw refusal("lies in the cache that is to be copied")
+        }
+        if let status = try parent.status(of: name) {
+            guard try status.st_dev == parent.status().st_dev else {
+                throw refusal("is a file system of its own; name a directory in it")
+            }
+            guard status.isDirectory else {
+                throw refusal("is there already, and not a directory; name a place for the copy")
+            }
+            guard try parent.directory(name).names().isEmpty else {
+                throw refusal("is there already, and not empty")
+            }
+        }
+        try Self.sweep(name, beneath: parent)
+        // Shared, as the cache that is made in it has it.
+        (stagingName, staging) = try parent.makeLockedDirectory(LOCK_SH) { [name] in
+            let serial = String(UInt64.random(in: .min ... .max), radix: 36)
+            return ".\(name).\(serial)\(Self.suffix)"
+        }
+        stagingPath = "\(folder)/\(stagingName)"
+    }
+
+    private static let suffix = ".partial"
+
+    /// Removes what was left of copies to the same place whose processes were killed.
+    private static func sweep(
+        _ name: String, beneath parent: FileDescriptor
+    ) throws(CacheError) {
+        for staging in try parent.names() {
+            let start = ".\(name)."
+            let serial = Substring(
+                staging.utf8.dropFirst(start.utf8.count).dropLast(suffix.utf8.count))
+            guard UInt64(serial, radix: 36) != nil,
+                (start + serial + suffix).utf8.elementsEqual(staging.utf8),
+                let left = parent.lockAbandoned(staging),
+                // What another user has put there stays.
+                try left.status().st_uid == geteuid()
+            else { continue }
+            parent.remove(left, named: staging)
+        }
+    }
+
+    /// Gives the finished copy its name, durably.
+    func publish() throws(CacheError) {
+        func confirm(_ name: String) throws(CacheError) {
+            guard try parent.has(staging, as: name) else {
+                throw CacheError(
+                    .unusable, subject: "\(path.parentDirectory)/\(name)",
+                    message: "was moved or replaced while the copy was made")
+            }
+        }
+        try confirm(stagingName)
+        // An empty directory gives way to another (rename(2)); anything else does not.
+        guard renameat(parent.raw, stagingName, parent.raw, name) == 0 else {
+            throw CacheError("rename", subject: path, errno: errno)
+        }
+        try confirm(name)
+        guard fsync(parent.raw) == 0 else {
+            throw CacheError("fsync", subject: path, errno: errno)
+        }
+    }
+
+    /// Removes what there is of an unfinished copy.
+    func discard() { parent.remove(staging, named: stagingName) }
+}
+
+/// What a copy of a cache has, and what it lacks.
+public struct SnapshotReport: Sendable, Equatable {
+    /// Objects that were copied, each compared with its digest.
+    public internal(set) var objects = 0
+    /// The sum of their sizes.
+    public internal(set) var bytes: Int64 = 0
+    /// URLs and keys that resolve to one of them.
+    public internal(set) var resources = 0
+    /// Objects that were evicted between the copy of the index and their turn: the copy knows
+    /// nothing of them.
+    public internal(set) var evicted = 0
+    /// Objects that were not whole, and are left out; ``Cache/verify(_:onProgress:)`` says more.
+    public internal(set) var damaged: [Digest] = []
+    /// Objects that could not be read, which says nothing about their bytes, and are left out.
+    public internal(set) var unreadable: [Digest] = []
+    /// How long it took.
+    public internal(set) var seconds: Double = 0
+
+    /// Whether the copy has every object that the index has.
+    public var hasAllObjects: Bool { damaged.isEmpty && unreadable.isEmpty }
+}
+
+extension Cache {
+    /// Writes a consistent copy of the cache beside others who read and write it: one index file
+    /// without a log, and every object that it names. The copy opens on a read-only medium, and as
+    /// a cache of its own.
+    ///
+    /// - Parameters:
+    ///   - path: where; nothing may be there, or an empty directory.
+    ///   - isCancelled: asked often: true ends it within moments, and nothing is left of it.
+    ///     Default: never.
+    ///   - onProgress: called after every object with what is copied so far. Default: nothing.
+    /// - Throws: ``CacheError``, `.unusable` if the place is taken or lies in the cache;
+    ///   `CancellationError`.
+    public func snapshot(
+        to path: String, isCancelled: @escaping () -> Bool = { false },
+        onProgress: @escaping (ObjectProgress) -> Void = { _ in }
+    ) throws -> SnapshotReport {
+        if let damage { throw damage }
+        do {
+            return try CacheSnapshot(
+                of: directory, index: index, isCancelled: isCancelled, onProgress: onProgress
+            ).write(to: path)
+        } catch let error as DatabaseError {
+            throw CacheError(index: CacheLayout.index, error)
+        }
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 
 /// What one fetch came to, to be recorded with the next batch.
 package struct Deposit: Sendable {
@@ -74,4 +75,35 @@ package struct StagedObject: Sendable {
     package let attributes: ObjectAttributes
     /// The staged file; nil if the index vouches for an object with this digest.
     let file: String?
+}
+
+/// Whoever hands deposits to a ``Store``, and is told what became of them.
+package protocol Depositor: AnyObject, Sendable {
+    /// Takes the outcomes of its own deposits in a batch, in the order in which they were added.
+    /// Called on the store's queue, never beside itself.
+    func committed(_ outcomes: [Store.Outcome])
+}
+
+/// What a check of the bytes found out about them.
+public struct ObjectAttributes: Sendable, Equatable {
+    /// The media type by content; nil if it is not a known image.
+    public var mediaType: String?
+    /// The width in pixels, if the format has one.
+    public var width: Int?
+    /// The height in pixels, if the format has one.
+    public var height: Int?
+
+    /// Attributes; all unknown by default.
+    public init(mediaType: String? = nil, width: Int? = nil, height: Int? = nil) {
+        self.mediaType = mediaType
+        self.width = width
+        self.height = height
+    }
+}
+
+extension StoredObject {
+    /// What a check of the bytes found out when they were stored.
+    public var attributes: ObjectAttributes {
+        ObjectAttributes(mediaType: mediaType, width: width, height: height)
+    }
 }

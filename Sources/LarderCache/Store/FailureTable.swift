@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// The failures that the index remembers: of each resource the last, and in how many runs in a row.
 /// For the length of one transaction.
@@ -37,5 +38,196 @@ struct FailureTable {
     func remove(_ key: String) throws {
         guard !isEmpty else { return }
         try PreparedStatement(db, "DELETE FROM failures WHERE key = ?").run(key)
+    }
+}
+
+/// What keeps the table of failures small: a server may answer 404 to whatever a manifest can name.
+extension FailureTable {
+    /// The most failures that are remembered, …
+    static let rowLimit = 100_000
+    /// … and the most bytes of their keys and URLs, …
+    static let byteLimit = 16 << 20
+    /// … for so long, in seconds: a month. Failures in the future are forgotten at the same
+    /// distance.
+    static let lifetime: TimeInterval = 30 * 86_400
+
+    /// Forgets what is too old and, the oldest first, what is too much.
+    ///
+    /// - Parameter fraction: the part of what may be remembered that is left if there is too
+    ///   much. Default: all of it.
+    /// - Returns: how many are left, and their bytes.
+    @discardableResult
+    static func trim(
+        _ db: Database, at instant: Date, to fraction: Double = 1
+    ) throws -> (rows: Int, bytes: Int) {
+        let bounds = try bounds(db, at: instant, to: fraction)
+        let delete = try PreparedStatement(
+            db, "DELETE FROM failures WHERE failed_at < ? OR failed_at > ?")
+        try delete.run(bounds.first, bounds.last)
+        return (bounds.rows, bounds.bytes)
+    }
+
+    /// The same a step at a time, beside others who write.
+    ///
+    /// - Returns: how many were forgotten.
+    static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
+    {
+        let instant = Date()
+        let bounds: Bounds = try index.read { db in try Self.bounds(db, at: instant, to: 1) }
+        guard bounds.isExceeded else { return 0 }
+        var (forgotten, last) = (0, "")
+        var isDone = false
+        while !isDone, !isCancelled() {
+            try index.writeStep { db in
+                let deadline = ContinuousClock.now + WriteStep.time
+                let next = try PreparedStatement(
+                    db, "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
+                let delete = try PreparedStatement(db, "DELETE FROM failures WHERE key = ?")
+                repeat {
+                    let page = try next.rows(last) { ($0.text(0) ?? "", $0.double(1)) }
+                    for (key, failedAt) in page
+                    where failedAt < bounds.first || failedAt > bounds.last {
+                        try delete.run(key)
+                        forgotten += 1
+                    }
+                    last = page.last?.0 ?? last
+                    isDone = page.isEmpty
+                } while !isDone && ContinuousClock.now < deadline
+            }
+        }
+        return forgotten
+    }
+
+    /// Who is remembered: those that failed between two instants.
+    private struct Bounds {
+        var first: Double
+        var last: Double
+        var rows = 0
+        var bytes = 0
+        var isExceeded = false
+    }
+
+    private static func bounds(
+        _ db: Database, at instant: Date, to fraction: Double
+    ) throws -> Bounds {
+        let now = instant.timeIntervalSince1970
+        // A clock that was not set knows no age.
+        let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
+        var bounds = Bounds(first: now - lifetime, last: now + lifetime)
+        let rows = try PreparedStatement(
+            db,
+            """
+            SELECT failed_at, length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)
+            FROM failures ORDER BY failed_at DESC
+            """)
+        defer { rows.reset() }
+        try rows.bind()
+        while try rows.step() {
+            let (failedAt, bytes) = (rows.double(0), Int(rows.integer(1)))
+            guard failedAt >= bounds.first, failedAt <= bounds.last,
+                Double(bounds.rows + 1) <= fraction * Double(rowLimit),
+                Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
+            else {
+                bounds.isExceeded = true
+                // All that are older go, and those of the same instant.
+                if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
+                continue
+            }
+            bounds.rows += 1
+            bounds.bytes += bytes
+        }
+        return bounds
+    }
+}
+
+/// How a resource failed when it was last asked for, as the index has it.
+package struct RememberedFailure: Sendable {
+    /// The reason's name; text of somebody's index.
+    package let code: String?
+    /// The HTTP status, if that is the reason.
+    package let status: Int?
+    /// When it failed.
+    package let failedAt: Date
+    /// In how many runs in a row.
+    package let count: Int
+
+    static let columns = "code, status, failed_at, count"
+
+    init(_ row: PreparedStatement) throws {
+        code = row.text(0)
+        status = row.optionalInteger(1).map(Int.init)
+        failedAt = Date(timeIntervalSince1970: try row.requireTime(2))
+        count = Int(row.integer(3))
+    }
+}
+
+extension CacheIndex {
+    /// How resources failed when they were last asked for, in their order.
+    func failures(_ keys: [String]) throws(CacheError) -> [RememberedFailure?] {
+        try lookUp { db in
+            let isAny = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger()
+            guard isAny != nil else { return keys.map { _ in nil } }
+            let find = try PreparedStatement(
+                db, "SELECT \(RememberedFailure.columns) FROM failures WHERE key = ?")
+            return try keys.map { try find.rows($0, as: RememberedFailure.init).first }
+        }
+    }
+}
+
+/// How a resource failed when it was last asked for.
+public struct PastFailure: Sendable, Equatable {
+    /// The reason's name, such as `http-503`.
+    public let code: String
+    /// The HTTP status, if that is the reason.
+    public let status: Int?
+    /// When it failed.
+    public let failedAt: Date
+    /// In how many runs in a row.
+    public let count: Int
+
+    /// What an index says: a code of any other form than larder's own is `unknown`.
+    package init(code: String?, status: Int?, failedAt: Date, count: Int) {
+        self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
+        self.status = status
+        self.failedAt = failedAt
+        self.count = count
+    }
+
+    /// Whether a text could be the name of a reason.
+    private static func isCode(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.count <= 64
+            && text.utf8.allSatisfy {
+                0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "-")
+            }
+    }
+
+    /// How long ago it failed, for people.
+    package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
+
+    /// How resources failed, in their order; nil of those that did not.
+    ///
+    /// - Throws: `CacheError` if the index cannot be read.
+    package static func of(_ keys: [String], in cache: Cache) throws -> [PastFailure?] {
+        try cache.failures(keys).map { failure in
+            failure.map {
+                PastFailure(
+                    code: $0.code, status: $0.status, failedAt: $0.failedAt, count: $0.count)
+            }
+        }
+    }
+
+    /// The reason, for people.
+    package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
+
+    /// The statuses of permanent failures: they are not asked for again within
+    /// ``PlanPolicy/failureLifetime``.
+    package static let permanentStatuses = [404, 410]
+}
+
+extension Cache {
+    /// How resources failed when they were last asked for, in their order: nil of those that did
+    /// not, or that have been fetched since.
+    package func failures(_ keys: [String]) throws(CacheError) -> [RememberedFailure?] {
+        try index?.failures(keys) ?? keys.map { _ in nil }
     }
 }

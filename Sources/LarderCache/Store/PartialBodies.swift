@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import LarderCore
 
 /// Interrupted bodies, kept in `tmp/partial/` for another attempt of this run or a later one.
 ///
@@ -104,12 +104,13 @@ package final class PartialBodies: @unchecked Sendable {
 
     /// A URL may be longer than a file's name, and hold what should not stand in one.
     private static func name(of url: String) -> String {
-        Digest(SHA256.hash(data: Data(url.utf8))).hex
+        Digest(of: Data(url.utf8)).hex
     }
 
     /// The state after the last byte; nil if the bytes are not those that were received.
-    private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> SHA256? {
-        var hasher = SHA256()
+    private static func digest(of file: FileDescriptor, _ trailer: PartialTrailer) -> RunningDigest?
+    {
+        var hasher = RunningDigest()
         var left = Int(trailer.count)
         var buffer = [UInt8](repeating: 0, count: min(max(left, 1), 1 << 20))
         while left > 0 {
@@ -118,9 +119,120 @@ package final class PartialBodies: @unchecked Sendable {
                 return (try? file.read(into: part)) ?? 0
             }
             guard count > 0 else { return nil }
-            hasher.update(data: buffer[..<count])
+            hasher.update(buffer[..<count])
             left -= count
         }
-        return Digest(hasher.finalize()).hex == trailer.digest ? hasher : nil
+        return hasher.digest.hex == trailer.digest ? hasher : nil
+    }
+}
+
+/// The beginning of a body whose transfer was interrupted, claimed by one transfer that may go on
+/// with it; removed unless it is put back.
+package final class PartialBody: @unchecked Sendable {
+    // Unchecked because `claim` is a variable; every access holds `lock`.
+
+    /// Says which version of the resource the bytes are of: a strong ETag, or a date.
+    package let validator: String
+    /// What its response said beside; that of the rest need not repeat it (RFC 9110, section
+    /// 15.3.7).
+    package let fields: Validators
+    /// How many bytes there are.
+    package let count: Int64
+    /// How many the whole body has, if it was said.
+    package let totalBytes: Int64?
+
+    private let bodies: PartialBodies
+    private let name: String
+    private let hasher: RunningDigest
+    private let lock = NSLock()
+    private var claim: (name: String, descriptor: FileDescriptor)?
+
+    init(
+        _ trailer: PartialTrailer, in bodies: PartialBodies, name: String, hasher: RunningDigest,
+        claim: (name: String, descriptor: FileDescriptor)
+    ) {
+        validator = trailer.validator
+        fields = trailer.fields
+        count = trailer.count
+        totalBytes = trailer.totalBytes
+        self.bodies = bodies
+        self.name = name
+        self.hasher = hasher
+        self.claim = claim
+    }
+
+    deinit {
+        if let claim { bodies.discard(claim.name) }
+    }
+
+    /// Leaves it for another attempt, as it was.
+    package func putBack() {
+        guard let claim = lock.withLock({ take() }) else { return }
+        bodies.put(claim.name, back: name)
+    }
+
+    /// Gives its file away, without the trailer, and the digest's state after the last byte.
+    func handOver() throws(CacheError) -> (
+        file: (name: String, descriptor: FileDescriptor)?, hasher: RunningDigest
+    ) {
+        guard let claim = lock.withLock({ take() }) else {
+            throw CacheError(.unusable, subject: name, message: "the partial body is in use")
+        }
+        guard ftruncate(claim.descriptor.raw, off_t(count)) == 0,
+            lseek(claim.descriptor.raw, 0, SEEK_END) == off_t(count)
+        else {
+            throw CacheError("truncate", subject: claim.descriptor.subject, errno: errno)
+        }
+        return (claim, hasher)
+    }
+
+    private func take() -> (name: String, descriptor: FileDescriptor)? {
+        defer { claim = nil }
+        return claim
+    }
+}
+
+/// What stands behind the bytes in a partial body's file.
+struct PartialTrailer: Codable {
+    let validator: String
+    let fields: Validators
+    let count: Int64
+    let totalBytes: Int64?
+    /// SHA-256 of the bytes, in hexadecimal digits: what a power cut left of a file that was never
+    /// synced is not what was received.
+    let digest: String
+
+    /// The last bytes of every such file, after four that give the length of what precedes them.
+    private static let mark = Array("larderpb".utf8)
+    private static let longest = 16 << 10
+
+    var bytes: [UInt8]? {
+        guard let json = try? JSONEncoder().encode(self), json.count <= Self.longest else {
+            return nil
+        }
+        let length = UInt32(json.count).bigEndian
+        return Array(json) + withUnsafeBytes(of: length, Array.init) + Self.mark
+    }
+
+    private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
+        guard offset >= 0 else { return nil }
+        var bytes = [UInt8](repeating: 0, count: count)
+        return pread(file.raw, &bytes, count, offset) == count ? bytes : nil
+    }
+}
+
+extension PartialTrailer {
+    /// Reads the trailer of a file; nil if there is none that fits the file.
+    init?(of file: FileDescriptor) {
+        guard let size = try? file.status().st_size,
+            let end = Self.read(file, at: size - 12, count: 12), end.suffix(8) == Self.mark[...]
+        else { return nil }
+        let length = end.prefix(4).reduce(0) { $0 << 8 | Int($1) }
+        guard length <= Self.longest,
+            let json = Self.read(file, at: size - 12 - off_t(length), count: length),
+            let trailer = try? JSONDecoder().decode(PartialTrailer.self, from: Data(json)),
+            trailer.count == Int64(size) - 12 - Int64(length)
+        else { return nil }
+        self = trailer
     }
 }

@@ -1,5 +1,5 @@
-import Crypto
 import Foundation
+import LarderCore
 
 /// One response body on its way into the cache.
 ///
@@ -42,7 +42,7 @@ package final class StagedBody: @unchecked Sendable {
     private var failure: CacheError?
     private var writer: DispatchQueue?
 
-    private var hasher = SHA256()
+    private var hasher = RunningDigest()
     private var file: (name: String, descriptor: FileDescriptor)?
 
     init(
@@ -105,7 +105,7 @@ package final class StagedBody: @unchecked Sendable {
     }
 
     private func write(_ chunk: [UInt8]) {
-        hasher.update(data: chunk)
+        hasher.update(chunk)
         var failed: CacheError?
         do throws(CacheError) {
             if file == nil { file = try create() }
@@ -135,10 +135,10 @@ package final class StagedBody: @unchecked Sendable {
             lock.withLock { if !buffer.isEmpty { spill() } }
             writer.sync {}
         } else {
-            hasher.update(data: buffer)
+            hasher.update(buffer)
         }
         if let failure = lock.withLock({ self.failure }) { throw failure }
-        return Digest(hasher.finalize())
+        return hasher.digest
     }
 
     /// Lends all bytes, from memory or mapped from the file. To be called after ``finish()``.

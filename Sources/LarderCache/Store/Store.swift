@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// Makes staged bodies durable and records them, a batch at a time.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LarderCore
 
 /// Mends what a verification found, as far as that needs no network: nothing is deleted but rows,
 /// and what they say is kept in the table `damaged` until it is fetched again.
@@ -263,5 +264,69 @@ struct Repairer {
         guard try file.status().st_nlink == 1 else { return false }
         try file.setMode(0o444)
         return true
+    }
+}
+
+extension VerifyReport {
+    /// What fetching a URL again came to.
+    public struct Refetch: Sendable {
+        /// What became of it.
+        public enum Outcome: String, Sendable, CaseIterable {
+            /// It has the same bytes as before.
+            case fetched
+            /// It has other bytes by now.
+            case changed
+            /// It could not be fetched.
+            case failed
+        }
+
+        /// The URL, or the key it is looked up by.
+        public let key: String
+        /// What became of it.
+        public let outcome: Outcome
+        /// The digest of its bytes; nil if it failed.
+        public let digest: Digest?
+        /// Why it failed: a code and a reason.
+        public let problem: (code: String, message: String)?
+
+        package init(
+            key: String, outcome: Outcome, digest: Digest? = nil,
+            problem: (code: String, message: String)? = nil
+        ) {
+            self.key = key
+            self.outcome = outcome
+            self.digest = digest
+            self.problem = problem
+        }
+    }
+}
+
+extension VerifyReport {
+    /// The findings about entries of manifests: not cached, or not as the manifest demands. A
+    /// manifest may have millions, so they are kept in a temporary file.
+    public struct EntryFindings: Sendable {
+        /// The number of findings.
+        public let count: Int
+        /// The number of those whose entry has a URL that a prefetch would fetch.
+        package let fetchable: Int
+        /// The first finding, in the order of the manifests.
+        package let first: Finding?
+        private let read: @Sendable ((Finding) throws -> Void) throws -> Void
+
+        /// - Parameter read: calls its argument for each finding, in the order of the manifests.
+        package init(
+            count: Int = 0, fetchable: Int = 0, first: Finding? = nil,
+            read: @escaping @Sendable ((Finding) throws -> Void) throws -> Void = { _ in }
+        ) {
+            self.count = count
+            self.fetchable = fetchable
+            self.first = first
+            self.read = read
+        }
+
+        /// Calls `body` for each finding, in the order of the manifests.
+        ///
+        /// - Throws: ``CacheError`` if the temporary file cannot be read; what `body` throws.
+        public func forEach(_ body: (Finding) throws -> Void) throws { try read(body) }
     }
 }

@@ -1,5 +1,6 @@
 import LarderCache
-import LarderKit
+import LarderCore
+import LarderManifest
 
 /// Looks up what is to be exported: what manifests name, or all that the cache has.
 struct ExportCollection {

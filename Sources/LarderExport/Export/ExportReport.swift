@@ -55,3 +55,64 @@ public struct ExportReport: Sendable {
         self.bytes += bytes
     }
 }
+
+/// An icon that is to be exported, if the cache has it.
+struct ExportedIcon {
+    /// Its place in the list, from 1.
+    let id: Int64
+    /// The entry's name; text from outside.
+    let name: String
+    /// The URL as an app has it; nil if there is none.
+    let url: String?
+    /// What it is looked up by.
+    let key: String
+    /// What its files' names begin with; nil if that is not known yet.
+    let stem: String?
+    /// Nil if it has failed already.
+    let object: StoredObject?
+
+    static let columns = "id, name, url, key, stem, \(StoredObject.columns)"
+
+    init(_ row: PreparedStatement) throws {
+        id = row.integer(0)
+        name = try row.requireText(1)
+        url = row.text(2)
+        key = try row.requireText(3)
+        stem = row.text(4)
+        object = row.isNull(5) ? nil : try StoredObject(row, startingAt: 5)
+    }
+
+    func problem(_ code: ExportReason, _ message: String) -> ExportProblem {
+        ExportProblem(code: code, name: name, url: url ?? key, message: message)
+    }
+}
+
+/// How a layout's files are written and removed.
+protocol ExportedFiles {
+    /// Notes what is about to be written.
+    func begin(_ list: ExportList) throws
+
+    /// Puts an icon into its place.
+    func place(_ object: StoredObject, _ stem: String) throws -> Placement
+
+    /// Writes what lists the files, and removes those of no icon in the list if it is to.
+    ///
+    /// - Throws: ``CacheError``, `CancellationError`.
+    func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws
+}
+
+extension ExportedFiles {
+    func begin(_ list: ExportList) throws {}
+}
+
+/// How a file came to be in its place.
+enum Placement: Sendable {
+    /// It is another name of the cache's own file.
+    case linked
+    /// It shares the blocks of the cache's file, until one of them is written.
+    case cloned
+    /// It is a copy.
+    case copied
+    /// It was there, with the right bytes.
+    case unchanged
+}

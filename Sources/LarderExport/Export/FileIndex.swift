@@ -1,7 +1,6 @@
 import Foundation
 import LarderCache
-import LarderKit
-import LarderURL
+import LarderCore
 
 /// `index.json` of the layout `files`: a JSON array with a file a line, in the order of their
 /// names.
@@ -132,5 +131,91 @@ struct FileIndex {
         let text = bytes.last == UInt8(ascii: ",") ? bytes.dropLast() : bytes[...]
         guard text.first == UInt8(ascii: "{"), let line = Line(text) else { return }
         try body(line, String(decoding: text, as: UTF8.self))
+    }
+}
+
+/// A file that is made piece by piece, and digested meanwhile.
+final class GeneratedFile {
+    private let file: FileDescriptor
+    private var hasher = RunningDigest()
+    private var buffer: [UInt8] = []
+    private var count: Int64 = 0
+
+    init(_ file: FileDescriptor) { self.file = file }
+
+    func write(_ text: String) throws(CacheError) {
+        buffer.append(contentsOf: text.utf8)
+        if buffer.count >= 64 << 10 { try flush() }
+    }
+
+    func write(_ bytes: [UInt8]) throws(CacheError) {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= 64 << 10 { try flush() }
+    }
+
+    /// Writes the rest.
+    func finish() throws(CacheError) -> (digest: Digest, count: Int64) {
+        try flush()
+        return (hasher.digest, count)
+    }
+
+    private func flush() throws(CacheError) {
+        try file.write(buffer)
+        hasher.update(buffer)
+        count += Int64(buffer.count)
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+/// Reads the members of a JSON object that was written here, in their order. No dictionary is made
+/// of them: to compare keys of somebody's making may take minutes.
+struct MemberReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ text: some Collection<UInt8>) { rest = Array(text)[...] }
+
+    /// Goes on behind these characters; false if others come.
+    mutating func skip(_ text: StaticString) -> Bool {
+        let isNext = text.withUTF8Buffer { rest.starts(with: $0) }
+        if isNext { rest = rest.dropFirst(text.utf8CodeUnitCount) }
+        return isNext
+    }
+
+    private mutating func skip(key: StaticString) -> Bool {
+        skip("\"") && skip(key) && skip("\":")
+    }
+
+    /// A member that is a text.
+    mutating func text(_ key: StaticString) -> String? {
+        guard skip(key: key) else { return nil }
+        return text()
+    }
+
+    /// A member that is a text or null.
+    mutating func textOrNull(_ key: StaticString) -> (text: String?, Void)? {
+        guard skip(key: key) else { return nil }
+        if skip("null") { return (nil, ()) }
+        return text().map { ($0, ()) }
+    }
+
+    /// A member that is a count.
+    mutating func integer(_ key: StaticString) -> Int64? {
+        guard skip(key: key) else { return nil }
+        let digits = rest.prefix(while: \.isDigit)
+        rest = rest.dropFirst(digits.count)
+        return Int64(String(decoding: digits, as: UTF8.self))
+    }
+
+    private mutating func text() -> String? {
+        guard rest.first == UInt8(ascii: "\"") else { return nil }
+        var end = rest.startIndex + 1
+        while end < rest.endIndex, rest[end] != UInt8(ascii: "\"") {
+            end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
+        }
+        guard end < rest.endIndex else { return nil }
+        // An array of one, since not every Foundation reads a text alone.
+        let json = Data("[".utf8 + rest[...end] + "]".utf8)
+        rest = rest[(end + 1)...]
+        return (try? JSONSerialization.jsonObject(with: json) as? [Any])?.first as? String
     }
 }

@@ -1,5 +1,6 @@
 import GRDB
 import LarderCache
+import LarderCore
 
 /// The lines of a list of files: those of the last export, and those of this one, in a temporary
 /// database.

@@ -1,6 +1,5 @@
 import LarderCache
-import LarderGallery
-import LarderKit
+import LarderCore
 
 /// A gallery as static files: the page, what describes the icons, and the icons themselves in
 /// `objects/`, named by their digests.

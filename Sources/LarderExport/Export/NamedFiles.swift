@@ -1,5 +1,4 @@
 import LarderCache
-import LarderKit
 
 /// Files with names for people, all in one directory, and `index.json`, which lists them.
 ///

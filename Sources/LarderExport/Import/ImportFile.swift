@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
-import LarderKit
+import LarderCore
+import LarderImages
 
 /// Reads one file of another program's cache, which may be anything, into the store.
 struct ImportFile {

@@ -1,5 +1,6 @@
 import LarderCache
-import LarderKit
+import LarderCore
+import LarderManifest
 
 /// Goes through the entries of manifests, some at a time: what one page has stored, the next finds
 /// in the cache.

@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 
 /// One cache directory as an app reads it: opened when it is first asked, and opened again if it
 /// was made, replaced or rebuilt meanwhile.

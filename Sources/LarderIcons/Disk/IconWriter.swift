@@ -1,6 +1,6 @@
 import Foundation
 import LarderCache
-import LarderURL
+import LarderCore
 
 /// Stores fetched icons in a cache directory, on a queue of its own, batch by batch.
 ///

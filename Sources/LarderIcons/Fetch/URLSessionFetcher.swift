@@ -1,3 +1,5 @@
+import LarderCore
+
 // On Linux, FoundationNetworking would bring libcurl along.
 #if canImport(Darwin)
     import Foundation

@@ -122,3 +122,62 @@ public final class IconLoader: Sendable {
     /// How many icons are being read, fetched or stored, those that nobody waits for included.
     package var workCount: Int { loads.workCount }
 }
+
+/// Where an icon, or the news that there is none, comes from.
+public enum IconSource: Sendable {
+    /// It was in memory.
+    case memory
+    /// The cache directory.
+    case disk
+    /// The cache that an app is shipped with.
+    case bundle
+    /// The icon's server.
+    case network
+
+    init(_ source: MemoryCache.Entry.Source) {
+        switch source {
+        case .disk: self = .disk
+        case .bundle: self = .bundle
+        case .network: self = .network
+        }
+    }
+}
+
+/// What a view can show for an icon.
+public enum IconState: Sendable {
+    /// Nothing yet: it is being looked for in that place. Nil if nobody has asked for it.
+    case placeholder(IconSource?)
+    /// The icon, and where it was found this time.
+    case image(MemoryCache.Entry, from: IconSource)
+    /// Why there is no icon, and who says so: `memory` of a failure that is remembered.
+    case failed(IconFailure, from: IconSource)
+
+    /// The icon; nil if there is none (yet).
+    public var entry: MemoryCache.Entry? {
+        if case .image(let entry, _) = self { entry } else { nil }
+    }
+}
+
+/// One caller's interest in an icon, see ``IconLoader/load(_:priority:then:)``. To let go of it
+/// cancels nothing.
+public final class IconTask: Sendable {
+    private let loads: Loads?
+    private let key: String
+    private let waiter: Int
+
+    init(_ loads: Loads?, key: String, waiter: Int) {
+        self.loads = loads
+        self.key = key
+        self.waiter = waiter
+    }
+
+    /// Ends the interest: what was to be called is not called any more, unless that has begun. If
+    /// nobody else waits for the icon, it is neither read nor fetched.
+    public func cancel() { loads?.leave(key, waiter) }
+
+    /// Raises or lowers the priority; nothing happens once the icon is there. The icon has the
+    /// highest one of all who wait for it.
+    public func setPriority(_ priority: IconPriority) {
+        loads?.setPriority(priority, key, waiter)
+    }
+}

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 
 /// Icons in memory, by URL: as many of the most recently used as a limit of bytes allows.
 ///
@@ -155,5 +156,71 @@ public final class MemoryCache: @unchecked Sendable {
         let result = lock.withLock { body(&store, &removed) }
         withExtendedLifetime(removed) {}
         return result
+    }
+}
+
+extension MemoryCache {
+    /// What a cache holds, and what happened to it since it was made.
+    ///
+    /// `insertions` is always `entries + replacements + evictions + removals`.
+    public struct Counts: Sendable, Equatable {
+        /// Entries held.
+        public internal(set) var entries = 0
+        /// What they cost, in bytes.
+        public internal(set) var cost = 0
+        /// The highest cost so far, in bytes.
+        public internal(set) var peakCost = 0
+        /// Look-ups that found an entry.
+        public internal(set) var hits = 0
+        /// Look-ups that found none.
+        public internal(set) var misses = 0
+        /// Entries that were kept.
+        public internal(set) var insertions = 0
+        /// Entries that another one of the same key replaced.
+        public internal(set) var replacements = 0
+        /// Entries that a limit, ``MemoryCache/trim(toCost:)`` or memory pressure removed.
+        public internal(set) var evictions = 0
+        /// Entries that ``MemoryCache/remove(_:)`` or ``MemoryCache/removeAll()`` removed, or that
+        /// had the key of one that was refused.
+        public internal(set) var removals = 0
+        /// Entries that were not kept, because they alone cost more than
+        /// ``MemoryCache/entryCostLimit``.
+        public internal(set) var refusals = 0
+    }
+}
+
+extension MemoryCache {
+    /// An icon's bytes, and what is known of them. It never changes.
+    public struct Entry: Sendable {
+        /// Where the bytes were read before they were in memory.
+        public enum Source: Sendable {
+            /// A cache directory that may be written to.
+            case disk
+            /// A cache directory that is only read, such as one in an app's bundle.
+            case bundle
+            /// The icon's server.
+            case network
+        }
+
+        /// The icon, as it is stored: not decoded.
+        public let data: Data
+        /// Its media type, such as `image/png`; nil if that is not known.
+        public let mediaType: String?
+        /// Where the bytes were read.
+        public let source: Source
+
+        /// Makes an entry.
+        ///
+        /// - Parameters:
+        ///   - data: the icon's bytes. They should be all of their buffer, because a part keeps the
+        ///     whole in memory. A part that does not begin with the buffer is copied.
+        ///   - mediaType: by default, it is not known.
+        ///   - source: where the bytes were read.
+        public init(data: Data, mediaType: String? = nil, source: Source) {
+            self.data =
+                data.startIndex == 0 ? data : data.withUnsafeBytes { Data($0) }
+            self.mediaType = mediaType
+            self.source = source
+        }
     }
 }

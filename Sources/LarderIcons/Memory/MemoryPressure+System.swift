@@ -1,5 +1,4 @@
 import Foundation
-import LarderCache
 
 extension MemoryPressure {
     /// The source that watches the platform: one for the whole process, for as long as somebody

@@ -1,3 +1,5 @@
+import LarderCore
+
 /// What a ``MemoryCache`` does, on one thread: entries, limits and counts.
 ///
 /// What is removed is handed out, and not freed here: that takes longer than all the rest.
@@ -97,5 +99,116 @@ struct MemoryStore {
         tally.cost -= item.cost
         dataBytes -= item.entry.data.count
         removed.append(item)
+    }
+}
+
+/// Entries by key, in the order of their last use. Each operation takes constant time.
+///
+/// The order is a ring of links in an array: an entry has no object of its own, and a use touches
+/// five links at most.
+struct RecencyTable {
+    /// An entry with its key, and what both cost.
+    struct Item {
+        let key: CacheKey
+        let entry: MemoryCache.Entry
+        let cost: Int
+
+        /// What is at a place that is free. (With an optional, each look-up would copy the key.)
+        fileprivate static let none = Item(
+            key: CacheKey(""), entry: MemoryCache.Entry(data: .init(), source: .disk), cost: 0)
+    }
+
+    /// Places have four bytes, so that the links of many entries fit into a core's cache. There are
+    /// enough for what costs 800 GB.
+    private struct Link {
+        /// The place used next after this one; at the ring's end, the least recently used.
+        var newer: Int32 = 0
+        /// The place used last before this one; at the ring's end, the most recently used. At a
+        /// free place, the next free one.
+        var older: Int32 = 0
+    }
+
+    /// The place that belongs to no entry. It is also what follows the last free place.
+    private static let end: Int32 = 0
+
+    private var places: [CacheKey: Int32] = [:]
+    private var links: ContiguousArray = [Link()]
+    private var items: ContiguousArray = [Item.none]
+    private var free = end
+
+    var count: Int { places.count }
+
+    func contains(_ key: CacheKey) -> Bool { places[key] != nil }
+
+    /// The entry of a key, which is now the most recently used.
+    mutating func use(_ key: CacheKey) -> MemoryCache.Entry? {
+        guard let place = places[key] else { return nil }
+        makeNewest(place)
+        return items[Int(place)].entry
+    }
+
+    /// Keeps an item as the most recently used, and returns the one that it replaces.
+    mutating func insert(_ item: Item) -> Item? {
+        if let place = places[item.key] {
+            makeNewest(place)
+            let replaced = items[Int(place)]
+            items[Int(place)] = item
+            return replaced
+        }
+        let place: Int32
+        if free != Self.end {
+            place = free
+            free = links[Int(place)].older
+            items[Int(place)] = item
+        } else {
+            place = Int32(items.count)
+            links.append(Link())
+            items.append(item)
+        }
+        places[item.key] = place
+        links.withUnsafeMutableBufferPointer { Self.link(place, in: $0) }
+        return nil
+    }
+
+    mutating func remove(_ key: CacheKey) -> Item? {
+        places.removeValue(forKey: key).map { vacate($0) }
+    }
+
+    /// Removes what was not used for the longest time.
+    mutating func removeOldest() -> Item? {
+        let place = links[Int(Self.end)].newer
+        guard place != Self.end else { return nil }
+        places[items[Int(place)].key] = nil
+        return vacate(place)
+    }
+
+    private mutating func vacate(_ place: Int32) -> Item {
+        let item = items[Int(place)]
+        items[Int(place)] = .none
+        links.withUnsafeMutableBufferPointer { Self.unlink(place, in: $0) }
+        links[Int(place)].older = free
+        free = place
+        return item
+    }
+
+    private mutating func makeNewest(_ place: Int32) {
+        links.withUnsafeMutableBufferPointer { links in
+            guard links[Int(Self.end)].older != place else { return }
+            Self.unlink(place, in: links)
+            Self.link(place, in: links)
+        }
+    }
+
+    private static func link(_ place: Int32, in links: UnsafeMutableBufferPointer<Link>) {
+        let newest = links[Int(end)].older
+        links[Int(place)] = Link(newer: end, older: newest)
+        links[Int(newest)].newer = place
+        links[Int(end)].older = place
+    }
+
+    private static func unlink(_ place: Int32, in links: UnsafeMutableBufferPointer<Link>) {
+        let link = links[Int(place)]
+        links[Int(link.older)].newer = link.newer
+        links[Int(link.newer)].older = link.older
     }
 }

@@ -1,3 +1,5 @@
+import LarderCache
+
 #if os(Linux)
     import Foundation
     import LarderCache

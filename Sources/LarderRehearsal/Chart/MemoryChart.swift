@@ -1,4 +1,4 @@
-import LarderKit
+import LarderCore
 
 /// Memory over time, one strategy beneath the other: at the left the images that are held, with the
 /// limit and the warnings, at the right what the process has in memory.

@@ -1,6 +1,6 @@
 import Foundation
 import LarderIcons
-import LarderKit
+import LarderPrefetch
 import Synchronization
 
 /// A fetcher behind a line with a latency and a bandwidth, which counts what goes over it.

@@ -1,5 +1,3 @@
-import LarderKit
-
 /// Why a file cannot be read as a trace of a scroll.
 package struct ScrollTraceError: Error, Equatable, CustomStringConvertible {
     /// Whether there is no file to read, or none that may be.

@@ -1,5 +1,4 @@
 import Foundation
-import LarderKit
 
 /// Reads a trace: JSON Lines, each `{"time": seconds, "first": row, "visible": rows}`.
 ///

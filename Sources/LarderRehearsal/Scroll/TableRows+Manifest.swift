@@ -1,5 +1,5 @@
 import Foundation
-import LarderKit
+import LarderManifest
 
 extension TableRows {
     /// The entries of manifests: a row for each, with the first of its icons.

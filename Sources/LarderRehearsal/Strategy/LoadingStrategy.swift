@@ -1,5 +1,3 @@
-import LarderIcons
-
 /// How an app gets the images of its rows. All is called on the main thread.
 package protocol LoadingStrategy: AnyObject {
     /// Waits until all that is to be kept is kept, and tells why it is not.

@@ -1,4 +1,3 @@
-import LarderCache
 import NIOCore
 import NIOPosix
 

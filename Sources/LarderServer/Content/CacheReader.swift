@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 import Synchronization
 
 /// The cache as a server reads it: opened again if it was made, replaced or rebuilt meanwhile.

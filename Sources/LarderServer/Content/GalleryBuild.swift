@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
-import LarderGallery
+import LarderCore
+import LarderExport
 import NIOCore
 
 /// What describes all icons for the gallery, as of one moment.

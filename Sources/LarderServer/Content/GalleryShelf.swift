@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
-import LarderGallery
+import LarderCore
+import LarderExport
 import NIOCore
 import Synchronization
 
@@ -155,5 +156,41 @@ extension GalleryShelf.State {
         {
             made.remove(at: index)
         }
+    }
+}
+
+/// What a gallery was made of: as long as that stays, so do its icons, but for those that become
+/// stale or are damaged.
+struct GallerySources: Sendable, Equatable {
+    private let generation: Int
+    private let manifests: [FileIdentity?]
+
+    /// As it is now. What is at URLs is in the cache.
+    init(_ reader: CacheReader, _ manifests: [ServedManifest]) {
+        generation = reader.generation
+        self.manifests = manifests.map { manifest in
+            guard case .file(let path) = manifest.source else { return nil }
+            return FileIdentity(path: path)
+        }
+    }
+}
+
+/// A script of the gallery, as it is sent.
+struct GalleryText: Sendable {
+    let body: Response.Body
+    /// Of the bytes; nil if there are soon to be others.
+    let digest: Digest?
+    /// Whether what has its name never changes.
+    let isUnchanging: Bool
+
+    init(_ body: Response.Body, digest: Digest?, isUnchanging: Bool) {
+        (self.body, self.digest, self.isUnchanging) = (body, digest, isUnchanging)
+    }
+
+    /// A small file that is at hand.
+    ///
+    /// - Parameter digest: of its bytes; nil if it is only sent in place of another.
+    init(_ file: GalleryFile, digest: Digest?) {
+        self.init(.bytes(ByteBuffer(bytes: file.bytes)), digest: digest, isUnchanging: false)
     }
 }

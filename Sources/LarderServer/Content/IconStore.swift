@@ -1,6 +1,6 @@
 import Foundation
 import LarderCache
-import LarderIcons
+import LarderCore
 import NIOCore
 import Synchronization
 
@@ -163,5 +163,139 @@ final class IconStore: Sendable {
         metrics.corrupt.add(1, ordering: .relaxed)
         let isNew = told.withLock { $0.count < 1_000 && $0.insert(digest).inserted }
         if isNew { onProblem("\(error); larder verify --repair fetches it again") }
+    }
+}
+
+/// What a request's target was found to lead to, with all of the answer that can be made
+/// beforehand.
+final class KnownIcon: Sendable {
+    /// Its places in a table, and its head.
+    private static let overhead = 1_024
+
+    let digest: Digest
+    let size: Int64
+    /// The digest as a strong validator, with its quotation marks.
+    let entityTag: String
+    /// Lines of the head of any answer, each with its end.
+    let fields: [UInt8]
+    /// Its media type's line.
+    let typeField: [UInt8]
+    /// Its bytes, if they are kept in memory.
+    let body: ByteBuffer?
+    /// What its file was when it was compared with the digest.
+    let file: FileIdentity
+    /// The index's state by which it was found.
+    let generation: Int
+    /// When it was found.
+    let foundAt: NIODeadline
+    /// What it takes in memory, in bytes, its key included: that may be long, and anybody's.
+    let cost: Int
+
+    init(
+        _ object: StoredObject, for key: CacheKey, body: ByteBuffer?, file: FileIdentity,
+        generation: Int, fields: [UInt8]
+    ) {
+        digest = object.digest
+        size = file.size
+        entityTag = "\"sha256-\(object.digest.hex)\""
+        self.fields = fields + Response.lines([("ETag", entityTag)])
+        typeField = Response.lines([
+            ("Content-Type", object.mediaType ?? "application/octet-stream")
+        ])
+        self.body = body
+        self.file = file
+        self.generation = generation
+        foundAt = .now()
+        // Several keys may lead to one object, whose bytes each of them is charged for.
+        cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead
+    }
+}
+
+/// An icon and where its bytes are.
+struct FoundIcon: Sendable {
+    enum Bytes: Sendable {
+        case memory(ByteBuffer)
+        case file(LentFile)
+    }
+
+    let icon: KnownIcon
+    let bytes: Bytes
+}
+
+/// The icons that were asked for lately, by the target that asked: as many as a limit of bytes
+/// allows.
+///
+/// Two tables: one of what was used lately, and one of what was used before it was half full. So a
+/// look-up writes nothing as long as what it finds was used lately. (`MemoryCache` moves what it
+/// finds each time, and has no place for the answer's head.)
+struct HotIcons {
+    private let limit: Int
+    private var young: [CacheKey: KnownIcon] = [:]
+    private var old: [CacheKey: KnownIcon] = [:]
+    private var youngCost = 0
+    private var oldCost = 0
+
+    init(limit: Int) { self.limit = limit }
+
+    /// What all of them take, in bytes.
+    var cost: Int { youngCost + oldCost }
+    var count: Int { young.count + old.count }
+
+    subscript(key: CacheKey) -> KnownIcon? {
+        mutating get {
+            if let icon = young[key] { return icon }
+            guard let icon = old.removeValue(forKey: key) else { return nil }
+            oldCost -= icon.cost
+            insert(icon, for: key)
+            return icon
+        }
+    }
+
+    /// Keeps an icon as one that was used lately.
+    ///
+    /// - Returns: those that are kept no longer. To free them takes milliseconds: not with a lock.
+    @discardableResult
+    mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
+        let cost = icon.cost
+        if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }
+        if let replaced = young.updateValue(icon, forKey: key) {
+            youngCost -= replaced.cost
+        }
+        youngCost += cost
+        guard youngCost > limit / 2 else { return [:] }
+        let dropped = old
+        (old, oldCost) = (young, youngCost)
+        (young, youngCost) = ([:], 0)
+        return dropped
+    }
+
+    mutating func remove(_ key: CacheKey) {
+        if let icon = young.removeValue(forKey: key) { youngCost -= icon.cost }
+        if let icon = old.removeValue(forKey: key) { oldCost -= icon.cost }
+    }
+}
+
+/// Which objects were used, to be recorded for an eviction in batches.
+///
+/// Nobody waits for it. If another process writes the index just then, a batch is dropped: the
+/// objects are noted again when they are next looked up.
+final class UseNotes: Sendable {
+    private let waiting = Mutex<Set<Digest>>([])
+
+    /// Notes that an object was used, if its last recorded use is long enough ago.
+    func note(_ object: StoredObject) {
+        guard ObjectUse.isDue(object.usedAt) else { return }
+        waiting.withLock { waiting in
+            if waiting.count < ObjectUse.stepLimit { waiting.insert(object.digest) }
+        }
+    }
+
+    /// Records them. Called every few seconds, on a thread of the pool.
+    func record(in reader: CacheReader) {
+        let objects = waiting.withLock { waiting in
+            defer { waiting = [] }
+            return waiting
+        }
+        if !objects.isEmpty { reader.noteUse(of: Array(objects)) }
     }
 }

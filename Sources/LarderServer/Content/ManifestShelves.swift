@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
-import LarderKit
+import LarderCore
+import LarderManifest
 import Synchronization
 
 /// The manifests that are served, each read again once its file has changed.
@@ -98,8 +99,7 @@ final class ManifestShelves: Sendable {
     private func identity(of manifest: ServedManifest) throws -> Identity {
         switch manifest.source {
         case .file(let path): .file(FileIdentity(path: path))
-        case .remote(let manifest):
-            .cached(try reader.resource(manifest.url.string)?.object.digest)
+        case .url(let url, _): .cached(try reader.resource(url.string)?.object.digest)
         case .standardInput, .descriptor, .bytes: .unchanging
         }
     }

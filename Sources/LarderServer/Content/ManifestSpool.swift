@@ -1,6 +1,9 @@
 import Foundation
 import LarderCache
-import LarderKit
+import LarderCore
+import LarderManifest
+import NIOCore
+import Synchronization
 
 /// A manifest in its plain form, in a temporary file without a name: made once, and sent as often
 /// as it is asked for.
@@ -17,11 +20,11 @@ final class ManifestSpool: Sendable {
     let unusable: Int
     /// Another one for each spool.
     let name = UInt64.random(in: .min ... .max)
-    private let file: FileDescriptor
+    private let file: LarderCache.FileDescriptor
 
     /// - Throws: `ManifestError` if it cannot be read; `CacheError` if it cannot be written.
     init(_ manifest: ServedManifest, rules: ManifestRules) throws {
-        let file = try FileDescriptor.unnamed()
+        let file = try LarderCache.FileDescriptor.unnamed()
         var writer = ManifestSpoolWriter(file)
         var unusable = 0
         let summary = try ManifestReader(source: manifest.source, rules: rules).read { item in
@@ -51,5 +54,101 @@ final class ManifestSpool: Sendable {
         let bytes = try file.read(at: offset, atMost: limit)
         guard !bytes.isEmpty else { throw CacheError("read", subject: file.subject, errno: EIO) }
         return bytes
+    }
+}
+
+/// Writes entries into a spool's file.
+struct ManifestSpoolWriter {
+    private let file: LarderCache.FileDescriptor
+    private var buffer: [UInt8] = []
+    private var isEmpty = true
+    private(set) var size: Int64 = 0
+    private(set) var marks = 0
+
+    init(_ file: LarderCache.FileDescriptor) { self.file = file }
+
+    mutating func add(
+        _ name: String, _ key: String, _ priority: Int, _ digest: Digest?, _ bytes: Int64?
+    ) throws(CacheError) {
+        var object = JSONObject()
+        if !name.isEmpty { object.set("name", exactly: name) }
+        if priority != 0 { object.set("priority", priority) }
+        if let digest {
+            object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
+        }
+        if let bytes { object.set("size", bytes) }
+        let rest = object.text.utf8.dropFirst()
+        buffer += (isEmpty ? "[\n" : ",\n").utf8
+        buffer += #"{"icon":""#.utf8
+        buffer.append(ManifestSpool.mark)
+        buffer += "/icon?url=".utf8
+        buffer += key.percentEncoding(except: Self.isPlain).utf8
+        buffer += (rest.count > 1 ? "\"," : "\"").utf8
+        buffer += rest
+        isEmpty = false
+        marks += 1
+        if buffer.count >= 64 << 10 { try flush() }
+    }
+
+    mutating func finish() throws(CacheError) {
+        buffer += (isEmpty ? "[]\n" : "\n]\n").utf8
+        try flush()
+    }
+
+    /// The unreserved characters of RFC 3986, and what may be in a query without a second meaning.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        byte.isDigit || 0x61...0x7A ~= byte || 0x41...0x5A ~= byte || "-._~/:".utf8.contains(byte)
+    }
+
+    private mutating func flush() throws(CacheError) {
+        try file.write(buffer)
+        size += Int64(buffer.count)
+        buffer.removeAll(keepingCapacity: true)
+    }
+}
+
+/// A spool's text with the server's own URL in it, piece by piece.
+final class ManifestText: ChunkSource {
+    /// The most bytes of a piece, of which each slow reader keeps one in memory.
+    private static let pieceSize = 8 << 10
+
+    private let spool: ManifestSpool
+    private let base: [UInt8]
+    private let offset = Mutex<Int64>(0)
+
+    /// - Parameter base: the server's URL, without a slash at its end.
+    init(_ spool: ManifestSpool, base: String) {
+        self.spool = spool
+        self.base = Array(base.utf8)
+    }
+
+    /// How many bytes all of it has.
+    var length: Int64 { spool.size + Int64(spool.marks * (base.count - 1)) }
+
+    /// Another one for each text.
+    var entityTag: String {
+        // FNV-1a: two servers' URLs have two tags, and nobody gains by two that are equal.
+        let hash = base.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
+            ($0 ^ UInt64($1)) &* 0x100_0000_01b3
+        }
+        return "\"\(String(spool.name, radix: 36))-\(String(hash, radix: 36))\""
+    }
+
+    func next() throws -> ByteBuffer? {
+        let start = offset.withLock { $0 }
+        guard start < spool.size else { return nil }
+        let piece = try spool.read(at: start, atMost: Self.pieceSize)
+        var text = ByteBufferAllocator().buffer(capacity: Self.pieceSize + base.count)
+        var rest = piece[...]
+        // The base may be many times as long as the mark in whose place it is sent.
+        while !rest.isEmpty, text.readableBytes < Self.pieceSize {
+            let part = rest.prefix(Self.pieceSize - text.readableBytes)
+            let mark = part.firstIndex(of: ManifestSpool.mark)
+            text.writeBytes(part[..<(mark ?? part.endIndex)])
+            if mark != nil { text.writeBytes(base) }
+            rest = rest[(mark.map { $0 + 1 } ?? part.endIndex)...]
+        }
+        offset.withLock { $0 = start + Int64(piece.count - rest.count) }
+        return text
     }
 }

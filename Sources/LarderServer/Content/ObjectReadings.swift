@@ -1,4 +1,4 @@
-import LarderCache
+import LarderCore
 import Synchronization
 
 /// The objects that are being compared with their digests on threads of the pool.

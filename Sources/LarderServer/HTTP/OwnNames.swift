@@ -1,5 +1,5 @@
 import Foundation
-import LarderCache
+import NIOCore
 
 /// What a server may be called in `Host` and in a request's target.
 ///
@@ -93,5 +93,18 @@ struct OwnNames: Sendable {
         let name = String(decoding: text, as: UTF8.self)
         var (four, six) = (in_addr(), in6_addr())
         return inet_pton(AF_INET, name, &four) == 1 || inet_pton(AF_INET6, name, &six) == 1
+    }
+}
+
+extension OwnNames {
+    /// - Parameter address: what the server has got to listen on.
+    init(_ configuration: ServerConfiguration, listeningOn address: SocketAddress?) {
+        let number = address?.ipAddress ?? configuration.host
+        self.init(
+            host: configuration.host, address: number, port: address?.port ?? configuration.port,
+            publicURL: configuration.publicURL,
+            isLoopback: number.utf8.starts(with: "127.".utf8)
+                || number.utf8.elementsEqual("::1".utf8),
+            isMirror: configuration.isMirror)
     }
 }

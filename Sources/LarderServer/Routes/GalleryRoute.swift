@@ -1,5 +1,5 @@
-import LarderCache
-import LarderGallery
+import LarderCore
+import LarderExport
 import NIOCore
 
 /// `/` and `/gallery/…`: a page for people, with every icon.

@@ -1,5 +1,3 @@
-import LarderCache
-import LarderIcons
 import NIOCore
 
 /// Answers with icons and objects, and for want of them.

@@ -1,5 +1,4 @@
-import LarderCache
-import LarderIcons
+import LarderCore
 import NIOHTTP1
 
 /// Which route answers a request, or why none does.

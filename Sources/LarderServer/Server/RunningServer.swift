@@ -97,3 +97,57 @@ final class RunningServer: Sendable {
         }
     }
 }
+
+/// What a server does now and then.
+final class ServerUpkeep: Sendable {
+    private let store: IconStore
+    private let uses: UseNotes
+    private let missing: MissingList?
+    private let onProblem: @Sendable (String) -> Void
+
+    init(
+        _ store: IconStore, _ uses: UseNotes, _ missing: MissingList?,
+        onProblem: @escaping @Sendable (String) -> Void
+    ) {
+        self.store = store
+        self.uses = uses
+        self.missing = missing
+        self.onProblem = onProblem
+    }
+
+    /// Called every second, and by one thread at a time.
+    func everySecond() { store.refresh() }
+
+    /// The same every few seconds, and at the end.
+    func everyFewSeconds() {
+        uses.record(in: store.reader)
+        guard let missing else { return }
+        if missing.takeIsFull() {
+            onProblem("the list of missing icons is full: no more URLs are noted")
+        }
+        do {
+            try missing.save(store.reader)
+        } catch {
+            onProblem("the list of missing icons: \(error)")
+        }
+    }
+}
+
+/// Lets a few messages a minute through: clients can cause any number.
+final class ProblemGate: Sendable {
+    private static let mostAMinute = 20
+
+    private let tell: @Sendable (String) -> Void
+    private let state = Mutex((since: ContinuousClock.now, count: 0))
+
+    init(_ tell: @escaping @Sendable (String) -> Void) { self.tell = tell }
+
+    func report(_ message: String) {
+        let isTold = state.withLock { state in
+            if ContinuousClock.now - state.since > .seconds(60) { state = (.now, 0) }
+            state.count += 1
+            return state.count <= Self.mostAMinute
+        }
+        if isTold { tell(message) }
+    }
+}

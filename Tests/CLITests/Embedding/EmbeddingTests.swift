@@ -31,7 +31,7 @@ import Testing
             #expect(
                 try names(app + "/.build/debug/Modules", ".swiftmodule") == [
                     "App", "Crypto", "CryptoBoringWrapper", "GRDB", "LarderCache",
-                    "LarderURL",
+                    "LarderCore",
                 ])
             let run = try await onThreadOfItsOwn {
                 try RunningProcess(app + "/.build/debug/App", [larder.cache]).wait()
@@ -90,7 +90,7 @@ import Testing
             #expect(
                 try names(examples + "/.build/debug/Modules", ".swiftmodule") == [
                     "Crypto", "CryptoBoringWrapper", "GRDB", "LarderCache", "LarderIcons",
-                    "LarderURL",
+                    "LarderCore",
                     "icon_list", "icon_reader",
                 ])
             let reader = examples + "/.build/debug/icon-reader"

@@ -1,4 +1,3 @@
-import LarderCache
 import LarderTestSupport
 
 /// What runs while a call fails, and on which cache.

@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 import LarderTestSupport
 
 /// An eviction that is killed, again and again; one time in four beside a prefetch that lives on.

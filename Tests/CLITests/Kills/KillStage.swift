@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 import LarderTestSupport
 
 /// What the scenes share: a job, caches that hold it, and a copy of one to be killed in.

@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 import LarderTestSupport
 
 /// A rebuilding of the index that is killed, again and again: `reindex`, or what a prefetch does by

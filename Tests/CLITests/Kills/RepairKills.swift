@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 import LarderTestSupport
 
 /// A repair that is killed, again and again, in a cache that is damaged in several ways.

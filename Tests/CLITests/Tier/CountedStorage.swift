@@ -1,6 +1,5 @@
 import Foundation
-import LarderS3
-import LarderTransfer
+import LarderHTTP
 import Synchronization
 
 /// A store in memory that counts what is asked of it: how many requests a run makes depends on no

@@ -1,6 +1,5 @@
 import Foundation
-import LarderKit
-import LarderS3
+import LarderPrefetch
 import LarderTestSupport
 import Testing
 

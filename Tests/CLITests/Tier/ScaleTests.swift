@@ -1,9 +1,7 @@
 import Foundation
-import LarderCache
-import LarderKit
-import LarderS3
+import LarderHTTP
+import LarderPrefetch
 import LarderTestSupport
-import LarderTransfer
 import Synchronization
 import Testing
 

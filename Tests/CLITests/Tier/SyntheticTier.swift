@@ -1,8 +1,7 @@
 import Foundation
-import LarderCache
-import LarderKit
-import LarderS3
-import LarderTransfer
+import LarderCore
+import LarderHTTP
+import LarderPrefetch
 import Synchronization
 
 /// A remote of any size that takes no memory: which names it has is computed when somebody lists

@@ -1,6 +1,6 @@
 import Foundation
-import LarderKit
-import LarderS3
+import LarderHTTP
+import LarderPrefetch
 import Testing
 
 extension Remote {

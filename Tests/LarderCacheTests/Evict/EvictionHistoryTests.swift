@@ -4,6 +4,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// Random histories of one cache, in which clocks jump: every eviction takes whom a plain list
 /// names, in that order.

@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// When limits are kept, and how long others wait for it.
 @Suite struct EvictionLimitTests {

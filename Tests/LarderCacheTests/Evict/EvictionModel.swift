@@ -1,6 +1,7 @@
 import Foundation
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// A cache as a plain list, and who is evicted from it: what the real one is compared with.
 struct EvictionModel {

@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// Random caches and policies: who goes is exactly who a plain list says.
 @Suite struct EvictionOracleTests {

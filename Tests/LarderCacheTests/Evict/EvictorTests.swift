@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite struct EvictorTests {
     private func withScene(_ body: (EvictionScene) throws -> Void) throws {

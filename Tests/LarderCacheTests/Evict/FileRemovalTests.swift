@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// One step of a removal.
 @Suite struct FileRemovalTests {

@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// What evictions sweep.
 @Suite struct SweeperTests {

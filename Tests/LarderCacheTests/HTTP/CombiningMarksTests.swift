@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// Fields of combining marks, which took a quarter of a minute each while they were compared as
 /// text.

@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite struct FreshnessTests {
     private static let received = Date(timeIntervalSince1970: 784_111_777)

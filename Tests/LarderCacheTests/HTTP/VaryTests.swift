@@ -2,6 +2,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite struct VaryTests {
     @Test(arguments: [

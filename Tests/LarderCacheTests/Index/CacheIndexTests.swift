@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite struct CacheIndexTests {
     private func index(at path: String) throws -> CacheIndex {

@@ -1,10 +1,10 @@
 import Foundation
 import GRDB
 import LarderTestSupport
-import LarderURL
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// Index files of every version, and what today's makes of them.
 @Suite struct IndexSchemaTests {

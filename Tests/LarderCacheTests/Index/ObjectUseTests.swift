@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite struct ObjectUseTests {
     private static let bytes = noise(100, seed: 1)

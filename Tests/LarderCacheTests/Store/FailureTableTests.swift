@@ -4,6 +4,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite(.timeLimit(.minutes(30))) struct FailureTableTests {
     private struct Failure: Equatable {

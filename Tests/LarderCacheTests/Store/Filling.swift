@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 extension Store {
     /// Stages bytes as a transfer hands them over: piece by piece, waiting where the body is full.

@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite(.timeLimit(.minutes(30))) struct StagedBodyTests {
     @Test(arguments: [

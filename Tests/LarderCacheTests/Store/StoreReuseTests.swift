@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// Bytes that are there already, or were, and what still vouches for them.
 @Suite(.timeLimit(.minutes(30))) struct StoreReuseTests {

@@ -4,6 +4,7 @@ import Synchronization
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 @Suite(.timeLimit(.minutes(30))) struct StoreTests {
     // MARK: What a commit does

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// What a repair does without the network.
 @Suite struct RepairerTests {

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// What is found where the tree and the index disagree, or the index is damaged itself.
 @Suite struct VerifierDisagreementTests {

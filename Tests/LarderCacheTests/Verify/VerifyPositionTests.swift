@@ -3,6 +3,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// A verification of limited duration goes on where the last one stopped.
 @Suite struct VerifyPositionTests {

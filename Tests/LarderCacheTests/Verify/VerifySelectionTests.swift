@@ -2,6 +2,7 @@ import LarderTestSupport
 import Testing
 
 @testable import LarderCache
+@testable import LarderCore
 
 /// Which objects belong to a part of a cache.
 @Suite struct VerifySelectionTests {

@@ -1,6 +1,4 @@
 import Foundation
-import LarderCache
-import LarderKit
 import LarderTestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Foundation
 import LarderCache
-import LarderKit
+import LarderCore
+import LarderManifest
 import LarderTestSupport
 import Testing
 

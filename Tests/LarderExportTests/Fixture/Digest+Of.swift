@@ -1,9 +1,9 @@
 import Crypto
-import LarderCache
+import LarderCore
 
-extension LarderCache.Digest {
+extension LarderCore.Digest {
     /// The digest of some bytes.
-    static func of(_ bytes: [UInt8]) throws -> LarderCache.Digest? {
-        LarderCache.Digest(bytes: Array(SHA256.hash(data: bytes)))
+    static func of(_ bytes: [UInt8]) throws -> LarderCore.Digest? {
+        LarderCore.Digest(bytes: Array(SHA256.hash(data: bytes)))
     }
 }

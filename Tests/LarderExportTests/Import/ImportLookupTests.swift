@@ -1,6 +1,6 @@
 import Foundation
 import LarderCache
-import LarderKit
+import LarderCore
 import LarderTestSupport
 import Testing
 

@@ -1,6 +1,5 @@
 import Foundation
 import LarderCache
-import LarderKit
 import LarderTestSupport
 import Testing
 

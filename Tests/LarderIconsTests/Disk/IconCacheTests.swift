@@ -1,9 +1,9 @@
 import Foundation
 import LarderCache
 import LarderTestSupport
-import LarderURL
 import Testing
 
+@testable import LarderCore
 @testable import LarderIcons
 
 @Suite(.timeLimit(.minutes(5))) struct IconCacheTests {

@@ -1,5 +1,5 @@
 import Foundation
-import LarderKit
+import LarderImages
 import Testing
 
 @testable import LarderRehearsal

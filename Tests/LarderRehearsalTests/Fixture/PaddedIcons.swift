@@ -1,8 +1,8 @@
 import Foundation
-import LarderKit
+import LarderHTTP
+import LarderPrefetch
 import LarderRehearsal
 import LarderTestSupport
-import LarderTransfer
 
 /// An origin with small images that are padded to a size.
 struct PaddedIcons {

@@ -1,5 +1,5 @@
 import Foundation
-import LarderKit
+import LarderManifest
 import Testing
 
 @testable import LarderRehearsal

@@ -1,6 +1,6 @@
 import Foundation
-import LarderCache
-import LarderGallery
+import LarderExport
+import LarderServer
 import LarderTestSupport
 import NIOCore
 import Synchronization

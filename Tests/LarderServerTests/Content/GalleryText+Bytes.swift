@@ -1,4 +1,4 @@
-import LarderCache
+import LarderServer
 import NIOCore
 
 @testable import LarderServer

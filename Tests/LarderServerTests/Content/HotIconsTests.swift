@@ -1,5 +1,5 @@
-import LarderCache
-import LarderIcons
+import LarderCore
+import LarderServer
 import LarderTestSupport
 import NIOCore
 import Testing

@@ -1,4 +1,5 @@
-import LarderKit
+import LarderManifest
+import LarderServer
 import LarderTestSupport
 import NIOCore
 import Testing

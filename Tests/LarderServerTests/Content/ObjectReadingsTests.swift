@@ -1,5 +1,7 @@
 import Foundation
 import LarderCache
+import LarderCore
+import LarderServer
 import LarderTestSupport
 import Synchronization
 import Testing

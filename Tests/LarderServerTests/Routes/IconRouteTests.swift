@@ -1,5 +1,4 @@
 import Foundation
-import LarderCache
 import LarderServer
 import LarderTestSupport
 import Testing

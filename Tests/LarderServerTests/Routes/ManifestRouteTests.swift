@@ -1,9 +1,9 @@
 import Foundation
 import LarderCache
-import LarderKit
+import LarderCore
+import LarderManifest
 import LarderServer
 import LarderTestSupport
-import LarderTransfer
 import Testing
 
 /// `/manifest`: a manifest whose icons are at the server.
@@ -105,11 +105,11 @@ import Testing
             return Array("[\(entries.joined(separator: ","))]".utf8)
         }
         try await withServer([url: list(1)]) { configuration, _ in
-            let manifest = RemoteManifest(try HTTPURL(url))
+            let manifest = ManifestSource.url(try HTTPURL(url))
             let cache = try Cache.open(at: configuration.cache)
             configuration.manifests = [
                 ServedManifest(
-                    name: "my apps.json", source: .remote(manifest).cached(in: cache))
+                    name: "my apps.json", source: manifest.cached { try cache.manifest($0)?.file })
             ]
         } _: { fixture in
             #expect(try Self.entries(fixture).count == 1)

@@ -1,0 +1,218 @@
+import ArgumentParser
+import LarderCache
+import LarderPrefetch
+
+struct EvictCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "evict",
+        abstract: "Keep the cache within bounds: remove the least recently used objects.",
+        discussion: """
+            Removes what crashes left behind, then the least recently used objects until every \
+            limit is met. It never removes pinned icons, icons in a --keep manifest, or what a \
+            running prefetch has stored; if these alone exceed a limit, the exit status is 2. \
+            Other processes may use the cache meanwhile. If you give no limit, only leftovers \
+            are removed.
+
+            With --remote, the remote is kept within bounds instead: references that were not \
+            renewed for --max-age are removed, then objects that nothing refers to. Workers may \
+            use the remote meanwhile.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--max-size", "--max-age", "--max-count", "--min-free", "--by",
+            "--keep", "--only", "--grace", "--remote", "--dry-run", "--json", "--quiet",
+        ],
+        examples: [
+            .init(
+                "Keep the cache below 2 GB, and all icons of a manifest in it.",
+                "larder evict --max-size 2GB --keep apps.json"),
+            .init(
+                "Show which objects were not used for 30 days.",
+                "larder evict --max-age 30d --dry-run"),
+            .init(
+                "Remove from a remote what no worker has confirmed for 90 days.",
+                "larder evict --max-age 90d --remote s3://icons/shared"),
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Remote") var remotePart: RemotePartOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Evict until objects take no more than this: 500MB, 2GiB, or 0.", valueName: "size"),
+        transform: ByteCount.parse)
+    var maxSize: ByteCount?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Evict objects this old or older: 12h, 30d.", valueName: "time"),
+        transform: TimeSpan.parse)
+    var maxAge: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Measure age since the last use, or since the bytes were fetched. The oldest objects \
+            are removed first. (default: used)
+            """, valueName: "used|fetched"))
+    var by: EvictionPolicy.Age?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp("Evict until no more than this many objects are left.", valueName: "n"))
+    var maxCount: Int?
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            "Evict until this much is free on the cache's file system: 500MB, 2GiB.",
+            valueName: "size"),
+        transform: ByteCount.parse)
+    var minFree: ByteCount?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Never evict what this manifest names. It is a file, a URL that was prefetched, or - \
+            for standard input. May be repeated.
+            """,
+            valueName: "manifest"))
+    var keep: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Evict what this manifest does not name. If repeated, evict what none of them names.",
+            valueName: "manifest"))
+    var only: [String] = []
+
+    @Option(
+        parsing: .unconditional,
+        help: ArgumentHelp(
+            """
+            Keep orphans, partial downloads and quarantined files younger than this; 0 keeps none. \
+            With --remote, keep objects without a reference that were written later than this \
+            ago. (default: 1h; with --remote, 24h)
+            """, valueName: "time"),
+        transform: TimeSpan.parse)
+    var grace: TimeSpan?
+
+    @Flag(
+        help: """
+            Print what would be evicted, one object per line, and remove nothing. With --remote, \
+            only count.
+            """)
+    var dryRun = false
+
+    @Flag(help: "Print the report as one JSON object. With --dry-run, the objects come first.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    func validate() throws {
+        if (keep + only).filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
+        if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
+        if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
+            throw ValidationError(
+                "--by needs --max-size, --max-age, --max-count or --min-free.")
+        }
+        _ = try policy(for: nil)
+        try remotePart.validate(hasRemote: remote.remote != nil)
+        if remote.remote != nil { try validateRemote() }
+    }
+
+    private func validateRemote() throws {
+        guard maxAge != nil else { throw ValidationError("--remote needs --max-age.") }
+        let others = [
+            ("--max-size", maxSize != nil), ("--max-count", maxCount != nil),
+            ("--min-free", minFree != nil), ("--by", by != nil), ("--keep", !keep.isEmpty),
+            ("--only", !only.isEmpty),
+        ]
+        if let (option, _) = others.first(where: \.1) {
+            throw ValidationError("--remote cannot be combined with \(option).")
+        }
+        _ = try remote.requireRemote(.only)
+    }
+
+    func run() async throws {
+        if remote.remote != nil { return try await evictRemote() }
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, recordedAs: dryRun ? nil : .evict
+        ) { run in
+            let cache = try opened(run.wait)
+            var policy = try policy(for: cache)
+            policy.isCancelled = { run.interrupts.isAsked }
+            ProgramText.release()
+            let printsVictims = dryRun && (json || !quiet)
+            if let minFree, let size = try cache?.fileSystemBytes, minFree.bytes > size {
+                throw ValidationError(
+                    "--min-free: the cache's file system has no more than \(size) bytes in all.")
+            }
+            let report =
+                try cache?.evict(
+                    policy,
+                    onVictim: { if printsVictims { print(json ? $0.json : $0.text) } },
+                    onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } }
+                ) ?? EvictionReport(isDryRun: dryRun)
+            run.line.clear()
+            run.note(report.counts)
+            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
+            let failure = report.isInterrupted ? nil : report.failure
+            if quiet, failure == nil, let complaint = report.complaint {
+                Console.complain(complaint)
+            }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if let failure { throw failure }
+            if !report.missed.isEmpty { try ExitStatus.someFailed.exit() }
+        }
+    }
+
+    private func evictRemote() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
+            var policy = RemoteEvictor.Policy(maximumAge: (maxAge?.duration ?? .zero) / .seconds(1))
+            if let grace { policy.grace = grace.duration / .seconds(1) }
+            policy.isDryRun = dryRun
+            policy.shard = try remotePart.shard
+            let evictor = RemoteEvictor(
+                try remote.requireRemote(.only), transfer: try RemoteOptions.transfer)
+            try await RemoteUpkeep(isQuiet: quiet, isJSON: json, colors: colors, run: run)
+                .evict(evictor, policy)
+        }
+    }
+
+    private func opened(_ wait: LockWait) throws -> Cache? {
+        try dryRun
+            ? cache.open(wait: wait)
+            : cache.openMakingRoom(wait: wait)
+    }
+
+    private func policy(for cache: Cache?) throws -> EvictionPolicy {
+        let rules = try reading.rules
+        var policy = EvictionPolicy()
+        policy.maximumBytes = maxSize?.bytes
+        policy.maximumObjects = maxCount
+        policy.maximumAge = maxAge.map { $0.duration / .seconds(1) }
+        policy.minimumFree = minFree?.bytes
+        policy.age = by ?? .used
+        if !keep.isEmpty {
+            policy.keep = try LocalManifests(keep, rules: rules, cache: cache).forEachKey
+        }
+        if !only.isEmpty {
+            policy.only = try LocalManifests(only, rules: rules, cache: cache).forEachKeyOfAll
+        }
+        if let grace { policy.grace = grace.duration / .seconds(1) }
+        policy.isDryRun = dryRun
+        return policy
+    }
+}
+
+extension EvictionPolicy.Age: ExpressibleByArgument {}

@@ -1,0 +1,145 @@
+import LarderCache
+import LarderCore
+
+extension EvictionReport.Victim {
+    /// The object's line for people: digest, size in bytes, reason, age and URL, and how many other
+    /// URLs have it, separated by tabs.
+    package var text: String {
+        var columns = [digest.description, "\(size)", reason.rawValue, DurationText.describe(age)]
+        columns.append(first?.shownURL ?? "(no URL)")
+        if resources > 1 { columns.append("and \(resources - 1) more") }
+        return columns.joined(separator: "\t")
+    }
+}
+
+extension EvictionReport {
+    /// The report for people, a few lines.
+    package func text(_ paint: Paint = .none) -> String {
+        func describe(_ tally: ObjectTally) -> String {
+            "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
+        }
+        var lines = ["\(isDryRun ? "would evict" : "evicted") \(describe(total))"]
+        for reason in Reason.allCases {
+            if let tally = evicted[reason] { lines.append("  \(reason.text): \(describe(tally))") }
+        }
+        for hold in Hold.allCases {
+            if let tally = held[hold] { lines.append("kept, \(hold.text): \(describe(tally))") }
+        }
+        for leftover in Leftover.allCases {
+            guard let tally = swept[leftover], tally.count > 0 else { continue }
+            let count = tally.count.of(leftover.text.one, leftover.text.several)
+            lines.append(
+                "\(isDryRun ? "would sweep" : "swept") \(count), \(ByteText.describe(tally.bytes))")
+        }
+        if forgottenFailures > 0 {
+            lines.append("forgot \(forgottenFailures.of("failure")), the oldest")
+        }
+        let time = DurationText.describe(seconds)
+        lines.append("\(describe(left)) \(isDryRun ? "would be left" : "left") (\(time))")
+        if isInterrupted { lines.append("interrupted: what went is gone, and the rest stays") }
+        if let shortfall { lines.append(paint.failed(shortfall)) }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What is wrong, one line for people; nil if nothing is.
+    package var complaint: String? {
+        guard isInterrupted else { return shortfall }
+        return "interrupted after \(total.count.of("object")) went"
+    }
+
+    /// Which limits were out of reach; nil if none was, or an interrupted eviction cannot tell.
+    private var shortfall: String? {
+        guard !missed.isEmpty, !isInterrupted else { return nil }
+        let kept = held.values.reduce(0) { $0 + $1.count }
+        return "limit out of reach: \(missed.map(\.text).joined(separator: ", "))"
+            + (kept > 0
+                ? "; \(kept.of("object is", "objects are")) kept that would have to go" : "")
+    }
+}
+
+extension EvictionReport.Reason {
+    fileprivate var text: String {
+        switch self {
+        case .only: "in no manifest of --only"
+        case .age: "too old"
+        case .size: "too many bytes"
+        case .count: "too many objects"
+        case .free: "too little free on the disk"
+        }
+    }
+}
+
+extension EvictionReport.Hold {
+    fileprivate var text: String {
+        switch self {
+        case .manifest: "in a manifest"
+        case .pin: "pinned"
+        case .run: "in use by a run under way"
+        }
+    }
+}
+
+extension EvictionReport.Leftover {
+    /// What one of them is, and what several are.
+    fileprivate var text: (one: String, several: String) {
+        switch self {
+        case .orphans: ("object without a row", "objects without a row")
+        case .runs: ("run that was broken off", "runs that were broken off")
+        case .partials: ("interrupted body", "interrupted bodies")
+        case .quarantined: ("quarantined file", "quarantined files")
+        case .temporaries: ("thing in tmp/ that was nobody's", "things in tmp/ that were nobody's")
+        }
+    }
+}
+
+extension EvictionReport.Victim {
+    /// The object's line in `evict --dry-run --json`, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("digest", digest.description)
+        object.set("bytes", size)
+        object.set("reason", reason.rawValue)
+        object.set("age", age)
+        object.set("url", first?.shownURL)
+        object.set(
+            "key",
+            first.flatMap { ResourceKey.isApart($0.key, from: $0.url) ? $0.key.shownAsURL : nil })
+        object.set("urls", resources)
+        return object.text
+    }
+}
+
+extension EvictionReport {
+    /// The report as one JSON object, without a line end.
+    package var json: String {
+        func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
+            _ tallies: [Kind: ObjectTally]
+        ) -> JSONObject {
+            var object = JSONObject()
+            for kind in Kind.allCases {
+                let tally = tallies[kind] ?? ObjectTally()
+                var counts = JSONObject()
+                counts.set("count", tally.count)
+                counts.set("bytes", tally.bytes)
+                object.set(kind.rawValue, counts)
+            }
+            return object
+        }
+        var object = JSONObject()
+        object.set("dry_run", isDryRun)
+        object.set("evicted_objects", total.count)
+        object.set("evicted_bytes", total.bytes)
+        object.set("evicted", tallies(evicted))
+        object.set("kept", tallies(held))
+        object.set("swept", tallies(swept))
+        object.set("objects", left.count)
+        object.set("bytes", left.bytes)
+        object.set("reached", missed.isEmpty)
+        object.set("missed", missed.map(\.rawValue))
+        object.set("seconds", seconds)
+        object.set("interrupted", isInterrupted)
+        object.set("error", failure?.json)
+        object.set("forgotten_failures", forgottenFailures)
+        return object.text
+    }
+}

@@ -1,0 +1,109 @@
+import LarderCore
+import LarderExport
+
+extension ExportReport {
+    /// The report for people: a line for each of the first icons that failed, and the counts.
+    package func text(_ paint: Paint = .none) -> String {
+        var lines = problems.lines(paint)
+        var parts = [
+            (linked, "linked"), (cloned, "cloned"), (copied, "copied"), (unchanged, "unchanged"),
+            (duplicates, duplicates == 1 ? "duplicate" : "duplicates"), (pruned, "pruned"),
+            (unfinished, "unfinished"),
+        ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+        parts += problems.parts
+        let counts = parts.isEmpty ? "" : ": " + parts.joined(separator: ", ")
+        lines.append(
+            "\(icons.of("icon")) for \(directory.sanitizedForTerminal)\(counts); wrote "
+                + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
+        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What is wrong, one line; nil if nothing is.
+    package var complaint: String? {
+        if isInterrupted { return "interrupted: what was finished is kept" }
+        return problems.complaint
+    }
+}
+
+extension ExportReport {
+    /// The report as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("layout", layout.rawValue)
+        object.set("directory", exactly: directory)
+        object.set("icons", icons)
+        object.set("linked", linked)
+        object.set("cloned", cloned)
+        object.set("copied", copied)
+        object.set("unchanged", unchanged)
+        object.set("duplicates", duplicates)
+        object.set("skipped", skipped)
+        object.set("failed", failed)
+        object.set("unfinished", unfinished)
+        object.set("bytes", bytes)
+        object.set("pruned", pruned)
+        object.set(problems)
+        object.set("interrupted", isInterrupted)
+        object.set("seconds", seconds)
+        return object.text
+    }
+}
+
+extension IconProblems {
+    /// A line for each of the first icons that failed.
+    func lines(_ paint: Paint) -> [String] {
+        let lines = failures.map { paint.failed($0.text) }
+        return failed > failures.count
+            ? lines + ["and \(failed - failures.count) more failed"] : lines
+    }
+
+    /// The counts of those that were skipped, and that failed, with their reasons.
+    var parts: [String] {
+        let skips = skipped > 0 ? ["\(skipped) skipped (\(reasons { $0.isSkip }))"] : []
+        return failed > 0 ? skips + ["\(failed) failed (\(reasons { !$0.isSkip }))"] : skips
+    }
+
+    /// What is wrong, one line; nil if nothing is.
+    var complaint: String? {
+        failures.first.map {
+            "\(failed.of("icon")) failed (\(reasons { !$0.isSkip })), such as \($0.text)"
+        }
+    }
+
+    private func reasons(_ isNamed: (Code) -> Bool) -> String {
+        Code.allCases.filter(isNamed).compactMap { code in
+            counts[code].map { "\($0) \(code.rawValue)" }
+        }.joined(separator: ", ")
+    }
+}
+
+extension IconProblem {
+    fileprivate var text: String {
+        let subject = url?.shownAsURL ?? name.sanitizedForTerminal
+        return (subject.isEmpty ? "" : "\(subject): ") + message.sanitizedForTerminal
+    }
+}
+
+extension JSONObject {
+    /// The counts by reason, and the first icons that failed.
+    mutating func set<Code>(_ problems: IconProblems<Code>) {
+        var reasons = JSONObject()
+        for code in Code.allCases {
+            if let count = problems.counts[code] { reasons.set(code.rawValue, count) }
+        }
+        set("reasons", reasons)
+        set("failures", problems.failures.map(\.json))
+    }
+}
+
+extension IconProblem {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("code", code.rawValue)
+        object.set("name", name.sanitizedForTerminal)
+        object.set("url", url?.shownAsURL)
+        object.set("message", message.sanitizedForTerminal)
+        return object
+    }
+}

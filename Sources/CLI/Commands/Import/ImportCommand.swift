@@ -1,0 +1,159 @@
+import ArgumentParser
+import LarderCache
+import LarderExport
+
+struct ImportCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import",
+        abstract: "Adopt the icons of manifests from another program's cache, without the network.",
+        discussion: """
+            The icons are looked up by the names that the library gives their files: in a \
+            simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
+            it is a complete image, with the digest and size that its entry has. Icons that are \
+            in the cache already are not changed. Adopted icons count as stale, so the next \
+            prefetch downloads them again.
+
+            The exit status is 2 if a file cannot be used. Files that are missing do not count as \
+            failures: larder prefetch downloads the rest.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--layout", "--manifest", "--cache", "--kingfisher-version", "--folder",
+            "--max-object-size",
+            "--any-content", "--base-url", "--json", "--quiet",
+        ],
+        examples: [
+            .init(
+                "Take over what an app in a simulator has loaded.",
+                "larder import Library/Caches --layout kingfisher --manifest apps.json")
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    @Argument(
+        help: ArgumentHelp(
+            "The directory that has the library's cache in it.", valueName: "dir"))
+    var directory: String
+
+    @Option(name: .customLong("layout"), help: "The layout to read. (required)")
+    var source: ImportLayout
+
+    @Option(
+        name: .customLong("manifest"),
+        help: ArgumentHelp(
+            "A manifest of the icons. May be repeated. (required)", valueName: "manifest"))
+    var manifests: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "The major version of Kingfisher: 7 and earlier name files differently from 8.",
+            valueName: "n"))
+    var kingfisherVersion = 8
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
+            SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
+            directory, with its prefix.
+            """,
+            valueName: "name"))
+    var folder: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Refuse files larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size"),
+        transform: ByteCount.parse)
+    var maxObjectSize = ByteCount(16 << 20)
+
+    @Flag(help: "Accept files that are not images.")
+    var anyContent = false
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    func validate() throws {
+        if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
+        let layout = source.layout
+        if !layout.isImportable {
+            throw ValidationError(
+                """
+                The layout '\(layout.rawValue)' cannot be imported: it does not say which URL a \
+                file is from.
+                """)
+        }
+        try LayoutUsage.validate(
+            layout, kingfisherVersion: kingfisherVersion, folder: folder, directory: directory)
+        guard maxObjectSize.bytes > 0 else {
+            throw ValidationError("--max-object-size must be at least 1.")
+        }
+        try LocalManifests.validate(manifests)
+        if manifests.isEmpty { throw ValidationError("Name at least one --manifest.") }
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, hasOneCache: false, makesCache: true
+        ) { run in
+            try ProcessLimits.requireTransfers()
+            var configuration = ImportConfiguration(
+                layout: source.layout, directory: directory)
+            configuration.kingfisherVersion = kingfisherVersion
+            configuration.folder = folder
+            configuration.maximumBytes = maxObjectSize.bytes
+            configuration.acceptsAnyContent = anyContent
+            configuration.manifestRules = try reading.rules
+            // Not to make a cache for what is not there.
+            try MissingInput.checkDirectory(directory)
+            for name in manifests where name != "-" && !LocalManifests.isURL(name) {
+                try MissingInput.check(name, for: "--manifest")
+            }
+            try Self.asMissingInput { try configuration.check(besideCacheAt: self.cache.path) }
+            run.interrupts.ask("ending what is begun")
+            let cache = try Cache.create(at: cache.path, wait: run.wait)
+            let sources = try manifests.map {
+                try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
+            }
+            let importer = Importer(
+                cache, configuration, isCancelled: { run.interrupts.isAsked },
+                onProgress: { run.line.show($0.text("looked up")) })
+            let report = try Self.asMissingInput { try importer.run(sources) }
+            run.line.clear()
+            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
+            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if report.failed > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+
+    /// The directory that is imported from is an input: its absence is no absence of a cache.
+    private static func asMissingInput<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as CacheError where error.code == .missing {
+            throw MissingInput(description: error.description)
+        }
+    }
+}
+
+/// The layout of `import`: those that can be imported are shown. All are taken, so that the others
+/// can be refused with the reason.
+struct ImportLayout: ExpressibleByArgument {
+    let layout: ExportLayout
+
+    init?(argument: String) {
+        guard let layout = ExportLayout(rawValue: argument) else { return nil }
+        self.layout = layout
+    }
+
+    static var allValueStrings: [String] {
+        ExportLayout.allCases.filter(\.isImportable).map(\.rawValue)
+    }
+}

@@ -1,0 +1,47 @@
+import LarderCore
+import LarderExport
+
+extension ImportReport {
+    /// The report for people: a line for each of the first icons that failed, and the counts.
+    package func text(_ paint: Paint = .none) -> String {
+        var lines = problems.lines(paint)
+        var parts = ["\(imported) imported", "\(present) present", "\(missing) missing"]
+        parts += problems.parts
+        lines.append(
+            "\(icons.of("icon")): \(parts.joined(separator: ", ")); read "
+                + "\(ByteText.describe(bytes)) (\(DurationText.describe(seconds)))")
+        if imported == 0, present == 0, missing > 0, failed == 0 {
+            lines.append(
+                "\(directory.sanitizedForTerminal): has none of these files: are --layout and its "
+                    + "version right?")
+        }
+        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What is wrong, one line; nil if nothing is.
+    package var complaint: String? {
+        if isInterrupted { return "interrupted: what was finished is kept" }
+        return problems.complaint
+    }
+}
+
+extension ImportReport {
+    /// The report as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("layout", layout.rawValue)
+        object.set("directory", exactly: directory)
+        object.set("icons", icons)
+        object.set("imported", imported)
+        object.set("present", present)
+        object.set("missing", missing)
+        object.set("skipped", skipped)
+        object.set("failed", failed)
+        object.set("bytes", bytes)
+        object.set(problems)
+        object.set("interrupted", isInterrupted)
+        object.set("seconds", seconds)
+        return object.text
+    }
+}

@@ -1,0 +1,165 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderCore
+
+struct ListCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the cached URLs.",
+        discussion: "Each line has digest, size in bytes, media type and URL, separated by tabs.")
+
+    static let guide = CommandGuide(
+        examples: [
+            .init("Print the URLs alone.", "larder list | cut -f 4")
+        ])
+
+    @OptionGroup var cache: CacheOptions
+
+    @Flag(help: "Print one JSON line for each URL.")
+    var json = false
+
+    func run() async throws {
+        try await ExitStatus.of(cache) {
+            try cache.open()?.forEachResource { print(json ? $0.json : $0.text) }
+        }
+    }
+}
+
+struct PathCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "path",
+        abstract: "Print the path of a cached URL's file.",
+        discussion: "The exit status is 2 if the URL is not cached, or its file is gone.")
+
+    static let guide = CommandGuide(
+        examples: [
+            .init(
+                "Copy an icon's file.",
+                "cp \"$(larder path https://example.com/notes.png)\" notes.png")
+        ])
+
+    @OptionGroup var cache: CacheOptions
+
+    @Argument(
+        help: ArgumentHelp(
+            "The icon's URL, or key:NAME if its manifest gives it that key.",
+            valueName: "url"))
+    var url: String
+
+    func run() async throws {
+        try await ExitStatus.of(cache) {
+            let (cache, resource) = try Lookup(cache, url).found()
+            let object = resource.object
+            guard try cache.isPresent(object.digest, size: object.size) else {
+                throw CacheError(
+                    .corrupt, subject: Lookup.shown(url),
+                    message:
+                        "the file differs from the index; larder verify --repair fetches it again"
+                )
+            }
+            let line = cache.absolutePath(of: resource.object.digest) + "\n"
+            // At once: the reader of the path should not wait for the index.
+            try Console.print(
+                line.withPath { Array(UnsafeRawBufferPointer(start: $0, count: strlen($0))) })
+            cache.noteUse(of: resource.object)
+        }
+    }
+}
+
+struct CatCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cat",
+        abstract: "Print a cached URL's bytes, checked against their digest.",
+        discussion: """
+            The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
+            printed then, unless another program writes into the object while it is printed.
+            """)
+
+    static let guide = CommandGuide(
+        examples: [
+            .init(
+                "Write an icon's bytes into a file.",
+                "larder cat https://example.com/notes.png > notes.png"),
+            .init(
+                "The same for an icon that its manifest gives a key.",
+                "larder cat key:app-1 > app-1.png"),
+        ])
+
+    @OptionGroup var cache: CacheOptions
+
+    @Argument(
+        help: ArgumentHelp(
+            "The icon's URL, or key:NAME if its manifest gives it that key.",
+            valueName: "url"))
+    var url: String
+
+    func run() async throws {
+        try await ExitStatus.of(cache) {
+            let (cache, resource) = try Lookup(cache, url).found()
+            do {
+                try cache.forEachPiece(of: resource.object) { try Console.print($0) }
+            } catch let error as CacheError where error.isOfDamagedObject {
+                throw CacheError(
+                    error.code, subject: Lookup.shown(url),
+                    message: "\(error); larder verify --repair fetches it again")
+            }
+            cache.noteUse(of: resource.object)
+        }
+    }
+}
+
+/// Finds what the cache has for a URL in any spelling, with or without credentials, or for a
+/// manifest's key.
+struct Lookup {
+    private let options: CacheOptions
+    private let url: String
+
+    init(_ options: CacheOptions, _ url: String) {
+        self.options = options
+        self.url = url
+    }
+
+    /// The resource; a complaint and status 2 if there is none.
+    func found() throws -> (Cache, Resource) {
+        if let cache = try options.open(),
+            let resource = try cache.resource(spelledAs: .spelled(url))
+        {
+            return (cache, resource)
+        }
+        Console.complain("\(Self.shown(url)): not cached")
+        throw ExitCode(ExitStatus.someFailed.rawValue)
+    }
+
+    /// A URL or key for people, without its secrets.
+    static func shown(_ url: String) -> String {
+        ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL
+    }
+}
+
+extension Resource {
+    /// The resource's line in `list`: digest, size, media type and URL, separated by tabs.
+    package var text: String {
+        let url = shownURL
+        return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
+    }
+}
+
+extension Resource {
+    /// The resource's line in `list --json`, without a line end.
+    package var json: String {
+        var item = JSONObject()
+        item.set("url", shownURL)
+        item.set("key", ResourceKey.isApart(key, from: url) ? key.shownAsURL : nil)
+        item.set("digest", object.digest.description)
+        item.set("bytes", object.size)
+        item.set("media_type", object.mediaType)
+        item.set("width", object.width)
+        item.set("height", object.height)
+        item.set("path", object.path)
+        item.set("received", receivedAt.timeIntervalSince1970)
+        item.set("fresh_until", freshUntil.timeIntervalSince1970)
+        item.set("used", object.usedAt.timeIntervalSince1970)
+        return item.text
+    }
+}

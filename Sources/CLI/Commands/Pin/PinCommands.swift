@@ -1,0 +1,147 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
+
+struct PinCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pin",
+        abstract: "Protect icons from eviction, or list those that are pinned.",
+        discussion: """
+            You can pin an icon before it is cached. Without arguments, prints what is pinned, \
+            one URL or key per line.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--base-url", "--entries", "--icon-key", "--exclusive", "--wait",
+            "--no-wait",
+        ],
+        examples: [
+            .init("Protect one icon.", "larder pin https://example.com/notes.png"),
+            .init("Protect all icons of a manifest.", "larder pin apps.json"),
+            .init("List what is pinned.", "larder pin"),
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var subjects: PinSubjects
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    func run() async throws {
+        guard !subjects.subjects.isEmpty else {
+            return try await ExitStatus.of(cache) {
+                try cache.open()?.forEachPin { print($0.shownAsURL) }
+            }
+        }
+        try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
+            let cache = try Cache.create(at: cache.path, wait: run.wait)
+            defer { cache.close() }
+            let rules = try reading.rules
+            let count = try cache.pin { try subjects.forEachKey(in: cache, rules: rules, $0) }
+            print("pinned \(count.pinned)" + Self.note(absent: count.absent, of: count.pinned))
+        }
+    }
+
+    /// A URL may be mistyped, or its icon have a key of its own.
+    private static func note(absent: Int, of pinned: Int) -> String {
+        absent == 0 ? "" : absent == pinned ? " (not cached)" : " (\(absent) of them not cached)"
+    }
+}
+
+struct UnpinCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "unpin",
+        abstract: "Let evictions remove icons again.")
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--all", "--base-url", "--entries", "--icon-key", "--exclusive",
+            "--wait", "--no-wait",
+        ],
+        examples: [
+            .init(
+                "Let evictions remove an icon again.",
+                "larder unpin https://example.com/notes.png")
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var subjects: PinSubjects
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    @Flag(help: "Unpin everything.")
+    var all = false
+
+    func validate() throws {
+        if all, !subjects.subjects.isEmpty {
+            throw ValidationError("--all and names exclude each other.")
+        }
+        if !all, subjects.subjects.isEmpty {
+            throw ValidationError("Name what to unpin, or give --all.")
+        }
+    }
+
+    func run() async throws {
+        try await CacheRun.of(self, on: cache, locks) { run in
+            guard let cache = try cache.open(wait: run.wait) else { return print("unpinned 0") }
+            let rules = try reading.rules
+            let count =
+                try all
+                ? cache.unpin(cache.forEachPin)
+                : cache.unpin { try subjects.forEachKey(in: cache, rules: rules, $0) }
+            print("unpinned \(count)")
+        }
+    }
+}
+
+/// What `pin` and `unpin` are about: icons' URLs, and manifests.
+struct PinSubjects: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            """
+            An icon's http or https URL; key:NAME for an icon with that key in its manifest; or a \
+            manifest file (- for standard input), for all of its icons.
+            """, valueName: "url|key|manifest"))
+    var subjects: [String] = []
+
+    func validate() throws {
+        if subjects.filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
+    }
+
+    /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
+    /// if the cache knows it.
+    func forEachKey(
+        in cache: Cache, rules: ManifestRules, _ body: (String) throws -> Void
+    ) throws {
+        for subject in subjects {
+            let key = String.spelled(subject)
+            let isFile = subject == "-" || access(subject, F_OK) == 0
+            if ResourceKey.isSpelledOut(subject) {
+                try body(key)
+            } else if !isFile, !LocalManifests.isURL(subject),
+                try cache.resource(key) != nil || cache.isPinned(key)
+            {
+                try body(key)
+            } else {
+                try forEachKey(of: subject, rules, body)
+            }
+        }
+    }
+
+    private func forEachKey(
+        of subject: String, _ rules: ManifestRules, _ body: (String) throws -> Void
+    ) throws {
+        guard LocalManifests.isURL(subject) else {
+            let manifest = try LocalManifests([subject], rules: rules, cache: nil)
+            return try manifest.forEachKey(body)
+        }
+        guard let url = try? HTTPURL(subject) else {
+            throw ValidationError("An icon's URL cannot be read as one.")
+        }
+        try body(url.key)
+    }
+}

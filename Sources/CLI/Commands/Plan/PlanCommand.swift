@@ -1,0 +1,100 @@
+import ArgumentParser
+import LarderPrefetch
+
+struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "plan",
+        abstract: "Show what a prefetch would do, without the network.",
+        discussion: """
+            A manifest at a URL is read from the cache, as the last prefetch left it.
+
+            Prints one line for each icon: first those to fetch, in the order of fetching, then \
+            the others in the manifest's order. A line has the status (missing, stale, cached, \
+            skipped or failed), how the icon failed before, its priority, URL and name. For a \
+            bad entry, it has its place in the manifest and what is wrong. Addresses are not \
+            checked. Of the network options, only those that change what is sent have an effect.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--explain", "--base-url", "--entries", "--icon-key", "--name-key",
+            "--icons", "--revalidate", "--retry-failed", "--any-content", "--shard", "--json",
+            "--quiet",
+        ],
+        examples: [
+            .init("Show what a prefetch would fetch.", "larder plan apps.json"),
+            .init("Show how a manifest was read.", "larder plan apps.json --explain --quiet"),
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var manifest: ManifestOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
+    @OptionGroup(title: "Revalidation and failures") var failures: FailureOptions
+    @OptionGroup(title: "Limits") var transfer: TransferOptions
+    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
+    @OptionGroup(title: "Addresses") var addresses: AddressOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Several workers") var workers: ShardOptions
+
+    @Flag(help: "Print one JSON line for each icon, and a last line with the counts.")
+    var json = false
+
+    @Flag(
+        help: """
+            Show which shape each manifest was recognised by, which paths were used, and which \
+            icons were not read.
+            """)
+    var explain = false
+
+    @Flag(name: .shortAndLong, help: "Print only the counts.")
+    var quiet = false
+
+    func validate() throws { try workers.validate(perHost: transfer.maxPerHost) }
+
+    func run() async throws {
+        try await ExitStatus.of(cache) {
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.manifestRules = try reading.rules
+            configuration.acceptsAnyContent = manifest.anyContent
+            revalidation.apply(to: &configuration.policy)
+            failures.apply(to: &configuration.policy)
+            try applyNetwork(to: &configuration)
+            let planner = Planner(
+                // If there is none, the plan itself says that all is missing.
+                cache: try cache.openIfThere(), rules: configuration.manifestRules,
+                acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
+                headers: configuration.requestHeaders, shard: try workers.shard)
+            let sources = try manifest.sources()
+            var unsupported = UnsupportedSchemes()
+            let paint = colors.output
+            let line = ProgressLine(isQuiet: quiet)
+            let summary = try planner.plan(
+                sources,
+                quiet
+                    ? nil
+                    : { entry in
+                        line.clear()
+                        if json {
+                            print(entry.json)
+                        } else if unsupported.isNew(entry.error?.code, entry.error?.message) {
+                            print(entry.text(paint))
+                        }
+                    }
+            ) { line.show($0.text) }
+            line.clear()
+            summary.complaints(of: sources).forEach(Console.complain)
+            summary.notes(of: sources).forEach(Console.complain)
+            summary.splitComplaint.map(Console.complain)
+            if explain {
+                for (source, read) in zip(sources, summary.manifests) {
+                    print(json ? read.json(of: source) : read.text(of: source))
+                }
+            }
+            print(json ? summary.json : summary.text(paint))
+            if !json, !quiet { summary.unsupportedText.forEach { print($0) } }
+            if summary.failed > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
+import LarderPrefetch
+
+extension PlanSummary {
+    /// The counts for people, one line.
+    package func text(_ paint: Paint = .none) -> String {
+        var notes: [String] = []
+        if insecure > 0 { notes.append("plain http \(insecure)") }
+        if skipped > 0 { notes.append("skipped \(skipped)") }
+        if failed > 0 { notes.append(paint.failed("failed \(failed)")) }
+        if unsupported > 0 { notes.append("of which unsupported schemes \(unsupported)") }
+        if otherShards > 0 { notes.append("left to other shards \(otherShards)") }
+        var counts = [
+            "cached \(cached)", stale > 0 ? paint.stale("stale \(stale)") : "stale 0",
+            "missing \(missing)",
+        ]
+        if remembered > 0 { counts.append("not asked for again so soon \(remembered)") }
+        if leftAlone > 0 { counts.append("left alone \(leftAlone)") }
+        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+        return entries.of("entry", "entries") + several
+            + (notes.isEmpty ? "" : " (\(notes.joined(separator: ", ")))")
+            + "; \(urls.of("URL")): " + counts.joined(separator: ", ")
+    }
+
+    /// Lines for people: each of the manifests that has entries and no icon, what looks like an
+    /// icon and was not read, and each place that was named in vain.
+    package func complaints(of sources: [ManifestSource]) -> [String] {
+        zip(sources, manifests).flatMap { source, manifest in
+            manifest.refusal(of: source).map { [$0.description] } ?? manifest.warnings(of: source)
+        }
+    }
+
+    /// Lines for people: members of entries that are not used.
+    package func notes(of sources: [ManifestSource]) -> [String] {
+        zip(sources, manifests).flatMap { source, manifest in manifest.notes(of: source) }
+    }
+
+    /// A line for people if hosts are split that no icon is on.
+    package var splitComplaint: String? {
+        guard !unusedSplits.isEmpty else { return nil }
+        let hosts = unusedSplits.sorted().joined(separator: ", ")
+        return "--split-host: no icon of the manifests is on \(hosts)"
+    }
+
+    /// A line for people for each scheme that is not fetched, with the number of its icons.
+    package var unsupportedText: [String] {
+        unsupportedSchemes.sorted { $0.key < $1.key }.map { scheme, count in
+            "    unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
+        }
+    }
+}
+
+extension PlanSummary {
+    /// The counts as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("entries", entries)
+        object.set("urls", urls)
+        object.set("cached", cached)
+        object.set("stale", stale)
+        object.set("missing", missing)
+        object.set("skipped", skipped)
+        object.set("failed", failed)
+        object.set("remembered", remembered)
+        object.set("left_alone", leftAlone)
+        object.set("icons", icons)
+        object.set("insecure", insecure)
+        object.set("unsupported", unsupported)
+        object.set("other_shards", otherShards)
+        object.set("unread", unread)
+        return object.text
+    }
+}
+
+extension PlanProgress {
+    /// The line for people: the manifest, icons, rate and time left.
+    package var text: ProgressText {
+        var text = ProgressText()
+        guard let manifest else {
+            text.add("comparing \(icons.of("icon")) with the cache", rank: 1)
+            return text
+        }
+        let name = manifest.sanitizedForTerminal
+        text.add("reading \(name)", "reading", rank: 3)
+        text.add(icons.of("icon"), rank: 0)
+        text.add("\(Int(iconsPerSecond))/s", rank: 2)
+        if let secondsLeft { text.add("\(DurationText.describe(secondsLeft)) left", rank: 1) }
+        return text
+    }
+}
+
+extension PlannedEntry {
+    /// The entry's line for people: status, priority, URL and name, or what is wrong with it.
+    package func text(_ paint: Paint = .none) -> String {
+        let statusWord =
+            switch statusWord {
+            case "failed": paint.failed(statusWord)
+            case "stale": paint.stale(statusWord)
+            default: statusWord
+            }
+        let subject = "\(manifest.sanitizedForTerminal): entry \(position)"
+        let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
+        if let error {
+            let place = url.map { "  \($0.shownAsURL)" } ?? ""
+            return
+                "\(statusWord)  \(subject)\(label)\(place)  \(error.message.sanitizedForTerminal)"
+        }
+        let mark = isDuplicate ? " (duplicate)" : ""
+        let past = lastFailure.map { " (\($0.text))" } ?? ""
+        return
+            "\(statusWord)\(mark)\(past)  \(priority)  \((url ?? "").shownAsURL)\(label)"
+    }
+}
+
+extension PastFailure {
+    /// `failed 3 times, last http-503 2 h 5 min ago`.
+    var text: String {
+        count == 1
+            ? "failed once, \(code) \(age) ago" : "failed \(count) times, last \(code) \(age) ago"
+    }
+}
+
+extension PlannedEntry {
+    /// The entry's line in `plan --json`, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("manifest", manifest.sanitizedForTerminal)
+        object.set("position", position)
+        object.set("name", name.sanitizedForTerminal)
+        object.set("url", url?.shownAsURL)
+        object.set("status", statusWord)
+        object.set("priority", priority)
+        object.set("duplicate", isDuplicate)
+        object.set("error", error.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set("last_failure", lastFailure?.json)
+        object.set("icon_number", icon)
+        return object.text
+    }
+}
+
+extension PastFailure {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("code", code)
+        object.set("status", status)
+        object.set("failed_at", failedAt.timeIntervalSince1970)
+        object.set("count", count)
+        return object
+    }
+}

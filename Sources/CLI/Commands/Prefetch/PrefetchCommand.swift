@@ -1,0 +1,250 @@
+import ArgumentParser
+import Foundation
+import LarderManifest
+import LarderPrefetch
+
+struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prefetch",
+        abstract: "Download the icons of manifests into the cache.",
+        discussion: """
+            All manifests are read before the first request. Entries that are cached and fresh \
+            cost nothing; the others are fetched by priority, then in the manifest's order. Stale \
+            icons are downloaded only if they changed.
+
+            With --offline, nothing is downloaded, and the status is 2 if something is not cached.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--offline", "--base-url", "--entries", "--icon-key",
+            "--revalidate", "--retry-failed", "--max-concurrent", "--limit-rate",
+            "--remote", "--shard", "--allow-private-network", "--report", "--write-lock",
+            "--json", "--quiet",
+        ],
+        examples: [
+            .init("Fill the default cache.", "larder prefetch apps.plist"),
+            .init(
+                "Read a list of apps from the network, and write one line for each icon.",
+                "larder prefetch https://example.com/apps.json --report report.jsonl"),
+            .init(
+                "Read a manifest of a shape that is not recognised.",
+                "larder prefetch top.json --entries feed.list --icon-key art.big"),
+            .init(
+                "Get the same bytes everywhere, or an error.",
+                "larder prefetch apps.json --write-lock apps.lock.json"),
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var manifest: ManifestOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
+    @OptionGroup(title: "Revalidation and failures") var failures: FailureOptions
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Limits") var transfer: TransferOptions
+    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
+    @OptionGroup(title: "Addresses") var addresses: AddressOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup(title: "Several workers") var workers: ShardOptions
+
+    @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
+    var offline = false
+
+    @Flag(help: "Store nothing in the remote.")
+    var remoteReadOnly = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            With --shard, take what was stored in the remote or confirmed less than this ago as \
+            fresh: 24h. Its listing tells that; whatever its server said of it is not read. \
+            (default: as its server said)
+            """, valueName: "time"),
+        transform: TimeSpan.parse)
+    var remoteFreshFor: TimeSpan?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Exit with status 0 if at most this many icons failed: a count, or a percentage of all, \
+            such as 2.5%. (default: 0)
+            """, valueName: "n|p%"),
+        transform: FailureAllowance.parse)
+    var maxFailures = FailureAllowance.none
+
+    @Flag(help: "Also store icons that servers forbid storing (no-store); they are always stale.")
+    var storeAnyway = false
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Write one JSON line for each icon to this file. With - it goes to standard output, and \
+            the text summary to standard error.
+            """, valueName: "file"))
+    var report: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Write a lock: a manifest of the same icons with their digests and sizes, so that a \
+            prefetch of it gets the same bytes or an error. Nothing is written if an icon failed. \
+            With - it goes to standard output, as with --report.
+            """, valueName: "file"))
+    var writeLock: String?
+
+    @Flag(help: "Print the summary as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    @Flag(
+        name: .shortAndLong,
+        help: "On a terminal, print every failure, as elsewhere, not just a few of each kind.")
+    var verbose = false
+
+    func validate() throws {
+        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
+        // A variable that is not set, in a script.
+        if report == "" { throw ValidationError("--report needs the name of a file.") }
+        if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
+        try validateLock()
+        if remoteReadOnly, remote.remote == nil {
+            throw ValidationError("--remote-read-only needs --remote.")
+        }
+        if remoteReadOnly, try workers.shard != nil {
+            throw ValidationError("--remote-read-only and --shard exclude each other.")
+        }
+        if remoteFreshFor != nil, try remote.remote == nil || workers.shard == nil {
+            throw ValidationError("--remote-fresh-for needs --remote and --shard.")
+        }
+        try workers.validate(perHost: transfer.maxPerHost)
+        guard offline else { return }
+        let contradictions = [
+            ("--force", failures.force), ("--retry-failed", failures.retryFailed),
+            ("--revalidate always", revalidation.revalidate == .always),
+            ("--remote", remote.remote != nil),
+        ]
+        if let (option, _) = contradictions.first(where: \.1) {
+            throw ValidationError("--offline cannot be combined with \(option).")
+        }
+    }
+
+    private func validateLock() throws {
+        guard let writeLock else { return }
+        if failures.retryFailed {
+            throw ValidationError("--write-lock would lack what --retry-failed leaves alone.")
+        }
+        if workers.name != nil {
+            throw ValidationError("--write-lock would lack what --shard leaves to other workers.")
+        }
+        if writeLock == "-", json {
+            throw ValidationError("--write-lock - and --json both want standard output.")
+        }
+        guard let report else { return }
+        func absolute(_ path: String) -> String {
+            path == "-" ? path : URL(fileURLWithPath: path).standardizedFileURL.path
+        }
+        if absolute(report) == absolute(writeLock) {
+            throw ValidationError("--write-lock and --report name the same file.")
+        }
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .prefetch
+        ) { run in
+            let lock = try writeLock.map {
+                try LockedManifest(path: $0, manifests: manifest.manifests, cache: cache)
+            }
+            let file = try report.map {
+                try ReportFile(path: $0, manifests: manifest.manifests, cache: cache)
+            }
+            var configuration = try configuration
+            configuration.lockWait = run.wait
+            configuration.onLocked = lock?.add
+            let sources = try manifest.sources()
+            var console = PrefetchConsole(
+                .prefetch, isQuiet: quiet, isVerbose: verbose, isJSON: json,
+                hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
+                allowance: maxFailures, colors: colors, line: run.line)
+            let report = try await run.prefetch(sources, configuration, &console) {
+                file?.take($0)
+            }
+            run.note(report.counts)
+            if report.isLocked { try lock?.commit() }
+            if let failure = file?.failure, !report.isInterrupted { throw failure }
+            let unwritten = report.isLocked ? nil : writeLock
+            console.conclude(report, unwritten: unwritten)
+            try ExitStatus(
+                report, interruption: run.interrupts.status,
+                allowance: unwritten == nil ? maxFailures : .none
+            ).exit()
+        }
+    }
+
+    /// What a worker fetches is for the remote; what everybody else does, for the cache.
+    private var use: Remote.Use {
+        get throws {
+            if try workers.shard != nil { return .fill }
+            return remoteReadOnly ? .read : .mirror
+        }
+    }
+
+    private var configuration: PrefetchConfiguration {
+        get throws {
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.manifestRules = try reading.rules
+            configuration.acceptsAnyContent = manifest.anyContent
+            configuration.storesUnstorable = storeAnyway
+            configuration.namesSuccesses = report != nil
+            revalidation.apply(to: &configuration.policy)
+            failures.apply(to: &configuration.policy)
+            configuration.policy.isOffline = offline
+            configuration.shard = try workers.shard
+            configuration.remote = try remote.remote(use)
+            configuration.remote?.freshFor = remoteFreshFor?.duration
+            try applyNetwork(to: &configuration)
+            return configuration
+        }
+    }
+}
+
+extension CacheRun {
+    /// Prefetches, and says how it goes; a signal ends it soon.
+    func prefetch(
+        _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
+        _ console: inout PrefetchConsole, onEvent: (PrefetchEvent) -> Void = { _ in }
+    ) async throws -> Report {
+        try ProcessLimits.requireTransfers()
+        let prefetcher = Prefetcher(configuration)
+        var last = Report.interrupted
+        for try await event in prefetcher.prefetch(sources) {
+            onEvent(event)
+            console.say(event, of: sources)
+            switch event {
+            case .planned:
+                ProgramText.release()
+                // While manifests are read nothing is in flight, and a pipe may stay silent.
+                interrupts.ask("giving what is in flight 2 s to finish") { prefetcher.cancel() }
+            case .finished(let report): last = report
+            case .recovered, .planning, .entry, .progress: break
+            }
+        }
+        return last
+    }
+
+    /// Carries icons between a cache and a remote, and ends the command with what came of it.
+    func carry(
+        _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
+        _ console: PrefetchConsole
+    ) async throws {
+        var console = console
+        let report = try await prefetch(sources, configuration, &console)
+        note(report.counts)
+        console.conclude(report, unwritten: nil)
+        try ExitStatus(report, interruption: interrupts.status, allowance: .none).exit()
+    }
+}

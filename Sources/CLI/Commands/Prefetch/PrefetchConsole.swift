@@ -1,0 +1,194 @@
+import LarderManifest
+import LarderPrefetch
+
+/// What a prefetch says on the terminal, and when: with `--quiet`, all that is wrong in one line at
+/// the end; otherwise each thing as it happens.
+struct PrefetchConsole {
+    /// What a run is for.
+    enum Purpose {
+        case prefetch, push, pull
+    }
+
+    private let purpose: Purpose
+    private let isQuiet: Bool
+    /// Whether like failures are counted rather than printed one by one.
+    private let isGrouping: Bool
+    private let isJSON: Bool
+    private let hasReport: Bool
+    /// Whether a report or a lock takes standard output.
+    private let isOutputTaken: Bool
+    private let allowance: FailureAllowance
+    private let colors: ColorOptions
+    private let line: ProgressLine
+    /// What is said at the end.
+    private var notes: [String] = []
+    private var firstFailure: String?
+    private var unsupported = UnsupportedSchemes()
+    private var groups = FailureGroups()
+    private var schemes: [String] = []
+    /// What to say of each manifest if its digests and sizes are not those of its icons.
+    private var remedies: [(manifest: String, text: String)] = []
+
+    init(
+        _ purpose: Purpose, isQuiet: Bool, isVerbose: Bool = false, isJSON: Bool,
+        hasReport: Bool = false, isOutputTaken: Bool = false,
+        allowance: FailureAllowance = .none, colors: ColorOptions, line: ProgressLine
+    ) {
+        self.purpose = purpose
+        self.isQuiet = isQuiet
+        isGrouping = Terminal.isThere && !isVerbose
+        self.isJSON = isJSON
+        self.hasReport = hasReport
+        self.isOutputTaken = isOutputTaken
+        self.allowance = allowance
+        self.colors = colors
+        self.line = line
+    }
+
+    mutating func say(_ event: PrefetchEvent, of sources: [ManifestSource]) {
+        switch event {
+        case .recovered(let recovery):
+            complain([recovery.text])
+        case .planning(let progress):
+            line.show(progress.text)
+        case .planned(let summary):
+            line.clear()
+            schemes = summary.unsupportedText
+            complain(summary.complaints(of: sources))
+            remedies = zip(sources, summary.manifests).map { source, manifest in
+                (source.name, manifest.remedyForDemands(of: source))
+            }
+            // Nothing need be wrong: redirects may lead to the host.
+            if !isQuiet {
+                summary.notes(of: sources).forEach(Console.complain)
+                summary.splitComplaint.map(Console.complain)
+            }
+            var progress = Progress()
+            progress.total = summary.missing + summary.stale
+            line.show(progress.text)
+        case .entry(let result):
+            guard let problem = result.problem,
+                let complaint = result.complaint(colors.errors)
+            else { return }
+            if firstFailure == nil { firstFailure = result.complaint() }
+            let isNew = unsupported.isNew(problem.code, problem.message)
+            guard isNew, !isQuiet, !isGrouping || groups.add(problem.code, at: result.url) else {
+                return
+            }
+            Console.write("larder: \(complaint)\n")
+        case .progress(let progress):
+            line.show(progress.text)
+        case .finished(let report):
+            line.clear()
+            groups.lines.forEach(Console.complain)
+            summarise(report)
+            if isGrouping, !isQuiet, let remedy = remedy(report, sources) {
+                Console.complain(remedy)
+            }
+        }
+    }
+
+    /// Says what is wrong in the end.
+    ///
+    /// - Parameter lock: the lock that was wanted and not written.
+    func conclude(_ report: Report, unwritten lock: String?) {
+        let demands = remedies.filter { report.foreignDemands.contains($0.manifest) }.map(\.text)
+        let last = [
+            complaint(report), remoteComplaint(report), lock.map { unwritten($0, report) },
+        ].compactMap(\.self)
+        let all = notes + last + demands
+        if !all.isEmpty { Console.complain(all.joined(separator: "; ")) }
+    }
+
+    private mutating func complain(_ complaints: [String]) {
+        if isQuiet { notes += complaints } else { complaints.forEach(Console.complain) }
+    }
+
+    private func summarise(_ report: Report) {
+        if isJSON { return print(report.json) }
+        guard !isQuiet else { return }
+        if isOutputTaken {
+            Console.write(text(report, colors.errors) + "\n")
+        } else {
+            print(text(report, colors.output))
+        }
+    }
+
+    private func text(_ report: Report, _ paint: Paint) -> String {
+        switch purpose {
+        case .prefetch: report.text(unsupported: schemes, paint)
+        case .push: report.pushText(paint)
+        case .pull: report.pullText(paint)
+        }
+    }
+
+    /// How to go on after failures; nil if there is nothing to be said.
+    private func remedy(_ report: Report, _ sources: [ManifestSource]) -> String? {
+        guard !report.isInterrupted, report.failure == nil, report.count(.failed) > 0 else {
+            return nil
+        }
+        guard purpose == .prefetch else { return report.remote.flatMap(remedy) }
+        var ways: [String] = []
+        if report.hasRetriableFailures {
+            let names = sources.map(\.name)
+            let command =
+                sources.allSatisfy(\.canBeReadAgain) && names.allSatisfy(Self.canBeTyped)
+                ? "larder prefetch "
+                    + names.map(\.shellQuoted).joined(separator: " ") + " --retry-failed"
+                : "a prefetch of the same \(names.count == 1 ? "manifest" : "manifests") "
+                    + "with --retry-failed"
+            ways.append("to try again what failed: \(command), with the same options")
+        }
+        if !hasReport { ways.append("for a list of all icons: --report FILE") }
+        return ways.isEmpty ? nil : ways.joined(separator: "; ")
+    }
+
+    private func remedy(_ remote: RemoteReport) -> String? {
+        guard !remote.faults.isEmpty else { return nil }
+        let location = remote.location.shellQuoted
+        return "to repair the remote, where the icons are cached: "
+            + "larder verify --remote \(location) --repair"
+    }
+
+    /// Whether a manifest's name can be shown as it is, and names the same manifest when it is
+    /// typed again: `/dev/stdin` and `/dev/fd/63` are another file by then.
+    private static func canBeTyped(_ name: String) -> Bool {
+        !["-", "/dev/std", "/dev/fd/"].contains { name.utf8.starts(with: $0.utf8) }
+            && name.shownAsURL.isSame(as: name)
+    }
+
+    /// A lock that lacks entries would be taken for one of all of them.
+    private func unwritten(_ lock: String, _ report: Report) -> String {
+        let lacking = report.count(.failed) + report.count(.unfinished)
+        let reason =
+            lacking > 0
+            ? "it would lack \(lacking) of \(report.icons) icons" : "the run was not finished"
+        return "--write-lock '\(lock)': not written, for \(reason)"
+    }
+
+    /// What is wrong with a run, as far as the summary and the complaints about entries have not
+    /// said it.
+    private func complaint(_ report: Report) -> String? {
+        let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
+        if isQuiet, report.isInterrupted {
+            return "interrupted: \(report.count(.unfinished)) of \(all) unfinished"
+        }
+        if isQuiet, let failure = report.failure { return "\(failure)" }
+        let failed = report.count(.failed)
+        guard !report.isInterrupted, report.failure == nil,
+            !allowance.covers(failed, of: report.icons), isQuiet || allowance != .none
+        else { return nil }
+        var text = "\(failed) of \(all) failed"
+        if allowance != .none { text += ", more than --max-failures \(allowance) allows" }
+        if isQuiet, let firstFailure { text += "; the first: \(firstFailure)" }
+        return text
+    }
+
+    /// What is wrong with the remote, which the summary says otherwise.
+    private func remoteComplaint(_ report: Report) -> String? {
+        guard isQuiet, let remote = report.remote, !remote.isComplete else { return nil }
+        let what = remote.unpushed > 0 ? "\(remote.unpushed) not stored in the remote" : "remote"
+        return [what, remote.failure ?? remote.firstFault].compactMap(\.self)
+            .joined(separator: ": ")
+    }
+}

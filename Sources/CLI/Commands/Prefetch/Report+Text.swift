@@ -1,0 +1,170 @@
+import LarderCore
+import LarderManifest
+import LarderPrefetch
+
+extension Report {
+    /// The summary for people, a few lines.
+    package var text: String { text() }
+
+    /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
+    package func text(unsupported: [String] = [], _ paint: Paint = .none) -> String {
+        var counts = [
+            "fetched \(count(.fetched))", "revalidated \(count(.revalidated))",
+            "already cached \(count(.cached))", "coalesced \(count(.coalesced))",
+            count(.failed) > 0 ? paint.failed("failed \(count(.failed))") : "failed 0",
+        ]
+        if remote != nil {
+            counts.insert("pulled \(count(.pulled))", at: 1)
+            if count(.shared) > 0 { counts.insert("in the remote \(count(.shared))", at: 2) }
+        }
+        if count(.unstored) > 0 {
+            counts.append(
+                "not stored \(count(.unstored)) (no-store; --store-anyway keeps them)")
+        }
+        if count(.skipped) > 0 { counts.append("skipped \(count(.skipped))") }
+        if count(.unfinished) > 0 { counts.append("unfinished \(count(.unfinished))") }
+        if otherShards > 0 { counts.append("left to other shards \(otherShards)") }
+        let several = icons > entries ? ", \(icons.of("icon", "icons"))" : ""
+        var lines = [
+            "\(entries.of("entry", "entries"))\(several): " + counts.joined(separator: ", ")
+        ]
+        lines += failureLines(unsupported)
+        lines.append(
+            "\(ByteText.describe(receivedBytes)) received in \(DurationText.describe(seconds))")
+        if let remote { lines += remote.lines(paint) }
+        lines += endLines(paint)
+        return lines.joined(separator: "\n")
+    }
+
+    /// How many failed for each reason.
+    func failureLines(_ unsupported: [String]) -> [String] {
+        failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.flatMap { reason, count in
+            ["  failed, \(reason): \(count)"]
+                + (reason == EntryError.Code.unsupportedScheme.rawValue ? unsupported : [])
+        }
+    }
+
+    /// Why it ended early, if it did.
+    func endLines(_ paint: Paint) -> [String] {
+        var lines: [String] = []
+        if isInterrupted { lines.append("interrupted: what was finished is kept") }
+        if let failure {
+            lines.append(
+                paint.failed("stopped")
+                    + ": \(failure.description.sanitizedForTerminal); what was stored is kept")
+        }
+        return lines
+    }
+}
+
+extension Report {
+    /// The summary of what was stored in a remote, a few lines.
+    package func pushText(_ paint: Paint = .none) -> String {
+        guard let remote else { return text(paint) }
+        var parts = remote.pushedTexts(paint)
+        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
+        return transferText(parts, remote.faultLines(paint) + remote.endLines(paint), paint)
+    }
+
+    /// The summary of what was taken from a remote, a few lines.
+    package func pullText(_ paint: Paint = .none) -> String {
+        guard let remote else { return text(paint) }
+        var parts = [remote.pulledText]
+        if count(.cached) > 0 { parts.append("already cached \(count(.cached))") }
+        if count(.fetched) > 0 { parts.append("from the manifest itself \(count(.fetched))") }
+        if count(.failed) > 0 { parts.append(paint.failed("failed \(count(.failed))")) }
+        // What cannot be used has failed, and is counted there.
+        return transferText(parts, remote.endLines(paint), paint)
+    }
+
+    private func transferText(
+        _ parts: [String], _ remoteLines: [String], _ paint: Paint
+    ) -> String {
+        guard let remote else { return "" }
+        var parts = parts
+        if count(.skipped) > 0 { parts.append("skipped \(count(.skipped))") }
+        if count(.unfinished) > 0 { parts.append("unfinished \(count(.unfinished))") }
+        let lines = [remote.line(parts) + ", in \(DurationText.describe(seconds))"]
+        return (lines + failureLines([]) + remoteLines + endLines(paint)).joined(separator: "\n")
+    }
+}
+
+extension RemoteReport {
+    /// The summary of a prefetch for people, a few lines.
+    func lines(_ paint: Paint) -> [String] {
+        [line([pulledText] + pushedTexts(paint))] + faultLines(paint) + endLines(paint)
+    }
+
+    /// A line about the remote.
+    func line(_ parts: [String]) -> String {
+        "\(location.sanitizedForTerminal): " + parts.joined(separator: ", ")
+    }
+
+    var pulledText: String { "pulled \(pulled) (\(ByteText.describe(pulledBytes)))" }
+
+    /// What was stored, and what was not.
+    func pushedTexts(_ paint: Paint) -> [String] {
+        var parts = ["pushed \(pushed) (\(ByteText.describe(pushedBytes)))"]
+        if present > 0 { parts.append("already there \(present)") }
+        if unpushed > 0 { parts.append(paint.failed("not pushed \(unpushed)")) }
+        if personal > 0 { parts.append("not to be shared \(personal)") }
+        return parts
+    }
+
+    /// What cannot be used.
+    func faultLines(_ paint: Paint) -> [String] {
+        faults.sorted { $0.key < $1.key }.map { "  \(paint.failed($0.key)): \($0.value)" }
+            + (firstFault.map { ["  the first: \($0.sanitizedForTerminal)"] } ?? [])
+    }
+
+    /// Why nothing more was asked, if it came to that.
+    func endLines(_ paint: Paint) -> [String] {
+        guard let failure else { return [] }
+        return [
+            paint.failed("remote given up")
+                + ": \(failure.sanitizedForTerminal); the next run continues"
+        ]
+    }
+}
+
+extension EntryResult {
+    /// What is wrong with a failed entry, one line for people; nil for any other outcome.
+    package func complaint(_ paint: Paint = .none) -> String? {
+        guard outcome == .failed, let problem else { return nil }
+        let label = name.isEmpty ? "" : " \(name.sanitizedForTerminal)"
+        let place = url.map { " \($0.shownAsURL)" } ?? ""
+        return "\(manifest.sanitizedForTerminal): entry \(position)\(label):\(place)"
+            + " \(paint.failed(problem.code)): \(problem.message.sanitizedForTerminal)"
+    }
+}
+
+extension Progress {
+    /// The line for people: what has arrived of all, what is stored, under way and waiting, bytes,
+    /// rate, failures and time left.
+    package var text: ProgressText {
+        var text = ProgressText()
+        text.add("\(arrived)/\(total)", rank: 0)
+        if done < arrived { text.add("\(done) stored", rank: 7) }
+        if underWay > 0 { text.add("\(underWay) under way", rank: 8) }
+        if waiting > 0 {
+            text.add("\(waiting) waiting to retry", "\(waiting) to retry", rank: 1)
+            if let secondsToAttempt, secondsToAttempt > 0 {
+                text.add("next in \(Int(secondsToAttempt.rounded(.up))) s", rank: 2)
+            }
+        }
+        text.add(ByteText.describe(receivedBytes), rank: 6)
+        text.add("\(ByteText.describe(bytesPerSecond))/s", rank: 5)
+        text.add("\(failed) failed", rank: failed > 0 ? 3 : 9)
+        if let secondsLeft, arrived < total {
+            text.add("\(DurationText.describe(secondsLeft)) left", rank: 4)
+        }
+        return text
+    }
+}
+
+extension String {
+    /// What is said of the remote at this location if nothing was found: it may be misspelled.
+    func textOfEmptyRemote(isPart: Bool) -> String {
+        "there is nothing of larder's \(isPart ? "in this part of" : "at") \(sanitizedForTerminal)"
+    }
+}

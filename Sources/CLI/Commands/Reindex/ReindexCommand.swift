@@ -1,0 +1,90 @@
+import ArgumentParser
+import LarderCache
+import LarderCore
+
+struct ReindexCommand: AsyncParsableCommand, GuidedCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "reindex",
+        abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
+        discussion: """
+            Reads every object and checks it against its digest. URLs come from the index if it \
+            is sound, otherwise from the snapshot that the last run took. URLs of damaged objects \
+            are kept for the next larder verify --repair or prefetch. A damaged index is kept \
+            next to the new one, with the time in its name. A prefetch does the same by itself \
+            if the index is damaged or missing.
+            """)
+
+    static let guide = CommandGuide(
+        examples: [
+            .init(
+                "Rebuild the index of a cache that was restored from a backup.",
+                "larder reindex --cache /srv/icons")
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .reindex
+        ) { run in
+            let report = try Cache.reindex(
+                at: cache.path, wait: run.wait, isCancelled: { run.interrupts.isAsked }
+            ) { run.line.show($0.text("read")) }
+            run.line.clear()
+            run.note(report.counts)
+            if json { print(report.json) } else if !quiet { print(report.text) }
+            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if report.damaged > 0 { try ExitStatus.someFailed.exit() }
+        }
+    }
+}
+
+extension RecoveryReport {
+    /// The report for people, one line.
+    package var text: String {
+        guard !isInterrupted else { return "interrupted: the index is as it was" }
+        let origin =
+            switch source {
+            case .index: "from the index itself"
+            case .snapshot: "from the last snapshot"
+            case .nothing: "there was nothing to restore URLs from"
+            }
+        var parts = ["index rebuilt: \(objects.of("object")), \(resources.of("URL")) (\(origin))"]
+        if damaged > 0 { parts.append("\(noWholeObjects): see larder verify") }
+        if let setAside { parts.append("the damaged index is kept as \(setAside)") }
+        return parts.joined(separator: "; ")
+    }
+
+    private var noWholeObjects: String {
+        damaged == 1 ? "1 file is not a whole object" : "\(damaged) files are not whole objects"
+    }
+
+    /// What is wrong, one line for people; nil if nothing is.
+    package var complaint: String? {
+        if isInterrupted { return text }
+        guard damaged > 0 else { return nil }
+        return "\(noWholeObjects); larder verify says more"
+    }
+}
+
+extension RecoveryReport {
+    /// The report as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("source", source.rawValue)
+        object.set("objects", objects)
+        object.set("resources", resources)
+        object.set("damaged", damaged)
+        object.set("set_aside", setAside)
+        object.set("interrupted", isInterrupted)
+        return object.text
+    }
+}

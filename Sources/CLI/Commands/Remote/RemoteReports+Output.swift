@@ -1,0 +1,143 @@
+import LarderCore
+import LarderPrefetch
+
+extension RemoteVerifyReport {
+    /// The report for people, a few lines.
+    ///
+    /// - Parameters:
+    ///   - isPart: whether other workers have the rest of the remote.
+    ///   - isRepair: whether what was found was to be repaired.
+    package func text(_ paint: Paint = .none, isPart: Bool, isRepair: Bool) -> String {
+        if objects == 0, references == 0, foreign == 0, !isInterrupted {
+            return location.textOfEmptyRemote(isPart: isPart)
+        }
+        var lines = findings.map { finding in
+            let repair = finding.repair.map { ", \($0.rawValue)" } ?? ""
+            return "\(paint.failed(finding.kind.rawValue)): \(finding.digest), "
+                + finding.references.of("reference") + repair
+        }
+        let told = findings.count
+        let all = counts.values.reduce(0, +)
+        if all > told { lines.append("and \(all - told) more") }
+        lines.append(
+            "\(location.sanitizedForTerminal): \(objects.of("object")), "
+                + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
+        if unreferenced > 0 {
+            lines.append("\(unreferenced.of("object")) without a reference: evict removes them")
+        }
+        if foreign > 0 { lines.append("\(foreign) other names, left alone") }
+        if isInterrupted { lines.append("interrupted: the rest was not looked at") }
+        if !isSound, !isRepair {
+            lines.append(
+                "larder verify --remote \(location.sanitizedForTerminal) --repair, with the same "
+                    + "options, writes it anew from the cache, or removes it")
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// What is wrong, in one line.
+    package var complaint: String { "\(location.sanitizedForTerminal): \(verdict(.none))" }
+
+    /// How far it is.
+    package var progress: ProgressText {
+        var text = ProgressText()
+        text.add(objects.of("object"), rank: 0)
+        text.add(ByteText.describe(bytes), rank: 2)
+        text.add(references.of("reference"), rank: 1)
+        return text
+    }
+
+    private func verdict(_ paint: Paint) -> String {
+        let parts = Finding.Kind.allCases.compactMap { kind in
+            counts[kind].map { "\(kind.rawValue) \($0)" }
+        }
+        guard !parts.isEmpty else {
+            return isInterrupted ? "no damage so far" : paint.clean("clean")
+        }
+        let found = paint.failed(parts.joined(separator: ", "))
+        return repaired > 0 ? "\(found), repaired \(repaired)" : found
+    }
+}
+
+extension RemoteVerifyReport {
+    /// The report as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("location", location)
+        object.set("objects", objects)
+        object.set("bytes", bytes)
+        object.set("references", references)
+        for kind in Finding.Kind.allCases { object.set(kind.rawValue, counts[kind, default: 0]) }
+        object.set("repaired", repaired)
+        object.set("unreferenced", unreferenced)
+        object.set("foreign", foreign)
+        object.set(
+            "findings",
+            findings.map { finding in
+                var object = JSONObject()
+                object.set("kind", finding.kind.rawValue)
+                object.set("digest", finding.digest.description)
+                object.set("references", finding.references)
+                object.set("repair", finding.repair?.rawValue)
+                return object
+            })
+        object.set("seconds", seconds)
+        object.set("interrupted", isInterrupted)
+        return object.text
+    }
+}
+
+extension RemoteEvictionReport {
+    /// The report for people, a few lines.
+    ///
+    /// - Parameter isPart: whether other workers have the rest of the remote.
+    package func text(isPart: Bool) -> String {
+        if objects == 0, references == 0, !isInterrupted {
+            return location.textOfEmptyRemote(isPart: isPart)
+        }
+        let removed = isDryRun ? "would remove" : "removed"
+        var lines = [
+            "\(location.sanitizedForTerminal): \(objects.of("object")), "
+                + "\(ByteText.describe(bytes)), \(references.of("reference"))",
+            "\(removed) \((expired + replaced).of("reference")) "
+                + "(\(expired) too old, \(replaced) replaced) and \(evictedObjects.of("object")), "
+                + ByteText.describe(evictedBytes),
+        ]
+        if undone > 0 {
+            lines.append(
+                "\(removed) \(undone.of("reference")) to objects that are not there: "
+                    + "the next prefetch fetches them again")
+        }
+        if isInterrupted { lines.append("interrupted: the next run continues") }
+        return lines.joined(separator: "\n")
+    }
+
+    /// How far it is.
+    package var progress: ProgressText {
+        var text = ProgressText()
+        text.add(objects.of("object"), rank: 0)
+        text.add(references.of("reference"), rank: 1)
+        text.add("\(evictedObjects) removed", rank: 2)
+        return text
+    }
+}
+
+extension RemoteEvictionReport {
+    /// The report as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("location", location)
+        object.set("dry_run", isDryRun)
+        object.set("objects", objects)
+        object.set("bytes", bytes)
+        object.set("references", references)
+        object.set("expired", expired)
+        object.set("replaced", replaced)
+        object.set("evicted_objects", evictedObjects)
+        object.set("evicted_bytes", evictedBytes)
+        object.set("undone", undone)
+        object.set("seconds", seconds)
+        object.set("interrupted", isInterrupted)
+        return object.text
+    }
+}

@@ -1,0 +1,188 @@
+import Foundation
+import LarderCache
+import LarderManifest
+import LarderServer
+import Synchronization
+
+/// A file, or standard output, to which lines are added without anybody waiting for it.
+final class AccessLog: Sendable {
+    /// What waits to be written, in bytes; lines beyond that are lost, and counted.
+    private static let mostWaiting = 4 << 20
+    /// Milliseconds that a reader may take nothing; what waits is lost then.
+    private static let patience: Int32 = 1_000
+    /// Seconds that the last lines may take.
+    private static let lastPatience = 5.0
+    /// Seconds between two messages about lost lines.
+    private static let pause = Duration.seconds(60)
+
+    private struct State {
+        var waiting: [UInt8] = []
+        var isScheduled = false
+        var lost = 0
+        /// Why lines were lost last; nil if there was no room for them.
+        var reason: Int32?
+        var saidAt: ContinuousClock.Instant?
+        /// Whether the last line that was written has no end.
+        var isInLine = false
+    }
+
+    private let file: FileDescriptor?
+    private let state = Mutex(State())
+    /// Has a thread that a writing may keep for ever.
+    private let queue = DispatchQueue(label: "larder.access-log")
+
+    /// - Parameter path: `-` is standard output.
+    /// - Throws: ``OutputFailure`` if it cannot be opened.
+    init(_ path: String) throws(OutputFailure) {
+        guard path != "-" else {
+            file = nil
+            return
+        }
+        do throws(OutputFailure) {
+            // Without waiting for a named pipe's reader, now and later.
+            file = try OutputFile.open(
+                path, flags: O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK, mode: 0o640)
+        } catch  where error.cause.errno == ENXIO {
+            throw OutputFailure(path, "is a pipe or a device that nobody reads")
+        }
+    }
+
+    private var descriptor: Int32 { file?.raw ?? STDOUT_FILENO }
+
+    /// Adds a line, with its end.
+    func add(_ line: String) {
+        let isFirst = state.withLock { state in
+            guard state.waiting.count < Self.mostWaiting else {
+                state.lost += 1
+                return false
+            }
+            state.waiting += line.utf8
+            defer { state.isScheduled = true }
+            return !state.isScheduled
+        }
+        guard isFirst else { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(200)) { [self] in write() }
+    }
+
+    /// Writes what waits, says what was lost, and returns when that is done, or takes too long.
+    func flush() {
+        let end = DispatchSemaphore(value: 0)
+        queue.async { [self] in
+            write()
+            end.signal()
+        }
+        if end.wait(timeout: .now() + Self.lastPatience) == .timedOut {
+            Console.complain("--access-log: the last lines were lost: nobody takes them")
+        }
+        sayLosses(isLast: true)
+    }
+
+    private func write() {
+        let (lines, isInLine) = state.withLock { state in
+            defer { (state.waiting, state.isScheduled) = ([], false) }
+            return (state.waiting, state.isInLine)
+        }
+        // Half a line is lost; the next one is not.
+        if !lines.isEmpty { send(lines, behind: isInLine ? [UInt8(ascii: "\n")] : []) }
+        sayLosses()
+    }
+
+    private func send(_ lines: [UInt8], behind end: [UInt8]) {
+        let bytes = end + lines
+        var sent = 0
+        var failure: Int32?
+        StandardStreams.withoutBrokenPipes {
+            failure = bytes.withUnsafeBytes {
+                StandardStreams.send($0, to: descriptor, patience: Self.patience, sent: &sent)
+            }
+        }
+        let lost = bytes[max(sent, end.count)...].count { $0 == UInt8(ascii: "\n") }
+        state.withLock { state in
+            if sent > 0 { state.isInLine = bytes[sent - 1] != UInt8(ascii: "\n") }
+            guard let failure else { return }
+            (state.lost, state.reason) = (state.lost + lost, failure)
+        }
+    }
+
+    /// At once the first time, and then now and then, and at the end.
+    private func sayLosses(isLast: Bool = false) {
+        let (lost, reason) = state.withLock { state in
+            let isDue = state.saidAt.map { ContinuousClock.now - $0 >= Self.pause } ?? true
+            guard state.lost > 0, isDue || isLast else { return (0, state.reason) }
+            defer { (state.lost, state.saidAt) = (0, .now) }
+            return (state.lost, state.reason)
+        }
+        guard lost > 0 else { return }
+        let cause =
+            switch reason {
+            case nil, EAGAIN: "they are not taken fast enough"
+            case let number?: String(cString: strerror(number))
+            }
+        let lines = lost == 1 ? "a line was" : "\(lost) lines were"
+        Console.complain("--access-log: \(lines) lost: \(cause)")
+    }
+}
+
+/// The file behind `--missing-list`: a manifest that is replaced as a whole.
+final class MissingListFile: Sendable {
+    /// URLs that clients asked for are nobody else's business.
+    private static let mode: mode_t = 0o600
+
+    private let path: String
+    private let lastFailure = Mutex<OutputFailure?>(nil)
+
+    /// Why it could not be written the last time; nil if it could.
+    var failure: OutputFailure? { lastFailure.withLock { $0 } }
+
+    /// - Parameters:
+    ///   - manifests: what the server reads.
+    ///   - cache: what it serves.
+    /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
+    ///   ``OutputFailure`` if it is clear that it could not be written.
+    init(path: String, manifests: [String], cache: CacheOptions) throws {
+        try OutputFile.confirm(path, isNoneOf: manifests, orIn: cache.path, for: "--missing-list")
+        try OutputReplacement(path, mode: Self.mode).check()
+        self.path = path
+    }
+
+    var output: MissingListOutput {
+        MissingListOutput(load: load) { [self] text in
+            do throws(OutputFailure) {
+                try OutputFile.write(text, to: path, mode: Self.mode)
+                lastFailure.withLock { $0 = nil }
+            } catch {
+                lastFailure.withLock { $0 = error }
+                throw error
+            }
+        }
+    }
+
+    /// The URLs of the last list.
+    ///
+    /// - Throws: `ManifestError` if the file is something else, which is not to be overwritten.
+    @Sendable private func load() throws -> [String] {
+        let largest = MissingListOutput.maximumSize
+        let text: Data
+        do {
+            let folder = try UsersPath(path.parentDirectory).folder()
+            guard try folder.status(of: path.lastName) != nil else { return [] }
+            let file = try folder.file(path.lastName)
+            // One of an earlier version.
+            let status = try file.status()
+            if status.st_uid == geteuid(), status.st_mode & 0o077 != 0 {
+                try file.setMode(Self.mode)
+            }
+            let handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
+            text = try handle.read(upToCount: largest + 1) ?? Data()
+            withExtendedLifetime(file) {}
+        } catch {
+            throw ManifestError(.unreadable, source: path, "cannot be read")
+        }
+        guard let urls = MissingListOutput.urls(of: text) else {
+            throw ManifestError(
+                .notAManifest, source: path,
+                "is not a list that larder wrote; give --missing-list a file of its own")
+        }
+        return urls
+    }
+}

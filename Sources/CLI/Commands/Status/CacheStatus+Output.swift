@@ -1,0 +1,77 @@
+import Foundation
+import LarderCache
+import LarderCore
+
+extension CacheStatus {
+    /// The status for people, a few lines.
+    package func text(_ paint: Paint = .none) -> String {
+        let stale = totals.resources - totals.freshResources
+        return """
+            cache      \(path.sanitizedForTerminal)
+            objects    \(totals.objects), \(ByteText.describe(totals.bytes)) \
+            (\(ByteText.describe(diskBytes)) on disk)
+            resources  \(totals.resources), \(totals.freshResources) fresh, \
+            \(stale > 0 ? paint.stale("\(stale) stale") : "0 stale")
+            index      \(ByteText.describe(indexBytes))
+            """
+                + (totals.failures > 0
+                    ? "\nfailures   " + paint.failed("\(totals.failures) remembered") : "")
+                + (totals.pins > 0 ? "\npins       \(totals.pins)" : "")
+                + (unreadable > 0 ? "\nunreadable \(unreadable) directories of objects" : "")
+                + (quarantined > 0 ? "\nquarantine \(quarantined.of("file"))" : "")
+                + runs.map { "\n\($0.text(paint))" }.joined()
+    }
+}
+
+extension RunRecord {
+    /// `prefetch   ended 2026-11-21T02:00:05Z after 12 s with status 0`.
+    fileprivate func text(_ paint: Paint) -> String {
+        let name = command.rawValue.padding(toLength: 11, withPad: " ", startingAt: 0)
+        return "\(name)ended \(UTCTime.timestamp(ended)) after \(DurationText.describe(seconds))"
+            + " with " + (exitStatus == 0 ? "status 0" : paint.failed("status \(exitStatus)"))
+    }
+}
+
+extension CacheStatus {
+    /// The status as one JSON object, without a line end.
+    package var json: String {
+        var object = JSONObject()
+        object.set("path", path.sanitizedForTerminal)
+        object.set("objects", totals.objects)
+        object.set("bytes", totals.bytes)
+        object.set("resources", totals.resources)
+        object.set("fresh", totals.freshResources)
+        object.set("stale", totals.resources - totals.freshResources)
+        object.set("disk_bytes", diskBytes)
+        object.set("index_bytes", indexBytes)
+        object.set("temporaries", temporaries)
+        object.set("oldest", totals.oldest?.timeIntervalSince1970)
+        object.set("newest", totals.newest?.timeIntervalSince1970)
+        object.set("failures", totals.failures)
+        object.set("pins", totals.pins)
+        object.set("quarantined", quarantined)
+        object.set("oldest_use", totals.oldestUse?.timeIntervalSince1970)
+        object.set("newest_use", totals.newestUse?.timeIntervalSince1970)
+        object.set("unreadable", unreadable)
+        object.set("runs", runs.map(\.json))
+        return object.text
+    }
+}
+
+extension RunRecord {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("command", command.rawValue)
+        object.set("started", started.timeIntervalSince1970)
+        object.set("ended", ended.timeIntervalSince1970)
+        object.set("seconds", seconds)
+        object.set("exit_status", exitStatus)
+        object.set("version", version.sanitizedForTerminal)
+        var counts = JSONObject()
+        for count in Count.allCases {
+            if let value = self.counts[count] { counts.set(count.rawValue, value) }
+        }
+        object.set("counts", counts)
+        return object
+    }
+}

@@ -1,0 +1,256 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderManifest
+import LarderPrefetch
+
+struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify",
+        abstract: "Re-read every object and check every row; change nothing without --repair.",
+        discussion: """
+            The exit status is 0 if every object in the index is whole, 2 if not, and 66 if \
+            there is no cache. Orphans, leftovers in tmp/, foreign files and wrong permissions \
+            are reported, but are not corruption.
+
+            With --repair, damaged objects are moved to quarantine/ and fetched again; the \
+            status is 0 if nothing is left to repair. A URL that cannot be fetched is not \
+            served, and kept as damaged until the next repair or prefetch fetches it. With \
+            --manifest, what is fetched must be what the manifest demands; an entry that is not \
+            cached is left to larder prefetch.
+
+            With --remote, the objects of the remote are read instead, and references to what is \
+            not there are found. --repair then writes an object anew from the cache, or removes \
+            it and its references, so that the next prefetch fetches it again.
+            """)
+
+    static let guide = CommandGuide(
+        usual: [
+            "--cache", "--repair", "--manifest", "--sample", "--max-duration", "--quick",
+            "--remote", "--base-url", "--json", "--quiet",
+        ],
+        examples: [
+            .init("Read every object again.", "larder verify"),
+            .init("Fetch damaged icons again.", "larder verify --repair"),
+            .init(
+                "Check that all icons of a manifest are cached.",
+                "larder verify --manifest apps.plist"),
+            .init(
+                "Verify for at most half an hour, and continue there the next time.",
+                "larder verify --max-duration 30m"),
+        ])
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup(title: "What to verify") var part: VerifyPartOptions
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Remote") var remotePart: RemotePartOptions
+    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Limits") var transfer: TransferOptions
+    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
+    @OptionGroup(title: "Addresses") var addresses: AddressOptions
+    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+
+    @Flag(help: "Move damaged objects to quarantine/ and fetch them again.")
+    var repair = false
+
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(
+        name: .shortAndLong,
+        help: "Print nothing if the cache is clean, and one line if it is not.")
+    var quiet = false
+
+    func validate() throws {
+        if reading.baseURL != nil, part.manifests.isEmpty {
+            throw ValidationError("--base-url needs --manifest.")
+        }
+        try remotePart.validate(hasRemote: remote.remote != nil)
+        guard remote.remote != nil else { return }
+        let others = [
+            ("--manifest", !part.manifests.isEmpty), ("--sample", part.sample != nil),
+            ("--max-duration", part.maxDuration != nil), ("--quick", part.quick),
+        ]
+        if let (option, _) = others.first(where: \.1) {
+            throw ValidationError("--remote cannot be combined with \(option).")
+        }
+        _ = try remote.requireRemote(.only)
+    }
+
+    private func verifyRemote() async throws {
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            try applyNetwork(to: &configuration)
+            let cache = repair ? try cache.required(wait: run.wait) : nil
+            var verifier = RemoteVerifier(
+                try remote.requireRemote(.only), transfer: configuration.transfer)
+            verifier.shard = try remotePart.shard
+            try await RemoteUpkeep(isQuiet: quiet, isJSON: json, colors: colors, run: run)
+                .verify(verifier, repairingFrom: cache)
+        }
+    }
+
+    func run() async throws {
+        if remote.remote != nil { return try await verifyRemote() }
+        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .verify) { run in
+            if repair { try ProcessLimits.requireTransfers() }
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.lockWait = run.wait
+            configuration.manifestRules = try reading.rules
+            try applyNetwork(to: &configuration)
+            let verification = CacheVerification(configuration)
+            let cache = try cache.openDamaged(wait: run.wait, isForRepair: repair)
+            var options = part.options
+            options.isCancelled = { run.interrupts.isAsked }
+            ProgramText.release()
+            var report = try verification.verify(
+                cache, manifests: try part.sources(), options: options
+            ) { run.line.show($0.text) }
+            run.line.clear()
+            var failure: (any Error)?
+            if repair, !report.findings.isEmpty, !report.isInterrupted,
+                report.failure == nil
+            {
+                do {
+                    try await verification.repair(
+                        &report, of: cache, isCancelled: { run.interrupts.isAsked }
+                    ) { run.line.show($0.text) }
+                } catch {
+                    failure = error
+                }
+                run.line.clear()
+            }
+            run.note(report.counts)
+            if json {
+                try report.writeJSON { print($0, terminator: "") }
+            } else if !quiet {
+                try report.writeText(colors.output) { print($0, terminator: "") }
+            }
+            // That an index is damaged is a finding already.
+            if let failure, !report.isInterrupted, (failure as? CacheError)?.code != .damaged {
+                throw failure
+            }
+            if let failure = report.failure, !report.isInterrupted { throw failure }
+            if quiet {
+                if let complaint = report.complaint { Console.complain(complaint) }
+            } else if let failure {
+                Console.complain("not everything was repaired: \(failure)")
+            }
+            if report.isInterrupted { try run.interrupts.status.exit() }
+            if !report.isSound { try ExitStatus.someFailed.exit() }
+        }
+    }
+}
+
+/// What is verified, how thoroughly and for how long.
+struct VerifyPartOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Verify a random part (5%), or one of several that together cover the whole \
+            cache (3/10).
+            """, valueName: "p%|n/m"),
+        transform: Sample.parse)
+    var sample: Sample?
+
+    @Option(
+        help: ArgumentHelp(
+            "Choose the random part by this number: the same number gives the same part.",
+            valueName: "n"))
+    var seed: UInt64?
+
+    @Option(
+        help: ArgumentHelp(
+            "Stop after this time. The next run with a time limit continues there.",
+            valueName: "time"),
+        transform: TimeSpan.parseAboveZero)
+    var maxDuration: TimeSpan?
+
+    @Option(
+        name: .customLong("manifest"),
+        help: ArgumentHelp(
+            """
+            Verify only what this manifest names; an entry that is not cached is missing. May be \
+            repeated.
+            """, valueName: "manifest"))
+    var manifests: [String] = []
+
+    @Flag(help: "Compare sizes, and read only files whose size differs from the index.")
+    var quick = false
+
+    func validate() throws {
+        let isRandom = if case .percent? = sample { true } else { false }
+        if seed != nil, !isRandom {
+            throw ValidationError("--seed needs --sample with a percentage.")
+        }
+        if !manifests.isEmpty, sample != nil || maxDuration != nil {
+            throw ValidationError("--manifest cannot be combined with --sample or --max-duration.")
+        }
+        if maxDuration != nil, isRandom {
+            throw ValidationError(
+                "--max-duration cannot be combined with a --sample percentage, only with n/m.")
+        }
+        if manifests.filter({ $0 == "-" }).count > 1 {
+            throw ValidationError("Standard input can be read only once.")
+        }
+    }
+
+    var options: VerifyOptions {
+        var options = VerifyOptions()
+        options.isQuick = quick
+        options.maximumDuration = maxDuration?.duration
+        if let sample { options.selection = sample.selection(seed: seed) }
+        return options
+    }
+
+    func sources() throws -> [ManifestSource] {
+        try manifests.map(ManifestOptions.source)
+    }
+}
+
+/// Which part of a cache is verified: a random part (`5%`), or one of several that cover the whole
+/// in turn (`3/10`).
+enum Sample: ExpressibleByArgument, Equatable {
+    case percent(Double)
+    case part(Int, of: Int)
+
+    init?(argument: String) {
+        func areDigits(_ text: Substring) -> Bool {
+            !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+        }
+        if argument.hasSuffix("%") {
+            let digits = argument.dropLast()
+            let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+            guard parts.count <= 2, parts.allSatisfy(areDigits), let percent = Double(digits),
+                percent > 0, percent <= 100
+            else { return nil }
+            self = .percent(percent)
+        } else {
+            let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
+            guard parts.count == 2, parts.allSatisfy(areDigits), let number = Int(parts[0]),
+                let count = Int(parts[1]), (1...1_000_000).contains(count),
+                (1...count).contains(number)
+            else { return nil }
+            self = .part(number, of: count)
+        }
+    }
+
+    /// - Parameter seed: decides which the random part is. Default: nil, another every time.
+    func selection(seed: UInt64?) -> VerifySelection {
+        switch self {
+        case .percent(let percent):
+            .share(percent / 100, seed: seed ?? UInt64.random(in: .min ... .max))
+        case .part(let number, let count): .part(number, of: count)
+        }
+    }
+}
+
+extension Sample {
+    /// - Throws: `ValidationError`, which says what is valid.
+    static func parse(_ argument: String) throws -> Sample {
+        if let value = Sample(argument: argument) { return value }
+        throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
+    }
+}

@@ -1,0 +1,235 @@
+import LarderCache
+import LarderCore
+
+extension VerifyReport {
+    /// Writes the report as text: a line for each finding and for each URL fetched again, and the
+    /// counts. In pieces of whole lines, since there may be a finding for each of a million
+    /// entries.
+    package func writeText(
+        _ paint: Paint = .none, _ write: (String) throws -> Void
+    ) throws {
+        for finding in findings { try write(finding.text(paint) + "\n") }
+        try entryFindings.forEach { try write($0.text(paint) + "\n") }
+        var lines = refetches.map(\.text)
+        let found = Finding.Kind.allCases.filter { count($0) > 0 }
+            .map { ", \(count($0)) \($0.rawValue)" }
+        let named = entries > 0 ? "\(entries.of("entry", "entries")), " : ""
+        let read = isQuick ? "sizes only" : ByteText.describe(bytes)
+        // Of a manifest's objects only, all of the index's resources were checked.
+        let checked = entries > 0 ? "" : ", \(resources.of("resource"))"
+        lines.append(
+            "\(named)\(objects.of("object")), \(read)\(checked): "
+                + "\(whole) whole" + found.joined() + (repaired > 0 ? ", \(repaired) repaired" : "")
+                + " (\(DurationText.describe(seconds)))")
+        if leftovers > 0 {
+            lines.append(
+                "tmp/: \(leftovers) left by runs that were killed; larder evict removes them")
+        }
+        if isInterrupted {
+            lines.append(
+                "interrupted: " + (reachesEnd ? "not all was repaired" : "not all was read"))
+        } else if failure != nil {
+            lines.append("stopped: not all was read")
+        } else if !reachesEnd {
+            lines.append("time was up: the next run goes on from here")
+        } else if isResumed {
+            lines.append("this was the rest: the beginning was verified by earlier runs")
+        }
+        if let remedy { lines.append(remedy) }
+        if !isClean || !isInterrupted {
+            lines.append(isSound ? paint.clean(verdict) : paint.failed(verdict))
+        }
+        try write(lines.joined(separator: "\n") + "\n")
+    }
+
+    private var verdict: String {
+        if isClean { return isComplete ? "clean" : "clean, as far as it went" }
+        if isSound { return "repaired" }
+        guard lost.count < unrepaired.count + entryFindings.count else {
+            return "\(lost.count) lost: the next repair or prefetch asks for them"
+        }
+        return "not clean"
+    }
+
+    private var unrepaired: [Finding] {
+        findings.filter { $0.kind.isCorruption && !$0.isRepaired }
+    }
+
+    private var lost: [Finding] { unrepaired.filter { $0.repair == .lost } }
+
+    private var remedy: String? {
+        // A repair leaves these to a prefetch.
+        let uncached = entryFindings.fetchable
+        if uncached > 0 {
+            return
+                "\(uncached.of("entry is", "entries are")) not cached as the manifest wants:"
+                + " \(prefetch)"
+        }
+        if unrepaired.contains(where: { $0.kind == .index && $0.digest == nil }) {
+            return "larder reindex rebuilds the index from what is sound"
+        }
+        let isMendable = unrepaired.contains { $0.repair == nil && $0.isMendable }
+        return isMendable && findings.allSatisfy { $0.repair == nil }
+            ? """
+            larder verify --repair, with the prefetch's network options, fetches again what is not \
+            whole
+            """
+            : nil
+    }
+
+    private var prefetch: String {
+        let isAgain = manifests.contains("-")
+        let command =
+            isAgain
+            ? "a prefetch of the same"
+            : "larder prefetch \(manifests.map(\.sanitizedForTerminal).joined(separator: " "))"
+        return "\(command), with the same options, fetches what is missing"
+    }
+
+    /// What is wrong, one line for people; nil if nothing is. What was repaired was wrong, too.
+    package var complaint: String? {
+        let bad = findings.filter(\.kind.isCorruption)
+        let interruption = isInterrupted ? "interrupted after \(objects.of("object"))" : nil
+        let entries = entryFindings.count
+        guard !bad.isEmpty || entries > 0 else { return interruption }
+        let kinds = Finding.Kind.allCases.filter { $0.isCorruption && count($0) > 0 }
+            .map { "\(count($0)) \($0.rawValue)" }.joined(separator: ", ")
+        var parts = [interruption, "\(kinds), \(whole) whole"].compactMap(\.self)
+        let left = unrepaired.filter { $0.repair != .lost }
+        if unrepaired.isEmpty, entries == 0 {
+            parts.append("all repaired")
+        } else if bad.count > unrepaired.count {
+            parts[parts.count - 1] += ", \(bad.count - unrepaired.count) repaired"
+        }
+        if !lost.isEmpty {
+            let failure = refetches.first { $0.outcome == .failed }
+            let reason = failure.map {
+                ": could not be fetched again, the first \($0.key.shownAsURL):"
+                    + " \($0.problem?.code ?? "failed")"
+            }
+            parts.append("\(lost.count) lost\(reason ?? "")")
+            parts.append("the next repair or prefetch asks for them")
+        }
+        if let first = left.first ?? entryFindings.first {
+            parts.append("the first: \(first.subject): \(first.message)")
+            let options = manifests.map { " --manifest \($0.sanitizedForTerminal)" }.joined()
+            parts.append(
+                left.count + entries == entryFindings.fetchable
+                    ? prefetch : "larder verify\(options) says more")
+        }
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension VerifyReport.Finding {
+    /// Whether a repair has a way.
+    fileprivate var isMendable: Bool {
+        kind == .obstructed || digest != nil && kind.isCorruption && kind != .unreadable
+    }
+
+    fileprivate func text(_ paint: Paint) -> String {
+        let kind = kind.isCorruption ? paint.failed(kind.rawValue) : kind.rawValue
+        var text =
+            "\(kind): \(subject.sanitizedForTerminal): \(message.sanitizedForTerminal)"
+        if let repair { text += " (\(repair.rawValue))" }
+        if let quarantine { text += "\n    moved to \(quarantine)" }
+        return text + urls.map { "\n    \($0.shownAsURL)" }.joined()
+    }
+}
+
+extension VerifyReport.Refetch {
+    fileprivate var text: String {
+        let result =
+            switch outcome {
+            case .fetched: "the same bytes"
+            case .changed: "other bytes now: \(digest.map { "\($0)" } ?? "")"
+            case .failed:
+                problem.map { "\($0.code): \($0.message.sanitizedForTerminal)" } ?? "failed"
+            }
+        let verb = outcome == .failed ? "could not be fetched again" : "fetched again"
+        return "\(verb): \(key.shownAsURL): \(result)"
+    }
+}
+
+extension VerifyReport {
+    /// Writes the report as one JSON object with a line end, in pieces, since there may be a
+    /// finding for each of a million entries.
+    package func writeJSON(_ write: (String) throws -> Void) throws {
+        var object = JSONObject()
+        object.set("clean", isClean)
+        object.set("complete", isComplete)
+        object.set("objects", objects)
+        object.set("bytes", bytes)
+        object.set("whole", whole)
+        object.set("resources", resources)
+        object.set("entries", entries)
+        object.set("index_objects", indexObjects)
+        object.set("index_bytes", indexBytes)
+        object.set("tree_objects", treeObjects)
+        object.set("tree_bytes", treeBytes)
+        for kind in Finding.Kind.allCases { object.set(kind.rawValue, count(kind)) }
+        object.set("repaired", repaired)
+        object.set("temporaries", temporaries)
+        object.set("seconds", seconds)
+        var times = JSONObject()
+        for step in Step.allCases { times.set(step.rawValue, steps[step] ?? 0) }
+        object.set("steps", times)
+        try write("\(object.text.dropLast()),\"findings\":[")
+        var separator = ""
+        func add(_ finding: Finding) throws {
+            try write(separator + finding.json.text)
+            separator = ","
+        }
+        for finding in findings { try add(finding) }
+        try entryFindings.forEach(add)
+        object = JSONObject()
+        object.set("refetches", refetches.map(\.json))
+        object.set("interrupted", isInterrupted)
+        object.set("resumed", isResumed)
+        object.set("reached_end", reachesEnd)
+        object.set("leftovers", leftovers)
+        object.set("error", failure?.json)
+        try write("],\(object.text.dropFirst())\n")
+    }
+}
+
+extension VerifyReport.Finding {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("kind", kind.rawValue)
+        object.set("subject", subject.sanitizedForTerminal)
+        object.set("message", message.sanitizedForTerminal)
+        object.set("digest", digest?.description)
+        object.set("urls", urls.map(\.shownAsURL))
+        object.set("repair", repair?.rawValue)
+        object.set("quarantine", quarantine)
+        return object
+    }
+}
+
+extension VerifyReport.Refetch {
+    fileprivate var json: JSONObject {
+        var object = JSONObject()
+        object.set("url", key.shownAsURL)
+        object.set("outcome", outcome.rawValue)
+        object.set("digest", digest?.description)
+        object.set(
+            "error", problem.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        return object
+    }
+}
+
+extension VerifyProgress {
+    /// The line for people: count, bytes, rate, findings and time left.
+    package var text: ProgressText {
+        var text = ProgressText()
+        text.add(total.map { "\(objects)/\($0) objects" } ?? "\(objects) objects", rank: 0)
+        text.add(ByteText.describe(bytes), rank: 4)
+        text.add("\(ByteText.describe(bytesPerSecond))/s", rank: 3)
+        text.add("\(findings) found", rank: findings > 0 ? 1 : 5)
+        if let secondsLeft, secondsLeft > 0 {
+            text.add("\(DurationText.describe(secondsLeft)) left", rank: 2)
+        }
+        return text
+    }
+}

@@ -1,0 +1,135 @@
+import CLarderSystem
+import Foundation
+import LarderCache
+import LarderCore
+
+/// What a line of progress says: parts, of which those that matter least go where it is narrow.
+package struct ProgressText: Sendable, Equatable {
+    /// One figure.
+    struct Part: Sendable, Equatable {
+        /// From the longest form to the shortest.
+        var forms: [String]
+        /// The highest goes first.
+        var rank: Int
+    }
+
+    private var parts: [Part] = []
+
+    /// Adds a figure to the right of the others.
+    ///
+    /// - Parameters:
+    ///   - forms: from the longest to the shortest.
+    ///   - rank: how soon it is left out; the highest goes first.
+    mutating func add(_ forms: String..., rank: Int) {
+        parts.append(Part(forms: forms, rank: rank))
+    }
+
+    /// All of it.
+    package var whole: String { parts.map { $0.forms[0] }.joined(separator: "  ") }
+
+    /// As much of it as takes at most that many columns of a terminal.
+    package func fitted(to columns: Int) -> String {
+        var shown = parts.map { $0.forms[...] }
+        var line: String {
+            shown.compactMap(\.first).joined(separator: "  ")
+        }
+        for place in parts.indices.sorted(by: { parts[$0].rank > parts[$1].rank }) {
+            while line.columns > columns, !shown[place].isEmpty, parts[place].rank > 0 {
+                shown[place].removeFirst()
+            }
+        }
+        return line.cut(to: columns)
+    }
+}
+
+extension ObjectProgress {
+    /// The line for people: what is done of all, bytes, rate and time left.
+    ///
+    /// - Parameter verb: what was done to the objects: `copied`.
+    package func text(_ verb: String) -> ProgressText {
+        var text = ProgressText()
+        let count = total.map { "\(objects)/\($0)" } ?? "\(objects)"
+        text.add("\(count) objects \(verb)", "\(count) objects", count, rank: 1)
+        text.add(ByteText.describe(bytes), rank: 4)
+        text.add("\(Int(objectsPerSecond))/s", rank: 3)
+        if let secondsLeft, secondsLeft > 0 {
+            text.add("\(DurationText.describe(secondsLeft)) left", rank: 2)
+        }
+        return text
+    }
+}
+
+/// Colours for what a person looks for first, or none.
+package struct Paint: Sendable {
+    /// Leaves text as it is.
+    package static let none = Paint(isOn: false)
+
+    private let isOn: Bool
+
+    /// - Parameter isOn: whether there are colours.
+    package init(isOn: Bool) { self.isOn = isOn }
+
+    /// What went wrong, in red.
+    package func failed(_ text: String) -> String { colour(31, text) }
+
+    /// What is out of date, in yellow.
+    package func stale(_ text: String) -> String { colour(33, text) }
+
+    /// What is as it should be, in green.
+    package func clean(_ text: String) -> String { colour(32, text) }
+
+    /// ECMA-48, 8.3.117.
+    private func colour(_ number: Int, _ text: String) -> String {
+        isOn ? "\u{1B}[\(number)m\(text)\u{1B}[0m" : text
+    }
+}
+
+extension String {
+    /// How many columns of a terminal the text takes: two for a wide character, none for a
+    /// combining mark. It must have no control characters (`sanitizedForTerminal`).
+    ///
+    /// A sequence of emoji counts as all of its parts, which is how many terminals draw it; others
+    /// need less.
+    package var columns: Int {
+        if utf8.allSatisfy({ $0 < 0x80 }) { return utf8.count }
+        return CharacterWidths.withLocale { unicodeScalars.reduce(0) { $0 + $1.columns } }
+    }
+
+    /// The text if it takes at most that many columns, else its beginning and `…`.
+    package func cut(to limit: Int) -> String {
+        guard columns > limit else { return self }
+        var left = limit - 1
+        var head = Substring.UnicodeScalarView()
+        CharacterWidths.withLocale {
+            for scalar in unicodeScalars {
+                left -= scalar.columns
+                if left < 0 { break }
+                head.append(scalar)
+            }
+        }
+        return limit > 0 ? String(head) + "…" : ""
+    }
+}
+
+/// The C library's table of how wide characters are, which goes by the thread's locale.
+private enum CharacterWidths {
+    // Unsafe because it is a pointer, which is harmless because nothing changes what it points to.
+    nonisolated(unsafe) private static let locale =
+        newlocale(1 << LC_CTYPE, "C.UTF-8", nil) ?? newlocale(1 << LC_CTYPE, "UTF-8", nil)
+
+    static func withLocale<Result>(_ body: () -> Result) -> Result {
+        guard let locale else { return body() }
+        let former = uselocale(locale)
+        defer { _ = uselocale(former) }
+        return body()
+    }
+}
+
+extension Unicode.Scalar {
+    /// Within ``CharacterWidths/withLocale(_:)``.
+    fileprivate var columns: Int {
+        // Where the table lacks it: too wide rather than too narrow, which would wrap a line.
+        let width = wcwidth(wchar_t(bitPattern: value))
+        return width < 0 ? 2 : Int(width)
+    }
+}

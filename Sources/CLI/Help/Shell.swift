@@ -1,4 +1,0 @@
-/// A shell that completes larder's command lines.
-enum Shell: String, CaseIterable {
-    case bash, zsh, fish
-}

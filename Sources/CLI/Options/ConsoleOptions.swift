@@ -1,0 +1,99 @@
+import ArgumentParser
+import Foundation
+
+/// Whether text for people is coloured.
+struct ColorOptions: ParsableArguments {
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case auto, always, never
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Colour what failed, is stale or is clean. With auto, on a terminal, unless NO_COLOR is \
+            set; CLICOLOR_FORCE colours always. (default: auto)
+            """, valueName: "auto|always|never"))
+    var color: Choice?
+
+    /// What colours text on standard output.
+    var output: Paint { paint(STDOUT_FILENO) }
+
+    /// What colours text on standard error.
+    var errors: Paint { paint(STDERR_FILENO) }
+
+    private func paint(_ descriptor: Int32) -> Paint {
+        switch color ?? .auto {
+        case .always: Paint(isOn: true)
+        case .never: .none
+        case .auto: Paint(isOn: Terminal.wantsColor(isatty(descriptor) == 1))
+        }
+    }
+}
+
+/// Arguments and environment variables as the system has them: bytes.
+///
+/// Swift replaces bytes that are not UTF-8, so that a path would name another file. On Linux, the
+/// path of the cache keeps them. All other arguments and variables that have some are refused. An
+/// empty variable counts as one that is not set.
+enum ForeignBytes {
+    private static let cacheVariable = "LARDER_CACHE"
+    /// Variables with paths, names or addresses.
+    private static let variables = [
+        cacheVariable, "XDG_CACHE_HOME", "HOME", "TMPDIR", "SQLITE_TMPDIR", "NETRC",
+        "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SHELL", "http_proxy", "https_proxy", "all_proxy",
+        "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    ]
+    /// Of these, an empty one has a meaning: no proxy.
+    private static let proxySuffix = "_proxy"
+
+    /// Ends the program if there is something that it cannot take. To be called before there are
+    /// threads: it changes the environment.
+    static func check() {
+        for (number, argument) in arguments.enumerated().dropFirst() where !isText(argument) {
+            guard isCache(number) else { leave("argument \(number)", argument) }
+            // `CommandLine.arguments` is made of these when it is first asked for.
+            CommandLine.unsafeArgv[number] = strdup(String(path: argument))
+        }
+        for name in variables + awsVariables {
+            guard let value = getenv(name) else { continue }
+            if !isText(value) {
+                guard name == cacheVariable, keepsBytes else { leave("$\(name)", value) }
+                setenv(name, String(path: value), 1)
+            }
+            if value.pointee == 0, !name.lowercased().hasSuffix(proxySuffix) { unsetenv(name) }
+        }
+    }
+
+    /// Whether an argument is the value of `--cache`.
+    private static func isCache(_ number: Int) -> Bool {
+        keepsBytes
+            && (String(cString: arguments[number]).hasPrefix("--cache=")
+                || String(cString: arguments[number - 1]) == "--cache")
+    }
+
+    private static var keepsBytes: Bool {
+        #if os(Linux)
+            true
+        #else
+            false
+        #endif
+    }
+
+    private static var arguments: [UnsafeMutablePointer<CChar>] {
+        (0..<Int(CommandLine.argc)).compactMap { CommandLine.unsafeArgv[$0] }
+    }
+
+    private static var awsVariables: [String] {
+        ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("AWS_") }
+    }
+
+    private static func isText(_ bytes: UnsafePointer<CChar>) -> Bool {
+        String(validatingCString: bytes) != nil
+    }
+
+    private static func leave(_ subject: String, _ bytes: UnsafePointer<CChar>) -> Never {
+        let text = String(cString: bytes).quoted(limit: 200)
+        Console.complain("\(subject) is not UTF-8: \(text); rename the file, or set a UTF-8 name")
+        _exit(ExitCode.validationFailure.rawValue)
+    }
+}

@@ -1,0 +1,193 @@
+import Foundation
+
+/// How long to wait for a lock that another process holds, and whom to tell.
+///
+/// Nobody queues: who waits for a lock that it wants for itself
+/// (``Cache/reindex(at:wait:isCancelled:onProgress:)``) beside ever new users of the cache may wait
+/// for long.
+public struct LockWait: Sendable {
+    /// How long; nil waits for as long as it takes.
+    public var limit: Duration?
+    /// Is told once, when a wait has lasted a second, what is waited for, in words. Default:
+    /// nothing.
+    public var onWait: @Sendable (String) -> Void
+    /// Asked ten times a second: true gives up as if the time were over. Default: never.
+    public var isCancelled: @Sendable () -> Bool
+
+    /// Fails at once.
+    public static let none = LockWait(limit: .zero)
+    /// Waits for as long as it takes.
+    public static let unlimited = LockWait(limit: nil)
+
+    /// Waits so long at most; nil: for as long as it takes.
+    public init(
+        limit: Duration?, onWait: @escaping @Sendable (String) -> Void = { _ in },
+        isCancelled: @escaping @Sendable () -> Bool = { false }
+    ) {
+        self.limit = limit
+        self.onWait = onWait
+        self.isCancelled = isCancelled
+    }
+
+    /// The same for a lock that is only held for moments: without a limit.
+    var unlimited: LockWait {
+        LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled)
+    }
+
+    /// Takes a lock of flock(2).
+    ///
+    /// Asks again and again, after pauses that grow to 100 ms: a thread that flock(2) holds can be
+    /// called back by a signal alone, and signals are the program's and not a library's.
+    ///
+    /// - Parameters:
+    ///   - operation: `LOCK_SH` or `LOCK_EX`.
+    ///   - subject: the file's name, for people.
+    ///   - describeHolder: who holds it, in words; asked only while somebody does.
+    /// - Throws: ``CacheError`` `.locked` when the time is over.
+    func take(
+        _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
+    ) throws(CacheError) {
+        let start = ContinuousClock.now
+        var pause = Duration.milliseconds(1)
+        var isTold = false
+        while flock(file.raw, operation | LOCK_NB) != 0 {
+            guard errno != EINTR else { continue }
+            guard errno == EWOULDBLOCK else {
+                throw CacheError("lock", subject: subject, errno: errno)
+            }
+            let waited = ContinuousClock.now - start
+            if limit.map({ waited >= $0 }) ?? false || isCancelled() {
+                throw CacheError(.locked, subject: subject, message: describeHolder())
+            }
+            if !isTold, waited >= .seconds(1) {
+                isTold = true
+                onWait("waiting for \(subject): \(describeHolder())")
+            }
+            let rest = limit.map { $0 - waited } ?? pause
+            Thread.sleep(forTimeInterval: min(pause, rest) / .seconds(1))
+            pause = min(pause * 2, .milliseconds(100))
+        }
+    }
+}
+
+/// A lock that runs agree upon by its name: whoever holds it keeps the others of the same name out,
+/// for as long as this lives. The kernel releases it, however the process ends.
+///
+/// A file beneath the root, which stays: to remove it would take it from under who waits for it.
+package final class NamedLock: Sendable {
+    private let file: FileDescriptor
+
+    /// Takes the lock `name`. To be held before the cache is opened: who waits for it holds nothing
+    /// else.
+    ///
+    /// - Parameters:
+    ///   - path: the cache's root.
+    ///   - create: whether the cache is made if there is none.
+    ///   - command: what those who wait are told of the holder.
+    ///   - wait: how long to wait. Default: not at all.
+    /// - Throws: ``CacheError`` `.locked` if another process holds it, `.missing` if there is
+    ///   no cache and none is to be made, `.unusable` if `name` is none (``isName(_:)``) or the
+    ///   file cannot be opened.
+    package init(
+        _ name: String, ofCacheAt path: String, create: Bool, for command: String,
+        wait: LockWait = .none
+    ) throws(CacheError) {
+        let subject = "\(CacheLayout.locks)/\(name)"
+        guard Self.isName(name) else {
+            throw CacheError(.unusable, subject: name, message: "is not a name of a lock")
+        }
+        // Without its lock: whoever has this name and waits for the cache would never get it from
+        // one who has the cache and waits for the name.
+        let cache = try CacheDirectory(path: path, create: create, lock: .none)
+        let locks = try cache.root.directory(CacheLayout.locks, create: true)
+        let file = try locks.createOrOpen(name)
+        try wait.take(LOCK_EX, on: file, subject: "\(cache.path)/\(subject)") {
+            "held by \(Self.holder(file) ?? "another process")"
+        }
+        self.file = file
+        // For people; nothing depends on it.
+        let note = Array("\(getpid()) \(command)\n".utf8)
+        if ftruncate(file.raw, 0) == 0 { _ = pwrite(file.raw, note, note.count, 0) }
+    }
+
+    deinit { file.unlock() }
+
+    /// Whether a text can name a lock: letters and digits of ASCII, `.`, `_` and `-`, at most 100.
+    package static func isName(_ text: String) -> Bool {
+        (1...100).contains(text.utf8.count) && text != "." && text != ".."
+            && text.unicodeScalars.allSatisfy {
+                switch $0 {
+                case "a"..."z", "A"..."Z", "0"..."9", ".", "_", "-": true
+                default: false
+                }
+            }
+    }
+
+    /// Who noted that it holds the lock; nil if that process has ended, and another is about to.
+    private static func holder(_ file: FileDescriptor) -> String? {
+        var bytes = [UInt8](repeating: 0, count: 200)
+        let count = pread(file.raw, &bytes, bytes.count, 0)
+        guard count > 0 else { return nil }
+        let line = String(decoding: bytes.prefix(count), as: UTF8.self).prefix { $0 != "\n" }
+        let words = line.split(separator: " ", maxSplits: 1)
+        guard words.count == 2, let id = pid_t(words[0]), id > 0,
+            kill(id, 0) == 0 || errno == EPERM
+        else { return nil }
+        return "\(words[1]) (process \(id))"
+    }
+}
+
+/// How long an index waits while another process has SQLite's lock on it.
+///
+/// Whoever is told not to wait does so for ``grace`` all the same: a transaction of larder's own
+/// lasts for milliseconds, and is nobody's fault.
+final class WriterWait: @unchecked Sendable {
+    // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
+
+    /// What any wait is given.
+    static let grace = Duration.seconds(5)
+    /// What is given if nothing depends on it.
+    static let moment = Duration.milliseconds(100)
+
+    private let wait: LockWait
+    private let subject: String
+    private let lock = NSLock()
+    private var limit: Duration?
+    private var start = ContinuousClock.now
+    private var isTold = false
+
+    /// - Parameter subject: the index's path, for people.
+    init(_ wait: LockWait, subject: String) {
+        self.wait = wait
+        self.subject = subject
+        limit = wait.limit.map { max($0, Self.grace) }
+    }
+
+    /// Called again and again by SQLite while another process has the lock; false gives up.
+    ///
+    /// SQLite's own way waits for up to 100 ms at a time, and would miss the few milliseconds that
+    /// an eviction leaves to others between its steps.
+    func goesOn(_ attempt: Int) -> Bool {
+        let (waited, isOver, tells) = lock.withLock {
+            if attempt == 0 { (start, isTold) = (.now, false) }
+            let waited = ContinuousClock.now - start
+            let tells = !isTold && waited >= .seconds(1)
+            if tells { isTold = true }
+            return (waited, limit.map { waited >= $0 } ?? false, tells)
+        }
+        if isOver || wait.isCancelled() { return false }
+        if tells { wait.onWait("waiting for \(subject): another process writes to it") }
+        usleep(waited < .seconds(1) ? .random(in: 500...1_500) : 10_000)
+        return true
+    }
+
+    /// Waits so long at most meanwhile, without a grace.
+    func limited<Value, Failure: Error>(
+        to limit: Duration, _ body: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        let usual = lock.withLock { self.limit }
+        lock.withLock { self.limit = min(limit, usual ?? limit) }
+        defer { lock.withLock { self.limit = usual } }
+        return try body()
+    }
+}

@@ -1,0 +1,312 @@
+import CLarderSystem
+import Foundation
+import GRDB
+import LarderCore
+
+extension Cache {
+    /// Objects up to this size are held in memory until their digest is known, in bytes. A larger
+    /// one is read twice.
+    private static let largestHeld = 1 << 20
+
+    /// Hands over the bytes of an object, piece by piece, once all of them have its digest. The
+    /// sizes that the index and the file state allocate nothing.
+    ///
+    /// - Throws: ``CacheError`` `.corrupt` if the bytes are gone or are other bytes, ``isSparse``
+    ///   if they are not read; what `body` throws.
+    package func forEachPiece(
+        of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
+    ) throws {
+        let file = try openFile(object.digest)
+        let reader = reader()
+        var held: [UInt8] = []
+        var count = 0
+        let read = try reader.digest(file, expecting: object.digest, isCancelled: { false }) {
+            (bytes) throws(CacheError) in
+            if count + bytes.count <= Self.largestHeld { held += bytes }
+            count += bytes.count
+        }
+        guard read?.digest == object.digest else { throw Self.otherDigest(object.digest) }
+        if count == held.count { return try held.withUnsafeBytes(body) }
+        guard lseek(file.raw, 0, SEEK_SET) == 0 else {
+            throw CacheError("seek", subject: file.subject, errno: errno)
+        }
+        var failure: (any Error)?
+        let again = try reader.digest(
+            file, expecting: object.digest, isCancelled: { failure != nil }
+        ) { (bytes) throws(CacheError) in
+            do { try body(bytes) } catch { failure = error }
+        }
+        if let failure { throw failure }
+        // An owner who writes to the file in place.
+        guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
+    }
+
+    /// Lends an object too long for ``bytes(of:)``: a descriptor at its beginning, the caller's to
+    /// close. Its bytes were checked against the digest, and stay whatever an eviction takes
+    /// meanwhile.
+    ///
+    /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
+    package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
+        let file = try directory.open(object.digest)
+        _ = try confirm(file, is: object)
+        let descriptor = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
+        guard descriptor >= 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
+            throw CacheError("open", subject: "\(object.digest)", errno: errno)
+        }
+        return descriptor
+    }
+
+    /// Compares a file with the digest of an object.
+    ///
+    /// - Returns: false if that was cancelled.
+    /// - Throws: ``CacheError`` `.corrupt` if it has other bytes.
+    package func confirm(
+        _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
+    ) throws(CacheError) -> Bool {
+        let read = try reader().digest(file, expecting: object.digest, isCancelled: isCancelled)
+        guard let read else { return false }
+        guard read.digest == object.digest else { throw Self.otherDigest(object.digest) }
+        return true
+    }
+
+    /// An object's file, if it is still the one that was compared with the digest and can be opened
+    /// without waiting for a disk; nil if that is not so, or not known.
+    package func lendAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
+        guard let file = directory.openAtOnce(digest), let status = try? file.status(),
+            FileIdentity(status) == known
+        else { return nil }
+        return LentFile(file, size: size)
+    }
+
+    /// A number that is another one once anybody has changed the index, this process included; nil
+    /// if there is no index.
+    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
+
+    /// The index's file of the cache that is at `path` now; nil if there is none.
+    package static func indexFile(ofCacheAt path: String) -> FileIdentity? {
+        FileIdentity(path: "\(path)/\(CacheLayout.index)")
+    }
+}
+
+/// An open file that is sent: of an object whose bytes were compared with its digest, or of what
+/// the sender has made. It stays, whatever an eviction takes meanwhile.
+package final class LentFile: Sendable {
+    /// How many bytes it has.
+    package let size: Int64
+    private let file: FileDescriptor
+
+    package init(_ file: FileDescriptor, size: Int64) {
+        self.file = file
+        self.size = size
+    }
+
+    /// Whether it is what it was when it was compared with the digest.
+    package func isStill(_ known: FileIdentity) -> Bool {
+        (try? file.status()).map { FileIdentity($0) == known } ?? false
+    }
+
+    /// Whether somebody has cut it off meanwhile.
+    package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
+
+    /// A descriptor of the caller's own, with a position of its own.
+    ///
+    /// - Throws: ``CacheError`` if the process has too many.
+    package func descriptor() throws(CacheError) -> Int32 {
+        let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { throw CacheError("open", subject: file.subject, errno: errno) }
+        return copy
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on; false if there are fewer, or they cannot be
+    /// read.
+    ///
+    /// - Parameter atOnce: whether to read only what is in memory. Default: false.
+    package func read(
+        at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
+    ) -> Bool {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let place = offset + Int64(filled)
+            let count =
+                atOnce
+                ? Self.readAtOnce(file.raw, rest, place)
+                : pread(file.raw, rest.baseAddress, rest.count, off_t(place))
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { return false }
+            filled += count
+        }
+        return true
+    }
+
+    private static func readAtOnce(
+        _ file: Int32, _ room: UnsafeMutableRawBufferPointer, _ offset: Int64
+    ) -> Int {
+        #if os(Linux)
+            larder_read_cached(file, room.baseAddress, UInt(room.count), offset)
+        #else
+            -1
+        #endif
+    }
+}
+
+// What an export takes from a cache, and where it puts it.
+
+extension Cache {
+    /// The cache's own directory.
+    package var root: FileDescriptor { directory.root }
+
+    /// Opens a directory of the user's own to read it.
+    ///
+    /// - Throws: ``CacheError``, `.missing` if it does not exist.
+    package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
+        let path = URL(fileURLWithPath: path).standardizedFileURL.path
+        do throws(CacheError) {
+            return try FileDescriptor.open(path, flags: O_RDONLY | O_DIRECTORY)
+        } catch  where error.errno == ENOENT {
+            throw CacheError(.missing, subject: path, message: "there is no such directory")
+        }
+    }
+
+    /// The directory at a path of the user's own, or the one that it would be made in.
+    package static func nearestDirectory(to path: String) throws(CacheError) -> FileDescriptor {
+        do throws(CacheError) {
+            return try usersDirectory(path)
+        } catch  where error.code == .missing {
+            let parent = path.parentDirectory
+            // "/" and "." are their own parents.
+            guard !parent.isSame(as: path) else { throw error }
+            return try nearestDirectory(to: parent)
+        }
+    }
+
+    /// Gives an object's file another name, in a directory that is not the cache's.
+    ///
+    /// - Returns: nil, or the system's error number. Which file it was is not known: compare it.
+    package func link(
+        _ digest: Digest, to directory: FileDescriptor, as name: String
+    ) throws(CacheError) -> Int32? {
+        let fanOut = try self.directory.fanOut(digest)
+        return linkat(fanOut.raw, digest.hex, directory.raw, name, 0) == 0 ? nil : errno
+    }
+
+    /// Every spelling of a URL that is not its resource's key, in the order of its bytes, a page at
+    /// a time. What others change meanwhile is handed over or not.
+    package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
+        guard let index, index.hasSpellings else { return }
+        var (last, comparison) = ("", ">=")
+        while true {
+            let page = try index.lookUp { db in
+                try PreparedStatement(
+                    db,
+                    """
+                    SELECT s.text, r.key FROM spellings s JOIN resources r ON r.id = s.resource
+                    WHERE s.text \(comparison) ? ORDER BY s.text LIMIT 500
+                    """
+                ).rows(last) { Spelling(try $0.requireText(0), of: try $0.requireText(1)) }
+            }
+            guard let end = page.last else { return }
+            if comparison == ">", !last.utf8.lexicographicallyPrecedes(end.text.utf8) {
+                // It would be read for ever.
+                throw CacheError(
+                    .damaged, subject: index.path, message: "spellings are out of order")
+            }
+            (last, comparison) = (end.text, ">")
+            for spelling in page { try body(spelling) }
+        }
+    }
+}
+
+/// An object on its way to somebody else: read from its beginning, piece by piece, and compared
+/// with its digest before the last piece is handed out. It stays, whatever an eviction takes.
+package final class OutgoingObject: @unchecked Sendable {
+    // Unchecked because the state is variables; every access holds `lock`.
+
+    /// How many bytes it has.
+    package let size: Int64
+    private let digest: Digest
+    private let file: FileDescriptor
+    private let lock = NSLock()
+    private var hasher = RunningDigest()
+    private var place: Int64 = 0
+    private var isDamaged = false
+
+    init(_ object: StoredObject, file: FileDescriptor) {
+        size = object.size
+        digest = object.digest
+        self.file = file
+    }
+
+    /// Whether the bytes turned out not to be those of the digest.
+    package var isCorrupt: Bool { lock.withLock { isDamaged } }
+
+    /// Fills as much of the buffer as there is from `offset` on: where the last piece ended, or the
+    /// beginning.
+    ///
+    /// - Returns: how many bytes; nil if they cannot be read, or are not those of the digest.
+    package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        lock.withLock {
+            if offset == 0 { (hasher, place) = (RunningDigest(), 0) }
+            guard offset == place, !isDamaged else { return nil }
+            let wanted = Int(min(Int64(buffer.count), size - offset))
+            var count = 0
+            while count < wanted {
+                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<wanted])
+                let read = pread(file.raw, rest.baseAddress, rest.count, off_t(offset) + count)
+                if read < 0, errno == EINTR { continue }
+                guard read > 0 else {
+                    isDamaged = read == 0
+                    return nil
+                }
+                count += read
+            }
+            hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            place += Int64(count)
+            if place == size, hasher.digest != digest {
+                isDamaged = true
+                return nil
+            }
+            return count
+        }
+    }
+}
+
+extension Cache {
+    /// Opens an object to send it elsewhere.
+    ///
+    /// - Throws: ``CacheError`` `.corrupt` if its file is gone.
+    package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
+        let object = sized(object)
+        let file = try open(object).file
+        // A sparse file is digested before anything is sent: nothing has been paid for its size.
+        // Reads have their own offsets, so that the position does not matter.
+        let status = try file.status()
+        if status.st_size > status.plausibleBytes { _ = try confirm(file, is: object) }
+        return OutgoingObject(object, file: file)
+    }
+}
+
+extension Cache {
+    /// A manifest that the cache has as a resource.
+    package struct KeptManifest: Sendable {
+        /// The resource.
+        package let resource: Resource
+        /// Its file, which was compared with its digest, and where redirects have led. The caller
+        /// closes the file.
+        package let file: (descriptor: Int32, baseURL: HTTPURL)
+    }
+
+    /// Returns the manifest of a URL; nil if it is not there, or not whole.
+    package func manifest(_ url: HTTPURL) throws(CacheError) -> KeptManifest? {
+        guard let resource = try resource(url.key) else { return nil }
+        let descriptor: Int32
+        do throws(CacheError) {
+            descriptor = try self.descriptor(of: resource.object)
+        } catch {
+            guard error.isOfDamagedObject else { throw error }
+            return nil
+        }
+        let base = (try? HTTPURL(resource.responseURL)) ?? url
+        return KeptManifest(resource: resource, file: (descriptor, base))
+    }
+}

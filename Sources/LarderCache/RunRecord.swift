@@ -1,0 +1,136 @@
+import Foundation
+import LarderCore
+
+/// What became of the last run of a command: `runs/<command>.json` beneath the cache's root.
+///
+/// For people and monitoring: nothing depends on it, and it names no path. A run that is killed
+/// leaves the one before it, whose age tells.
+package struct RunRecord: Sendable, Equatable {
+    /// The commands whose runs are noted.
+    package enum Command: String, Sendable, Codable, CaseIterable {
+        case prefetch, push, pull, verify, evict, reindex
+    }
+
+    /// What is counted; each command counts some of it.
+    package enum Count: String, Sendable, CaseIterable, Encodable, CodingKeyRepresentable {
+        /// Elements of manifests.
+        case entries
+        /// Entries with that outcome.
+        case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
+        case pulled, shared
+        /// URLs that were stored in a remote, and that could not be.
+        case pushed, unpushed
+        /// Bytes of bodies that were received.
+        case receivedBytes = "received_bytes"
+        /// Objects that were looked at, or are left.
+        case objects
+        /// The sum of their sizes.
+        case bytes
+        /// Resources in a rebuilt index.
+        case resources
+        /// Objects that were found whole.
+        case whole
+        /// Findings of any kind.
+        case findings
+        /// Objects, entries and whatever else that was found not to be as the index vouches for.
+        case damaged
+        /// Findings that were repaired.
+        case repaired
+        /// Objects that were evicted.
+        case evictedObjects = "evicted_objects"
+        /// The sum of their sizes.
+        case evictedBytes = "evicted_bytes"
+        /// Objects that should have gone and are kept.
+        case kept
+        /// Leftovers that were swept.
+        case swept
+        /// Limits that were out of reach.
+        case missed
+    }
+
+    /// The command.
+    package let command: Command
+    /// When it began to wait for its locks.
+    package let started: Date
+    /// When it ended.
+    package let ended: Date
+    /// How long it took, in seconds, by a clock that nobody sets.
+    package let seconds: Double
+    /// The exit status.
+    package let exitStatus: Int32
+    /// What it counted; nothing if it was stopped before it could report.
+    package let counts: [Count: Int64]
+    /// The version of larder.
+    package let version: String
+
+    /// Describes a run.
+    package init(
+        _ command: Command, started: Date, ended: Date, seconds: Double, exitStatus: Int32,
+        counts: [Count: Int64], version: String
+    ) {
+        self.command = command
+        self.started = started
+        self.ended = ended
+        self.seconds = (seconds * 1000).rounded() / 1000
+        self.exitStatus = exitStatus
+        self.counts = counts
+        self.version = version
+    }
+
+    /// Puts it in the place of the command's last one, if there is a cache at `path` that can be
+    /// written. What fails is not told: no run is to fail because of this.
+    package func save(inCacheAt path: String) {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .custom { date, encoder in
+            var container = encoder.singleValueContainer()
+            try container.encode(UTCTime.timestamp(date))
+        }
+        encoder.outputFormatting = .sortedKeys
+        guard
+            let directory = try? CacheDirectory(path: path, create: false, lock: .none),
+            directory.isWritable,
+            // Somebody's directory that is not a cache must not become one.
+            (try? directory.root.status(of: CacheLayout.index)) != nil,
+            let runs = try? directory.root.directory(CacheLayout.runs, create: true),
+            let json = try? encoder.encode(self)
+        else { return }
+        try? directory.replace(Self.file(command), beneath: runs, with: Array(json) + [0x0A])
+    }
+
+    /// The last run's; nil if there is none that can be read.
+    static func load(_ command: Command, from directory: CacheDirectory) -> RunRecord? {
+        guard
+            let runs = try? directory.root.directory(CacheLayout.runs),
+            let bytes = try? runs.file(Self.file(command)).read(atMost: 16 * 1024)
+        else { return nil }
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .iso8601
+        let record = try? decoder.decode(Self.self, from: Data(bytes))
+        return record?.command == command ? record : nil
+    }
+
+    private static func file(_ command: Command) -> String { "\(command.rawValue).json" }
+}
+
+extension RunRecord: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case command, started, ended, seconds, counts, version
+        case exitStatus = "exit_status"
+    }
+
+    /// Reads a record; counts that another version made up are left out.
+    package init(from decoder: any Decoder) throws {
+        let values = try decoder.container(keyedBy: CodingKeys.self)
+        command = try values.decode(Command.self, forKey: .command)
+        started = try values.decode(Date.self, forKey: .started)
+        ended = try values.decode(Date.self, forKey: .ended)
+        seconds = try values.decode(Double.self, forKey: .seconds)
+        exitStatus = try values.decode(Int32.self, forKey: .exitStatus)
+        version = try values.decode(String.self, forKey: .version)
+        var counts: [Count: Int64] = [:]
+        for (name, count) in try values.decode([String: Int64].self, forKey: .counts) {
+            if let name = Count(rawValue: name) { counts[name] = count }
+        }
+        self.counts = counts
+    }
+}

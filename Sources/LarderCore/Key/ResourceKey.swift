@@ -1,0 +1,96 @@
+import Foundation
+
+/// What a resource is looked up by, as the index has it. Three namespaces, none of which answers
+/// for another:
+///
+/// - a URL's key (``HTTPURL/key``): its bytes come from that URL and from nowhere else;
+/// - `key:` and a manifest's `key`: whoever writes a manifest may write anything there, also
+///   another's URL;
+/// - `ni:///sha-256;…` (RFC 6920): the name of the bytes themselves, of icons that a manifest
+///   holds.
+package enum ResourceKey {
+    private static let own = "key:"
+    private static let bytes = "ni:"
+
+    /// The key of what a manifest gives a `key` of its own.
+    package static func named(_ key: String) -> String { own + key }
+
+    /// A manifest's `key`, out of what ``named(_:)`` has made of it; nil for all other keys.
+    package static func name(in key: String) -> String? {
+        // In bytes: a combining mark behind the colon would make another character of it.
+        guard key.utf8.starts(with: own.utf8) else { return nil }
+        return String(decoding: key.utf8.dropFirst(own.utf8.count), as: UTF8.self)
+    }
+
+    /// The name of the bytes with a digest.
+    package static func name(of digest: Digest) -> String {
+        let base64 = Data(digest.bytes).base64EncodedString()
+        return bytes + "///sha-256;"
+            + base64.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+    }
+
+    /// Whether a key is of a namespace that a text may name: all but URLs.
+    package static func isSpelledOut(_ text: String) -> Bool {
+        [own, bytes].contains { text.utf8.starts(with: $0.utf8) }
+    }
+
+    /// Whether a resource's key is neither its URL nor the key of that.
+    package static func isApart(_ key: String, from url: String) -> Bool {
+        isSpelledOut(key) && !key.isSame(as: url)
+    }
+
+    /// Whether bytes with a digest may be found by a key: the name of other bytes lies.
+    package static func mayName(_ digest: Digest, _ key: some Sequence<UInt8>) -> Bool {
+        !key.starts(with: bytes.utf8) || key.elementsEqual(name(of: digest).utf8)
+    }
+}
+
+/// The text of a key, compared as bytes: it comes from manifests, and `String` takes quadratic time
+/// over combining marks.
+package struct CacheKey: Hashable, Sendable {
+    private let text: String
+
+    package init(_ text: String) { self.text = text }
+
+    /// How many bytes the text has.
+    package var byteCount: Int { text.utf8.count }
+
+    /// For one that is kept: text that is Foundation's own is converted once, not at each look-up.
+    package init(kept text: String) {
+        var text = text
+        text.makeContiguousUTF8()
+        self.text = text
+    }
+
+    // Not withUTF8, which retains the text each time: a quarter of a look-up.
+
+    package static func == (left: CacheKey, right: CacheKey) -> Bool {
+        left.text.utf8.withContiguousStorageIfAvailable { left in
+            right.text.utf8.withContiguousStorageIfAvailable { right in
+                left.count == right.count
+                    && (left.isEmpty
+                        || memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0)
+            }
+        }.flatMap(\.self) ?? left.text.utf8.elementsEqual(right.text.utf8)
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        let isHashed: Void? = text.utf8.withContiguousStorageIfAvailable {
+            hasher.combine(bytes: UnsafeRawBufferPointer($0))
+        }
+        if isHashed == nil { Array(text.utf8).withUnsafeBytes { hasher.combine(bytes: $0) } }
+    }
+}
+
+extension ResourceKey {
+    /// Returns the URL of a resource as outputs have it.
+    ///
+    /// - Parameters:
+    ///   - url: Nil if it is the key. With a key of its own, a URL is signed or rotates, and its
+    ///     query is not shown.
+    package static func shownURL(_ url: String?, key: String?, hasCredentials: Bool) -> String? {
+        let isKeyed = url != nil && (key.map(isSpelledOut) ?? true)
+        let shown = isKeyed ? url?.maskingQuery : (url ?? key)?.maskingSecretsInQuery
+        return hasCredentials ? shown?.showingMask : shown
+    }
+}

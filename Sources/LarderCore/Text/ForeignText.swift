@@ -1,0 +1,131 @@
+import Foundation
+
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+// Text from outside is compared, searched and taken apart as the bytes that it is: by its `utf8`,
+// and by what is here.
+//
+// `String` and `Character` are equal if they mean the same to a reader (canonical equivalence).
+// To find that out, each run of combining marks is sorted, in a time that grows with the square of
+// its length: a field of 80 kB takes half a minute. Scripts/lint names what does so, where foreign
+// text is read.
+
+extension StringProtocol {
+    /// Whether both are the same bytes. Inlinable because every key of a manifest is compared with
+    /// several names.
+    @inlinable
+    package func isSame(as other: some StringProtocol) -> Bool {
+        utf8.withContiguousStorageIfAvailable { own in
+            other.utf8.withContiguousStorageIfAvailable { own.elementsEqual($0) }
+        }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
+    }
+}
+
+extension Collection<UInt8> {
+    /// Whether it is that word, letters of ASCII in either case; `word` is in lower case.
+    @inlinable
+    package func isWord(_ word: StaticString) -> Bool {
+        word.withUTF8Buffer { word in
+            count == word.count && zip(self, word).allSatisfy { $0.lowercasedASCII == $1 }
+        }
+    }
+
+    /// The same with letters of ASCII in lower case.
+    @inlinable
+    package var lowercasedASCII: [UInt8] { map(\.lowercasedASCII) }
+}
+
+extension BidirectionalCollection<UInt8> where SubSequence: BidirectionalCollection<UInt8> {
+    /// Without the spaces and tabs at both ends.
+    @inlinable
+    package var trimmingBlanks: SubSequence {
+        let start = drop { $0.isBlank }
+        guard let last = start.lastIndex(where: { !$0.isBlank }) else { return start }
+        return self[start.startIndex...last]
+    }
+}
+
+extension UInt8 {
+    /// A letter of ASCII in lower case; every other byte itself.
+    @inlinable
+    package var lowercasedASCII: UInt8 { 0x41...0x5A ~= self ? self | 0x20 : self }
+
+    /// Whether it is a space or a tab.
+    @inlinable
+    package var isBlank: Bool { self == 0x20 || self == 0x09 }
+
+    /// Whether it is a digit.
+    @inlinable
+    package var isDigit: Bool { 0x30...0x39 ~= self }
+
+    /// Whether it is white space in ASCII.
+    @inlinable
+    package var isSpace: Bool { self == 0x20 || 0x09...0x0D ~= self }
+}
+
+extension Collection<UInt8> {
+    /// Whether `word` is somewhere in it, byte by byte.
+    ///
+    /// The standard library's search prepares tables first and takes up to 6 µs for a short text:
+    /// seconds for a megabyte of URLs, or of one URL's parameters.
+    package func holds(_ word: StaticString) -> Bool {
+        withContiguousStorageIfAvailable { word.isIn($0) }
+            ?? Array(self).withUnsafeBufferPointer { word.isIn($0) }
+    }
+}
+
+extension StaticString {
+    fileprivate func isIn(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        let first = Int32(utf8Start.pointee)
+        var rest = UnsafeRawBufferPointer(bytes)
+        while rest.count >= utf8CodeUnitCount, let start = rest.baseAddress,
+            let found = memchr(start, first, rest.count - utf8CodeUnitCount + 1)
+        {
+            if memcmp(found, utf8Start, utf8CodeUnitCount) == 0 { return true }
+            rest = UnsafeRawBufferPointer(rebasing: rest[(UnsafeRawPointer(found) - start + 1)...])
+        }
+        return false
+    }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+    /// Where the first such byte is from `start` on; nil if there is none. Much faster than the
+    /// standard library's search.
+    package func place(of byte: UInt8, from start: Int = 0) -> Int? {
+        guard let base = baseAddress, start < count else { return nil }
+        return memchr(base + start, Int32(byte), count - start).map {
+            UnsafeRawPointer($0) - UnsafeRawPointer(base)
+        }
+    }
+}
+
+extension String {
+    /// Decodes UTF-16, ten times faster than `String(decoding:as:)`. Surrogates without a partner
+    /// read as U+FFFD.
+    package static func decoding(
+        utf16 bytes: UnsafeRawBufferPointer, isBigEndian: Bool
+    ) -> (text: String, isValid: Bool) {
+        let units = (0..<bytes.count / 2).lazy.map { index in
+            let unit = bytes.loadUnaligned(fromByteOffset: 2 * index, as: UInt16.self)
+            return isBigEndian ? UInt16(bigEndian: unit) : UInt16(littleEndian: unit)
+        }
+        var isValid = true
+        let text = String(unsafeUninitializedCapacity: 3 * units.count) { text in
+            var size = 0
+            isValid = !transcode(
+                units.makeIterator(), from: UTF16.self, to: UTF8.self, stoppingOnError: false
+            ) { byte in
+                text[size] = byte
+                size += 1
+            }
+            return size
+        }
+        return (text, isValid)
+    }
+}

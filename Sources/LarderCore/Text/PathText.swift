@@ -1,0 +1,72 @@
+/// Paths that need not be UTF-8.
+///
+/// To Linux a name is bytes, and `String` replaces bytes that are not UTF-8. Here each of them is
+/// one character for private use instead, U+10FF00 plus the byte. If a path has such a character
+/// itself, its bytes are written in the same way, so that different paths stay different.
+extension String {
+    private static let firstEscape: UInt32 = 0x10_FF00
+    /// The first byte of each escape in UTF-8.
+    private static let escapeLead: UInt8 = 0xF4
+
+    /// A path as the system has it.
+    package init(path: UnsafePointer<CChar>) {
+        if let text = String(validatingCString: path), !text.utf8.contains(Self.escapeLead) {
+            self = text
+            return
+        }
+        self = ""
+        var rest = UnsafeBufferPointer(start: path, count: Self.length(of: path))
+            .map(UInt8.init(bitPattern:))[...]
+        while let first = rest.first {
+            let bytes = rest.prefix(max(1, (~first).leadingZeroBitCount))
+            let text = String(decoding: bytes, as: UTF8.self)
+            if text.utf8.elementsEqual(bytes), !text.utf8.starts(with: [Self.escapeLead]) {
+                self += text
+                rest = rest.dropFirst(bytes.count)
+            } else {
+                unicodeScalars.append(Unicode.Scalar(Self.firstEscape + UInt32(first))!)
+                rest = rest.dropFirst()
+            }
+        }
+    }
+
+    private static func length(of path: UnsafePointer<CChar>) -> Int {
+        var length = 0
+        while path[length] != 0 { length += 1 }
+        return length
+    }
+
+    /// Calls `body` with the path as the system has it.
+    package func withPath<Value>(_ body: (UnsafePointer<CChar>) -> Value) -> Value {
+        guard utf8.contains(Self.escapeLead) else { return withCString(body) }
+        var path: [CChar] = []
+        for scalar in unicodeScalars {
+            if scalar.value >= Self.firstEscape {
+                path.append(CChar(truncatingIfNeeded: scalar.value))
+            } else {
+                path += UTF8.encode(scalar)!.map(CChar.init(bitPattern:))
+            }
+        }
+        return body(path + [0])
+    }
+}
+
+extension String {
+    /// The directory that a path's last name lies in; "." if the path has no other, as
+    /// dirname(3) has it. `NSString.deletingLastPathComponent` of Swift 6.3 traps on a name of one
+    /// character.
+    package var parentDirectory: String {
+        var path = self[...]
+        func dropSlashes() { while path.utf8.count > 1, path.last == "/" { path.removeLast() } }
+        dropSlashes()
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        path = path[...slash]
+        dropSlashes()
+        return String(path)
+    }
+
+    /// What follows the last slash of a path: a file's name, or "" if the path ends with a slash.
+    package var lastName: String {
+        utf8.lastIndex(of: UInt8(ascii: "/")).map { String(self[index(after: $0)...]) } ?? self
+    }
+}

@@ -1,0 +1,59 @@
+extension String {
+    /// The text with everything escaped that could steer a terminal or change how its
+    /// neighbours read: control characters, line breaks, direction marks and overrides, and
+    /// invisible formatting. Printable text of any script stays, and so do the joiners that
+    /// Persian, Indic scripts and emoji need.
+    package var sanitizedForTerminal: String {
+        if utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return self }
+        var result = ""
+        result.reserveCapacity(utf8.count)
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\n": result += "\\n"
+            case "\r": result += "\\r"
+            case "\t": result += "\\t"
+            case _ where scalar.steersTerminal:
+                result += "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
+    /// The text in quotation marks for a message: sanitized, and cut after `limit` characters.
+    package func quoted(limit: Int = 80) -> String {
+        // The cut comes first, so that an overlong text is not sanitized whole.
+        let head = unicodeScalars.prefix(limit)
+        let ellipsis = head.endIndex == unicodeScalars.endIndex ? "" : "…"
+        return "'\(String(head).sanitizedForTerminal)\(ellipsis)'"
+    }
+}
+
+extension Unicode.Scalar {
+    var steersTerminal: Bool {
+        switch properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        // U+200C and U+200D: the zero-width non-joiner and joiner.
+        case .format: value != 0x200C && value != 0x200D
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// The text as one word of a shell's command: in quotation marks, unless it needs none.
+    package var shellQuoted: String {
+        let isPlain = utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"):
+                true
+            default: "-_./:@%+,".utf8.contains(byte)
+            }
+        }
+        if isPlain, !utf8.isEmpty { return self }
+        return "'"
+            + utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+            .map { String(Substring($0)) }.joined(separator: "'\\''") + "'"
+    }
+}

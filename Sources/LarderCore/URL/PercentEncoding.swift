@@ -1,0 +1,135 @@
+extension String {
+    /// The text with `%` and two digits in place of each byte that is not plain.
+    package func percentEncoding(except isPlain: (UInt8) -> Bool) -> String {
+        // Grown in place: an array for each byte would take nearly all of the time.
+        var encoded: [UInt8] = []
+        encoded.reserveCapacity(utf8.count)
+        for byte in utf8 {
+            if isPlain(byte) {
+                encoded.append(byte)
+            } else {
+                encoded.append(percentEncoded: byte)
+            }
+        }
+        return String(decoding: encoded, as: UTF8.self)
+    }
+
+    /// The text of a URL's bytes. If they are not UTF-8, the bytes beyond ASCII are
+    /// percent-encoded, as the parser does with them. None is replaced.
+    package init(urlBytes bytes: some Collection<UInt8>) {
+        if let text = String(valid: bytes) {
+            self = text
+            return
+        }
+        var encoded: [UInt8] = []
+        for byte in bytes {
+            if byte < 0x80 { encoded.append(byte) } else { encoded.append(percentEncoded: byte) }
+        }
+        self.init(decoding: encoded, as: UTF8.self)
+    }
+
+    /// A canonical spelling in which escapes have upper-case digits, and unreserved characters are
+    /// not escaped (RFC 3986, sections 6.2.2.1 and 6.2.2.2).
+    ///
+    /// No dot segment appears by that, because the parser resolves segments with escaped dots, too.
+    var normalizingEscapes: String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(utf8.count)
+        var rest = Array(utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%"), let value = URLBytes.escaped(rest) else {
+                bytes.append(byte)
+                continue
+            }
+            rest = rest.dropFirst(2)
+            if URLBytes.isUnreserved(value) {
+                bytes.append(value)
+            } else {
+                bytes.append(percentEncoded: value)
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+extension [UInt8] {
+    package mutating func append(percentEncoded byte: UInt8) {
+        func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x41 + value - 10 }
+        append(UInt8(ascii: "%"))
+        append(digit(byte >> 4))
+        append(digit(byte & 15))
+    }
+}
+
+extension Collection<UInt8> {
+    /// The bytes after percent-decoding. A `%` that begins no escape stays.
+    package var percentDecoded: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count)
+        var rest = self[...]
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%"), let value = URLBytes.escaped(rest) {
+                bytes.append(value)
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        return bytes
+    }
+}
+
+/// The classes of bytes in a URL.
+enum URLBytes {
+    /// The bytes that are not encoded in a path: RFC 3986's `pchar` (section 3.3) and slashes. The
+    /// WHATWG path percent-encode set lacks ``| [ ]`` and, in older versions, `^`.
+    static let path = table("/:@!$&'()*+,;=")
+    /// The bytes that are not encoded in a query: the same and `?` (RFC 3986, section 3.4), without
+    /// the apostrophe, which the WHATWG special-query percent-encode set has.
+    static let query = table("/?:@!$&()*+,;=")
+
+    private static func table(_ others: String) -> [Bool] {
+        (0...0xFF).map { isUnreserved(UInt8($0)) || others.utf8.contains(UInt8($0)) }
+    }
+
+    /// Whether it is a letter, a digit or one of `-._~` (RFC 3986, section 2.3).
+    static func isUnreserved(_ byte: UInt8) -> Bool {
+        byte.isASCIILetterOrDigit || "-._~".utf8.contains(byte)
+    }
+
+    /// The value of two hexadecimal digits at the start of `text`; nil if it does not begin with
+    /// them.
+    static func escaped(_ text: some Collection<UInt8>) -> UInt8? {
+        var digits = text.prefix(2).makeIterator()
+        guard let high = digits.next().flatMap(digit), let low = digits.next().flatMap(digit) else {
+            return nil
+        }
+        return high << 4 | low
+    }
+
+    static func digit(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+}
+
+extension UInt8 {
+    package var isASCIILetterOrDigit: Bool {
+        switch self {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: false
+        }
+    }
+}
+
+extension String {
+    /// The text of bytes; nil if they are not UTF-8. (`String(validating:as:)` needs iOS 18.)
+    init?(valid bytes: some Collection<UInt8>) {
+        self.init(decoding: bytes, as: UTF8.self)
+        guard utf8.elementsEqual(bytes) else { return nil }
+    }
+}

@@ -1,0 +1,90 @@
+/// The part of a URL behind its two slashes: credentials, host and port.
+package struct URLAuthority {
+    /// Nil if both parts are empty or missing.
+    package let credentials: Credentials?
+    /// The host in the spelling of ``HTTPURL/host``.
+    package let host: String
+    /// The explicit port; nil without one.
+    package let port: Int?
+
+    /// Parses an authority as the WHATWG URL standard does for special schemes.
+    package init(_ text: some Collection<UInt8>) throws(HTTPURL.ParseError) {
+        let text = Array(text)
+        var rest = text[...]
+        if let at = rest.lastIndex(of: UInt8(ascii: "@")) {
+            credentials = try Self.credentials(rest[..<at])
+            rest = rest[(at + 1)...]
+        } else {
+            credentials = nil
+        }
+        // A colon within brackets is an IPv6 address's.
+        let bracket = rest.lastIndex(of: UInt8(ascii: "]")) ?? rest.startIndex
+        let colon =
+            rest.first == UInt8(ascii: "[")
+            ? rest[bracket...].firstIndex(of: UInt8(ascii: ":"))
+            : rest.firstIndex(of: UInt8(ascii: ":"))
+        host = try URLHost.parse(rest[..<(colon ?? rest.endIndex)])
+        port = try colon.flatMap { colon throws(HTTPURL.ParseError) in
+            try Self.port(rest[(colon + 1)...])
+        }
+    }
+
+    private static func port(_ digits: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> Int? {
+        guard !digits.isEmpty else { return nil }
+        var port = 0
+        for digit in digits {
+            guard 0x30...0x39 ~= digit else { throw .malformed("the port is not a number") }
+            port = port * 10 + Int(digit - 0x30)
+            guard port <= 65_535 else { throw .malformed("the port is greater than 65535") }
+        }
+        guard port > 0 else { throw .malformed("the port is 0") }
+        return port
+    }
+
+    private static func credentials(
+        _ text: ArraySlice<UInt8>
+    ) throws(HTTPURL.ParseError) -> Credentials? {
+        let colon = text.firstIndex(of: UInt8(ascii: ":")) ?? text.endIndex
+        let credentials = Credentials(
+            user: try decoded(text[..<colon]), password: try decoded(text[colon...].dropFirst()))
+        return credentials.isEmpty ? nil : credentials
+    }
+
+    /// Percent-encoding may hide neither control characters nor bytes that are not text.
+    private static func decoded(
+        _ text: ArraySlice<UInt8>
+    ) throws(HTTPURL.ParseError) -> String {
+        let bytes = text.percentDecoded
+        guard bytes.allSatisfy({ $0 >= 0x20 }),
+            let text = String(valid: bytes)
+        else { throw .malformed("the credentials are not text") }
+        return text
+    }
+}
+
+/// A user's name and password, for basic authentication (RFC 7617).
+///
+/// Neither is shown by `print` or string interpolation.
+public struct Credentials: Hashable, Sendable {
+    /// The name; empty if only a password was given.
+    public var user: String
+    /// The password; empty if only a name was given.
+    public var password: String
+
+    /// Credentials as they are, without any encoding.
+    public init(user: String, password: String) {
+        self.user = user
+        self.password = password
+    }
+
+    /// Whether there is neither name nor password.
+    var isEmpty: Bool { user.isEmpty && password.isEmpty }
+}
+
+extension Credentials: CustomStringConvertible, CustomReflectable {
+    /// `***`.
+    public var description: String { "***" }
+
+    /// Without children, so that `dump` shows none either.
+    public var customMirror: Mirror { Mirror(self, children: [:]) }
+}

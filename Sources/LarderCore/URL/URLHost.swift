@@ -1,0 +1,235 @@
+#if canImport(Darwin)
+    import Darwin
+#elseif canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// The host parser of the WHATWG URL standard (section 3.5), for special schemes.
+///
+/// A number in any notation that `inet_aton` takes becomes four decimal numbers, so that no address
+/// passes for a name.
+enum URLHost {
+    /// The serialized host of a text that may be percent-encoded.
+    static func parse(_ text: ArraySlice<UInt8>) throws(HTTPURL.ParseError) -> String {
+        if text.first == UInt8(ascii: "[") {
+            guard text.last == UInt8(ascii: "]"), let host = ipv6(text.dropFirst().dropLast())
+            else { throw .malformed("the host is not an IPv6 address") }
+            return host
+        }
+        let name = try asciiName(text.percentDecoded)
+        guard !name.isEmpty else { throw .malformed("no host") }
+        guard !name.contains(where: isForbidden) else {
+            throw .malformed("the host has a character that no host has")
+        }
+        // Not a name, and to some resolvers an address.
+        guard !name.holds(".."), name != [UInt8(ascii: ".")] else {
+            throw .malformed("the host has an empty label")
+        }
+        if endsInNumber(name) {
+            guard let host = ipv4(name) else {
+                throw .malformed("the host is not an IPv4 address")
+            }
+            return host
+        }
+        return String(decoding: name, as: UTF8.self)
+    }
+
+    /// A domain name in lower case, in its ASCII form.
+    private static func asciiName(_ name: [UInt8]) throws(HTTPURL.ParseError) -> [UInt8] {
+        func lowercased(_ name: some Sequence<UInt8>) -> [UInt8] {
+            name.map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
+        }
+        guard name.contains(where: { $0 >= 0x80 }) else { return lowercased(name) }
+        guard let text = String(valid: name) else {
+            throw .malformed("the host is not UTF-8")
+        }
+        guard let convert = InternationalHosts.converter else {
+            throw .malformed(
+                "the host has characters beyond ASCII, which this program cannot convert")
+        }
+        // The rest of a label that has a full-width slash may be anything.
+        guard !name.contains(where: isForbidden), let ascii = convert(text), !ascii.isEmpty,
+            ascii.utf8.allSatisfy({ $0.isASCIILetterOrDigit || "-._".utf8.contains($0) })
+        else { throw .malformed("the host is not an international domain name") }
+        return lowercased(ascii.utf8)
+    }
+
+    /// The standard's forbidden domain code points.
+    private static func isForbidden(_ byte: UInt8) -> Bool {
+        byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
+    }
+
+    // MARK: IPv4
+
+    /// Whether the last label is a number, the dot at the end disregarded.
+    private static func endsInNumber(_ name: [UInt8]) -> Bool {
+        let labels = labels(of: name)
+        guard let last = labels.last, !last.isEmpty else { return false }
+        return last.allSatisfy { 0x30...0x39 ~= $0 } || number(last) != nil
+    }
+
+    private static func labels(of name: [UInt8]) -> [ArraySlice<UInt8>] {
+        var labels = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
+        return labels
+    }
+
+    private static func ipv4(_ name: [UInt8]) -> String? {
+        let labels = labels(of: name)
+        let numbers = labels.compactMap(number)
+        guard labels.count <= 4, numbers.count == labels.count, let last = numbers.last,
+            numbers.dropLast().allSatisfy({ $0 <= 255 }),
+            last < UInt64(1) << (8 * (5 - UInt64(labels.count)))
+        else { return nil }
+        var address = last
+        for (place, number) in numbers.dropLast().enumerated() {
+            address += number << (8 * (3 - UInt64(place)))
+        }
+        return (0..<4).map { String(address >> (24 - 8 * $0) & 255) }.joined(separator: ".")
+    }
+
+    /// A decimal, octal (`0…`) or hexadecimal (`0x…`) number. One beyond all addresses is 2^32.
+    private static func number(_ label: ArraySlice<UInt8>) -> UInt64? {
+        guard !label.isEmpty else { return nil }
+        var digits = label
+        var radix: UInt64 = 10
+        if label.starts(with: "0x".utf8) || label.starts(with: "0X".utf8) {
+            (digits, radix) = (label.dropFirst(2), 16)
+        } else if label.count > 1, label.first == UInt8(ascii: "0") {
+            (digits, radix) = (label.dropFirst(), 8)
+        }
+        var number: UInt64 = 0
+        for byte in digits {
+            guard let digit = URLBytes.digit(byte), digit < radix else { return nil }
+            number = min(number * radix + UInt64(digit), 1 << 32)
+        }
+        return number
+    }
+
+    // MARK: IPv6
+
+    /// The serialized address, in brackets. The standard has no zones.
+    private static func ipv6(_ text: ArraySlice<UInt8>) -> String? {
+        ipv6Pieces(text).map(serialized)
+    }
+
+    private static func ipv6Pieces(_ text: ArraySlice<UInt8>) -> [UInt16]? {
+        var pieces: [UInt16] = []
+        var compression: Int?
+        var rest = text
+        if rest.first == UInt8(ascii: ":") {
+            guard rest.starts(with: "::".utf8) else { return nil }
+            rest = rest.dropFirst(2)
+            compression = 0
+        }
+        while !rest.isEmpty {
+            guard pieces.count < 8 else { return nil }
+            if rest.first == UInt8(ascii: ":") {
+                guard compression == nil else { return nil }
+                rest = rest.dropFirst()
+                compression = pieces.count
+                continue
+            }
+            let digits = rest.prefix(4).prefix { URLBytes.digit($0) != nil }
+            let behind = rest[digits.endIndex...]
+            if behind.first == UInt8(ascii: ".") {
+                guard !digits.isEmpty, pieces.count <= 6, let address = decimalIPv4(rest) else {
+                    return nil
+                }
+                pieces += [UInt16(address >> 16), UInt16(truncatingIfNeeded: address)]
+                rest = []
+                continue
+            }
+            pieces.append(digits.reduce(0) { $0 << 4 | UInt16(URLBytes.digit($1) ?? 0) })
+            rest = behind
+            if rest.first == UInt8(ascii: ":") {
+                rest = rest.dropFirst()
+                guard !rest.isEmpty else { return nil }
+            } else if !rest.isEmpty {
+                return nil
+            }
+        }
+        if let compression {
+            guard pieces.count < 8 else { return nil }
+            pieces.insert(
+                contentsOf: repeatElement(0, count: 8 - pieces.count), at: compression)
+        }
+        return pieces.count == 8 ? pieces : nil
+    }
+
+    /// The address at the end of an IPv6 address: four decimal numbers without leading zeros.
+    private static func decimalIPv4(_ text: ArraySlice<UInt8>) -> UInt32? {
+        let labels = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard labels.count == 4 else { return nil }
+        var address: UInt32 = 0
+        for label in labels {
+            guard 1...3 ~= label.count, label.allSatisfy({ 0x30...0x39 ~= $0 }),
+                label.count == 1 || label.first != UInt8(ascii: "0"),
+                case let number = label.reduce(0, { $0 * 10 + UInt32($1 - 0x30) }), number <= 255
+            else { return nil }
+            address = address << 8 | number
+        }
+        return address
+    }
+
+    /// With `::` for the first of the longest runs of two zeros or more.
+    private static func serialized(_ pieces: [UInt16]) -> String {
+        var longest = 0..<1
+        var start = 0
+        for (index, piece) in pieces.enumerated() {
+            if piece != 0 {
+                start = index + 1
+            } else if index + 1 - start > longest.count {
+                longest = start..<(index + 1)
+            }
+        }
+        func text(_ pieces: ArraySlice<UInt16>) -> String {
+            pieces.map { String($0, radix: 16) }.joined(separator: ":")
+        }
+        guard longest.count > 1 else { return "[\(text(pieces[...]))]" }
+        return "[\(text(pieces[..<longest.lowerBound]))::\(text(pieces[longest.upperBound...]))]"
+    }
+}
+
+extension String {
+    /// A host without the dot that makes its name absolute.
+    package var withoutFinalDot: String {
+        utf8.last == UInt8(ascii: ".") ? String(decoding: utf8.dropLast(), as: UTF8.self) : self
+    }
+}
+
+/// How this process converts the name of a host with characters beyond ASCII to its ASCII form
+/// (`xn--`, UTS #46). Without a converter, ``HTTPURL`` refuses such hosts.
+///
+/// `larder` uses libcurl's (`CurlHosts`), and an app with LarderIcons Foundation's.
+public enum InternationalHosts {
+    /// Returns the ASCII form of a name; nil if the name is not valid.
+    public typealias Converter = @Sendable (String) -> String?
+
+    /// Installs the converter of the process. The first one stays: equal texts have to be equal
+    /// URLs as long as the process runs.
+    public static func install(_ converter: @escaping Converter) {
+        withLock { if installed == nil { installed = converter } }
+    }
+
+    static var converter: Converter? { withLock { installed } }
+
+    // Unsafe because the compiler sees no lock around it. Safe because only `withLock` uses it.
+    private nonisolated(unsafe) static var installed: Converter?
+    // Unsafe to share as a pointer. Safe because it is made once, for locking only, and never
+    // freed.
+    private nonisolated(unsafe) static let lock = {
+        let lock = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        pthread_mutex_init(lock, nil)
+        return lock
+    }()
+
+    // Not a `Mutex`, which iOS 16 lacks, nor an `NSLock`, which is Foundation's.
+    private static func withLock<Value>(_ body: () -> Value) -> Value {
+        pthread_mutex_lock(lock)
+        defer { pthread_mutex_unlock(lock) }
+        return body()
+    }
+}

@@ -1,0 +1,172 @@
+/// The parameters by which URLs carry secrets.
+package enum SecretParameter {
+    /// What the name of one has somewhere, `-`, `_` and case disregarded.
+    ///
+    /// Those of AWS (`X-Amz-Signature`, `X-Amz-Credential`, `X-Amz-Security-Token`,
+    /// `AWSAccessKeyId`, `Signature`), Google (`X-Goog-Signature`), and of what OpenTelemetry's
+    /// semantic conventions (`url.full`) and error trackers scrub by default.
+    private static let parts: [StaticString] = [
+        "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
+        "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
+    ]
+    /// What is one if it is a whole word of the name: Azure's `sig`, Google's `key`,
+    /// CloudFront's `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
+    private static let words = Set(
+        [
+            "sig", "sign", "key", "auth", "oauth", "pwd", "pass", "jwt", "policy", "hdnts", "hdnea",
+        ].map { Array($0.utf8) })
+
+    /// The maximum number of URLs within each other that are looked at. A parameter of a deeper one
+    /// counts as a secret.
+    private static let deepest = 3
+
+    /// Whether a parameter of that name and value is one; both percent-encoded or not.
+    package static func isOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
+        isOne(Array(name), value.percentDecoded)
+    }
+
+    /// The same, also if its value is a URL with one in its query or fragment.
+    package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
+        hasOne(Array(name), Array(value), depth: 0)
+    }
+
+    private static func hasOne(_ name: [UInt8], _ value: [UInt8], depth: Int) -> Bool {
+        let value = value.percentDecoded
+        if depth > deepest || isOne(name, value) { return true }
+        guard let mark = value.firstIndex(where: { "?#".utf8.contains($0) }) else { return false }
+        return value[mark...].split { "?&#;".utf8.contains($0) }.contains { parameter in
+            guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { return false }
+            return hasOne(
+                Array(parameter[..<equals]), Array(parameter[equals...].dropFirst()),
+                depth: depth + 1)
+        }
+    }
+
+    private static func isOne(_ name: [UInt8], _ value: [UInt8]) -> Bool {
+        let words = words(of: name.percentDecoded)
+        if words.contains(where: Self.words.contains) { return true }
+        let joined = Array(words.joined())
+        if parts.contains(where: { joined.holds($0) }) { return true }
+        // Akamai's tokens and JSON Web Tokens (RFC 7519) have any name, and another URL may have its
+        // own password.
+        return value.holds("hmac=") || isWebToken(value)
+            || value.holds("://") && value.contains(UInt8(ascii: "@"))
+    }
+
+    /// Whether a value has the form of a signed JSON Web Token: three parts in base64url, of which
+    /// the first two are JSON objects and so begin with `eyJ`.
+    private static func isWebToken(_ value: [UInt8]) -> Bool {
+        let parts = value.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        return (3...5).contains(parts.count) && parts[0].starts(with: "eyJ".utf8)
+            && parts[0].count >= 16
+    }
+
+    /// In lower case: of `X-Amz-Signature` and `authKey` two and more.
+    private static func words(of name: [UInt8]) -> [[UInt8]] {
+        var words: [[UInt8]] = [[]]
+        var isLower = false
+        for byte in name {
+            let isUpper = 0x41...0x5A ~= byte
+            if "-_.[]".utf8.contains(byte) {
+                words.append([])
+            } else {
+                if isLower, isUpper { words.append([]) }
+                words[words.count - 1].append(isUpper ? byte | 0x20 : byte)
+            }
+            isLower = 0x61...0x7A ~= byte
+        }
+        return words
+    }
+}
+
+extension String {
+    /// A URL's text with `***` where its credentials were.
+    package var showingMask: String {
+        guard let authority = utf8.firstRange(of: "://".utf8)?.upperBound else { return self }
+        return "\(self[..<authority])***@\(self[authority...])"
+    }
+
+    /// A URL's text with `***` in place of its query, whatever that holds.
+    package var maskingQuery: String {
+        guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
+        return "\(self[...mark])***"
+    }
+
+    /// A URL's text with `***` for each value in its query that is a secret by its name, or is a
+    /// URL with such a value.
+    package var maskingSecretsInQuery: String {
+        guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
+        let query = self[index(after: mark)...].utf8
+        var masked = String(self[...mark])
+        var rest = query
+        while true {
+            let end = rest.firstIndex { "&;".utf8.contains($0) } ?? rest.endIndex
+            let parameter = rest[..<end]
+            if let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
+                SecretParameter.hasOne(parameter[..<equals], parameter[equals...].dropFirst())
+            {
+                masked += "\(Substring(parameter[...equals]))***"
+            } else {
+                masked += Substring(parameter)
+            }
+            guard end < rest.endIndex else { return masked }
+            masked += Substring(rest[end...end])
+            rest = rest[rest.index(after: end)...]
+        }
+    }
+}
+
+extension String {
+    /// A URL or key as an output shows it: without the secrets that its query names, and sanitized.
+    package var shownAsURL: String { maskingSecretsInQuery.sanitizedForTerminal }
+
+    /// What may be the userinfo part of a URL or its query reads `***`, also if the text is no
+    /// URL: all between the scheme and the last `@`, since a password may hold what ends an
+    /// authority.
+    package var maskingSecrets: String {
+        guard let at = utf8.lastIndex(of: UInt8(ascii: "@")) else { return maskingQuery }
+        let start = authorityStart
+        return (start <= at ? "\(self[..<start])***\(self[at...])" : self).maskingQuery
+    }
+
+    /// A key without the userinfo part that it has if it is a URL, because no index may hold
+    /// credentials; any other text stays as it is.
+    package var removingUserinfo: String {
+        guard utf8.contains(UInt8(ascii: "@")) else { return self }
+        let start = authorityStart
+        let end = utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex
+        guard start > startIndex, let at = utf8[start..<end].lastIndex(of: UInt8(ascii: "@")) else {
+            return self
+        }
+        return String(self[..<start] + self[utf8.index(after: at)...])
+    }
+
+    /// The host and port of a URL; nil if it has none.
+    package var hostAndPort: String? {
+        let start = authorityStart
+        guard start > startIndex else { return nil }
+        let end = utf8[start...].firstIndex { "/?#".utf8.contains($0) } ?? endIndex
+        let at = utf8[start..<end].lastIndex(of: UInt8(ascii: "@"))
+        return String(self[(at.map { utf8.index(after: $0) } ?? start)..<end])
+    }
+
+    /// Behind the slashes at the text's beginning or behind its first colon; the beginning if there
+    /// are none.
+    private var authorityStart: Index {
+        func isSlash(_ byte: UInt8) -> Bool {
+            byte == UInt8(ascii: "/") || byte == UInt8(ascii: "\\")
+        }
+        guard let slash = utf8.firstIndex(where: isSlash),
+            slash == startIndex || utf8[utf8.index(before: slash)] == UInt8(ascii: ":")
+        else { return startIndex }
+        return utf8[slash...].firstIndex { !isSlash($0) } ?? endIndex
+    }
+}
+
+extension String {
+    /// A resource's URL as an output shows it. With a key of its own, that is signed or rotates,
+    /// and its query is not shown.
+    package func shown(asURLOf key: String) -> String {
+        (ResourceKey.isApart(key, from: self) ? maskingQuery : self).shownAsURL
+    }
+}

@@ -1,0 +1,226 @@
+import Foundation
+import LarderCache
+import LarderManifest
+
+/// Every icon that manifests name, in their order, and then the others that a cache has.
+struct GalleryCatalogue {
+    /// The number of entries that are looked up at once, and of bytes that their keys may have.
+    private static let batch = 500
+    private static let batchBytes = 1 << 20
+
+    let cache: Cache
+    let manifests: [ManifestSource]
+    let rules: ManifestRules
+    /// Whether icons that no manifest names are shown, too.
+    let hasOthers: Bool
+
+    /// Hands over each icon, ``GalleryLimits/icons`` at most.
+    ///
+    /// - Parameters:
+    ///   - isWhole: whether an object's bytes are those of its digest.
+    ///   - leaveOut: is handed what is not shown.
+    /// - Returns: how many icons there are.
+    /// - Throws: `ManifestError`, `CacheError`, or what the closures throw.
+    func forEachIcon(
+        isWhole: (StoredObject) throws -> Bool,
+        leaveOut: (GalleryOmission) throws -> Void, _ body: (GalleryIcon) throws -> Void
+    ) throws -> Int {
+        var count = 0
+        /// The keys of shown icons, and of cached icons beyond the limit. The cache's own icons
+        /// follow without these.
+        let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
+        func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
+            count += 1
+            if count <= GalleryLimits.icons { try body(icon()) } else { try leaveOut(.excess) }
+        }
+        for (number, source) in manifests.enumerated() {
+            var waiting: [(item: ManifestItem, key: String?)] = []
+            var waitingBytes = 0
+            func flush() throws {
+                let found = try lookUp(waiting.map(\.key))
+                try named?.insert(
+                    zip(waiting, found).compactMap { waiting, found in
+                        let isListed = count < GalleryLimits.icons || found.resource != nil
+                        return isListed ? waiting.key : nil
+                    })
+                for ((item, _), found) in zip(waiting, found) {
+                    try show(icon(of: item, in: number, found, isWhole: isWhole))
+                }
+                waiting.removeAll(keepingCapacity: true)
+                waitingBytes = 0
+            }
+            let reader = ManifestReader(
+                source: source.cached { [cache] in try cache.manifest($0)?.file }, rules: rules)
+            let summary = try reader.read { item in
+                if case .skipped(let reason) = item.result {
+                    return try leaveOut(.withoutIcon(name: item.name ?? "", reason: reason))
+                }
+                let key = item.resourceKey
+                waiting.append((item, key))
+                waitingBytes += key?.utf8.count ?? 0
+                if waiting.count == Self.batch || waitingBytes > Self.batchBytes { try flush() }
+            }
+            if let refusal = summary.refusal(of: source) { throw refusal }
+            try flush()
+        }
+        guard hasOthers else { return count }
+        try cache.forEachResource { resource in
+            if try named?.contains(resource.key) == true { return }
+            try show(icon(of: resource, isWhole: isWhole))
+        }
+        return count
+    }
+
+    /// What the cache has of an icon, and how it failed if that is nothing.
+    private typealias Found = (resource: Resource?, failure: PastFailure?)
+
+    private func lookUp(_ keys: [String?]) throws -> [Found] {
+        let known = keys.compactMap { $0 }
+        let resources = try cache.resources(known)
+        let failures = try PastFailure.of(known, in: cache)
+        var next = 0
+        return keys.map { key in
+            guard key != nil else { return (nil, nil) }
+            defer { next += 1 }
+            return (resources[next], failures[next])
+        }
+    }
+
+    private func icon(
+        of item: ManifestItem, in manifest: Int, _ found: Found,
+        isWhole: (StoredObject) throws -> Bool
+    ) throws -> GalleryIcon {
+        func icon(
+            _ url: String?, _ state: GalleryState, _ note: String?, _ mismatch: String? = nil
+        ) -> GalleryIcon {
+            GalleryIcon(
+                name: item.name, url: url, manifest: manifest,
+                resource: state == .missing || state == .failed ? nil : found.resource,
+                state: state, note: note, mismatch: mismatch)
+        }
+        if case .failed(let error) = item.result { return icon(nil, .failed, error.message) }
+        let url = item.shownURL
+        if let object = found.resource?.object,
+            let mismatch = item.expectation.mismatch(digest: object.digest, size: object.size)
+        {
+            return icon(
+                url, .missing, "other bytes are cached: \(mismatch.message)", mismatch.code)
+        }
+        if let resource = found.resource {
+            let (state, note) = try state(of: resource, isWhole: isWhole)
+            return icon(url, state, note)
+        }
+        if let failure = found.failure {
+            return icon(url, .failed, "\(failure.reason) \(failure.age) ago")
+        }
+        return icon(url, .missing, "not cached yet")
+    }
+
+    private func icon(
+        of resource: Resource, isWhole: (StoredObject) throws -> Bool
+    ) throws -> GalleryIcon {
+        let (state, note) = try state(of: resource, isWhole: isWhole)
+        return GalleryIcon(
+            name: nil, url: resource.shownURL, manifest: nil, resource: resource, state: state,
+            note: note)
+    }
+
+    private func state(
+        of resource: Resource, isWhole: (StoredObject) throws -> Bool
+    ) throws -> (GalleryState, String?) {
+        guard try isWhole(resource.object) else {
+            return (.corrupt, "its bytes are gone or damaged; larder verify --repair fetches them")
+        }
+        return (resource.isFresh() ? .fresh : .stale, nil)
+    }
+}
+
+/// One icon as the gallery shows it.
+public struct GalleryIcon: Sendable {
+    /// The app's name as its manifest has it, else the last part of the URL's path. Text from
+    /// outside, at most ``GalleryLimits/nameBytes``.
+    public let name: String
+    /// Its URL, secrets masked; at most ``GalleryLimits/urlBytes``. Nil if the manifest's entry
+    /// has none that could be read.
+    public let url: String?
+    /// The URL's host and port; nil if it has none.
+    public let host: String?
+    /// Which of the manifests names it; nil if none does.
+    public let manifest: Int?
+    /// What the cache has; nil if that is nothing.
+    public let resource: Resource?
+    /// How it is.
+    public let state: GalleryState
+    /// Why it is so, for people; nil if nothing is wrong.
+    public let note: String?
+    /// What of the cached bytes is not as the manifest demands, by the reason that a prefetch
+    /// reports; nil if that is not why it is missing.
+    public let mismatch: String?
+
+    init(
+        name: String?, url: String?, manifest: Int?, resource: Resource?, state: GalleryState,
+        note: String?, mismatch: String? = nil
+    ) {
+        let name = name.flatMap { $0.isEmpty ? nil : $0 } ?? Self.name(in: url) ?? "unnamed"
+        self.name = name.cut(to: GalleryLimits.nameBytes)
+        self.url = url?.cut(to: GalleryLimits.urlBytes)
+        host = url?.hostAndPort?.cut(to: GalleryLimits.nameBytes)
+        self.manifest = manifest
+        self.resource = resource
+        self.state = state
+        self.mismatch = mismatch
+        self.note = note?.cut(to: GalleryLimits.nameBytes)
+    }
+
+    /// The last part of a URL's path, as people write it.
+    private static func name(in url: String?) -> String? {
+        guard let url else { return nil }
+        let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
+        guard let last = path.split(separator: UInt8(ascii: "/")).last,
+            let text = String(last)
+        else { return nil }
+        return text.removingPercentEncoding ?? text
+    }
+}
+
+/// What a gallery shows at most: a browser holds all of it.
+public enum GalleryLimits {
+    /// How many icons; how many there are is said.
+    public static let icons = 100_000
+    /// How many bytes of a name, or of a reason.
+    public static let nameBytes = 256
+    /// How many bytes of a URL.
+    public static let urlBytes = 2048
+}
+
+extension String {
+    /// Its beginning, in whole characters, if it is longer than a number of bytes.
+    fileprivate func cut(to limit: Int) -> String {
+        guard utf8.count > limit else { return self }
+        var end = utf8.index(utf8.startIndex, offsetBy: limit)
+        while String.Index(end, within: unicodeScalars) == nil { end = utf8.index(before: end) }
+        return self[..<end] + "…"
+    }
+}
+
+/// How an icon is, as the gallery shows it.
+public enum GalleryState: String, CaseIterable, Sendable {
+    /// It may be used without asking its origin.
+    case fresh
+    /// It is cached, and its origin would be asked whether it changed.
+    case stale
+    /// A manifest names it, and it is not cached.
+    case missing
+    /// It is not cached, and failed when it was last asked for.
+    case failed
+    /// Its bytes are gone, or are not those of its digest.
+    case corrupt
+}
+
+/// What a gallery does not show.
+public enum GalleryOmission: Sendable {
+    /// An entry that has no icon.
+    case withoutIcon(name: String, reason: String)
+    /// An icon beyond ``GalleryLimits/icons``.
+    case excess
+}

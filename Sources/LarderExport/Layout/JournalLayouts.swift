@@ -1,0 +1,41 @@
+/// Coil's default `DiskCache`: for each URL an empty file of metadata, which Coil takes for an
+/// entry made by hand and always uses, and one with the bytes.
+///
+/// Source: Coil 3.5.0, coil-core/src/commonMain/kotlin/coil3/disk/RealDiskCache.kt and
+/// DiskLruCache.kt, coil-network-core/src/commonMain/kotlin/coil3/network/NetworkFetcher.kt
+/// (`doFetch`). Coil 2.7.0, coil-base/src/main/java/coil/disk/RealDiskCache.kt and DiskLruCache.kt,
+/// coil/fetch/HttpUriFetcher.kt, coil/util/Utils.kt (`SingletonDiskCache`).
+struct CoilLayout: KeyedLayout {
+    /// 2 or 3.
+    let version: Int
+    var folders: [String]
+    let journal: JournalForm?
+
+    init(version: Int) {
+        self.version = version
+        folders = [version == 2 ? "image_cache" : "coil3_disk_cache"]
+        journal = JournalForm(appVersion: version == 2 ? 1 : 3, valueCount: 2)
+    }
+
+    /// Coil 2 stores the bodies of successful answers alone, and no status.
+    var storesErrors: Bool { version > 2 }
+
+    func stem(of url: String) -> String { url.sha256Hex }
+
+    func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
+}
+
+/// Glide's default `DiskLruCacheWrapper`, original data (`DataCacheKey`) without a signature.
+///
+/// Source: Glide 5.0.9, library/src/main/java/com/bumptech/glide/load/engine/DataCacheKey.java,
+/// load/model/GlideUrl.java, signature/EmptySignature.java (which adds nothing to the digest),
+/// load/engine/cache/SafeKeyGenerator.java and DiskLruCacheWrapper.java, and
+/// third_party/disklrucache.
+struct GlideLayout: KeyedLayout {
+    var folders = ["image_manager_disk_cache"]
+    let journal: JournalForm? = JournalForm(appVersion: 1, valueCount: 1)
+
+    func stem(of url: String) -> String { url.sha256Hex }
+
+    func stem(ofFile name: String) -> String? { journal?.stem(ofFile: name) }
+}

@@ -1,0 +1,269 @@
+import Foundation
+import LarderCore
+
+// all text: it is compared in the app, with what the app came with.
+
+/// A source file for an app: it puts an exported directory that comes with the app to where the
+/// library looks for it.
+///
+/// It writes the files anew, because neither dates nor rights survive every way into a bundle, and
+/// a copy of a file that nobody may write cannot be replaced by the library.
+public struct SeedInstaller: Sendable {
+    private let layout: ExportLayout
+    private let folders: [String]
+    private let directory: String
+    private let fingerprint: Digest
+
+    /// Reads all files of an export.
+    ///
+    /// - Parameters:
+    ///   - report: of the export.
+    ///   - directory: the directory that was exported to: its name is that of the bundle's folder.
+    ///   - folder: the name of the library's directory, if the export was given one. Default: nil.
+    ///   - isCancelled: asked often: true ends it. Default: never.
+    /// - Returns: nil of a layout that no app has a cache of, or none in Swift, or if it was ended.
+    /// - Throws: ``CacheError``.
+    public init?(
+        _ report: ExportReport, directory: String, folder: String? = nil,
+        isCancelled: () -> Bool = { false }
+    ) throws {
+        guard Self.isPossible(report.layout),
+            let keyed = report.layout.keyed(kingfisherVersion: 8, folder: folder),
+            let fingerprint = try Fingerprint.of(report.directory, isCancelled: isCancelled)
+        else { return nil }
+        layout = report.layout
+        folders = keyed.folders
+        self.directory =
+            URL(fileURLWithPath: directory).standardizedFileURL.lastPathComponent
+        self.fingerprint = fingerprint
+    }
+
+    /// Whether there is one for a layout.
+    public static func isPossible(_ layout: ExportLayout) -> Bool {
+        [.nuke, .sdwebimage, .kingfisher].contains(layout)
+    }
+
+    private var library: String {
+        switch layout {
+        case .nuke: "Nuke"
+        case .sdwebimage: "SDWebImage"
+        default: "Kingfisher"
+        }
+    }
+
+    /// When it must have been called.
+    private var moment: String {
+        switch layout {
+        case .nuke: "before a pipeline with this `DataCache` is made"
+        case .sdwebimage: "before its `SDImageCache` is used"
+        default: "before its `ImageCache` is made, which remembers the files that it finds"
+        }
+    }
+
+    /// What is done to the file at `temporary` before it gets its name.
+    private var stamp: String {
+        let dates: String
+        switch layout {
+        case .kingfisher:
+            dates = """
+                                    // Kingfisher takes these for the last access and for the
+                                    // expiry.
+                                    let dates: [FileAttributeKey: Any] = [
+                                        .creationDate: Date(),
+                                        .modificationDate: Date(timeIntervalSinceNow: lifetime),
+                                    ]
+                """
+        case .sdwebimage:
+            dates = """
+                                    // SDWebImage before 5.20 removes files 7 days after this date.
+                                    let dates: [FileAttributeKey: Any] = [
+                                        .modificationDate: Date(timeIntervalSinceNow: lifetime)
+                                    ]
+                """
+        default: return ""
+        }
+        return """
+
+            \(dates)
+                                try files.setAttributes(dates, ofItemAtPath: temporary.path)
+            """
+    }
+
+    private var lifetime: String {
+        guard layout != .nuke else { return "" }
+        let use = layout == .kingfisher ? ", and as long again after\n    /// each use" : ""
+        return """
+
+                /// How long the icons are kept, in seconds: ten years\(use).
+                static let lifetime: TimeInterval = 10 * 365 * 86_400
+            """
+    }
+
+    /// A condition: the library would still use the file at `file`.
+    private var isUsable: String {
+        guard layout == .kingfisher else { return "" }
+        return " try modified(file) > Date(),"
+    }
+
+    private var modified: String {
+        guard layout == .kingfisher else { return "" }
+        return """
+
+                private static func modified(_ file: URL) throws -> Date {
+                    let values = try FileManager.default.attributesOfItem(atPath: file.path)
+                    return values[.modificationDate] as? Date ?? .distantPast
+                }
+
+            """
+    }
+
+    /// The file's text: Swift 5.9 and later, with Foundation alone.
+    public var source: String {
+        let folder = folders.joined(separator: "/").swiftLiteral
+        return """
+            // Made by larder export --installer. Do not edit it: make it anew with each export.
+            import Foundation
+
+            /// Puts the icons that come with the app to where \(library) looks for them.
+            enum Larder\(library)Seed {
+                /// Identifies this export.
+                static let fingerprint = "\(fingerprint.hex)"
+                /// The directory of \(library)'s cache, beneath Library/Caches.
+                static let folder = \(folder)
+                /// Where the seed is: add the exported directory to the app as a folder reference.
+                static var bundled: URL? {
+                    Bundle.main.resourceURL?.appendingPathComponent(\(directory.swiftLiteral))
+                }\(lifetime)
+
+                /// Copies what is not there yet, and replaces what an earlier seed has put there:
+                /// once for each seed, unless the system has emptied the directory. What the app
+                /// has loaded itself stays. Call it at launch,
+                /// \(moment).
+                ///
+                /// - Parameters:
+                ///   - seed: the exported directory.
+                ///   - caches: the app's Library/Caches.
+                /// - Returns: how many files were copied, and how many could not be: those are
+                ///   tried again the next time.
+                @discardableResult
+                static func install(
+                    from seed: URL? = bundled, into caches: URL? = nil
+                ) throws -> (copied: Int, failed: Int) {
+                    let files = FileManager.default
+                    let caches =
+                        try caches
+                        ?? files.url(
+                            for: .cachesDirectory, in: .userDomainMask, appropriateFor: nil,
+                            create: true)
+                    let target = caches.appendingPathComponent(folder)
+                    // The seed that was installed, and a line for each of its files. \(library)
+                    // leaves hidden files alone.
+                    let mark = target.appendingPathComponent(".larder-seed")
+                    let lines = ((try? String(contentsOf: mark, encoding: .utf8)) ?? "")
+                        .split(separator: "\\n")
+                    guard let seed, lines.first.map(String.init) != fingerprint else {
+                        return (0, 0)
+                    }
+                    let earlier = Set(lines.dropFirst().map(String.init))
+                    var current: Set<String> = []
+                    var settled: Set<String> = []
+                    var (copied, failed) = (0, 0)
+                    let source = seed.appendingPathComponent(folder)
+                    try files.createDirectory(at: target, withIntermediateDirectories: true)
+                    let names = try files.contentsOfDirectory(atPath: source.path).filter { name in
+                        let values = try? source.appendingPathComponent(name)
+                            .resourceValues(forKeys: [.isRegularFileKey])
+                        return !name.hasPrefix(".") && values?.isRegularFile == true
+                    }
+                    // The mark comes first: the app may end before the last file is there.
+                    var planned = earlier
+                    for name in names {
+                        let original = source.appendingPathComponent(name)
+                        pooled {
+                            guard let bytes = try? Data(contentsOf: original) else { return }
+                            planned.insert(line(name, bytes))
+                        }
+                    }
+                    try note("unfinished", planned, in: mark)
+                    for name in names {
+                        do {
+                            try pooled {
+                                let bytes = try Data(
+                                    contentsOf: source.appendingPathComponent(name))
+                                let file = target.appendingPathComponent(name)
+                                if let old = try? Data(contentsOf: file),\(isUsable)
+                                    old == bytes || !earlier.contains(line(name, old))
+                                {
+                                    if old == bytes { current.insert(line(name, bytes)) }
+                                    return
+                                }
+                                // Written, and not copied: with rights and dates of its own.
+                                let temporary = target.appendingPathComponent(".larder-partial")
+                                try bytes.write(to: temporary)\(stamp)
+                                guard rename(temporary.path, file.path) == 0 else {
+                                    throw CocoaError(.fileWriteUnknown)
+                                }
+                                current.insert(line(name, bytes))
+                                copied += 1
+                            }
+                            settled.insert(escaped(name))
+                        } catch {
+                            failed += 1
+                        }
+                    }
+                    // What earlier seeds have left: a later one may replace it.
+                    current.formUnion(earlier.filter { entry in
+                        let name = String(entry.prefix { $0 != " " })
+                        guard !settled.contains(name), let file = name.removingPercentEncoding
+                        else { return false }
+                        return files.fileExists(atPath: target.appendingPathComponent(file).path)
+                    })
+                    try note(failed == 0 ? fingerprint : "unfinished", current, in: mark)
+                    return (copied, failed)
+                }
+
+                private static func note(
+                    _ state: String, _ lines: Set<String>, in mark: URL
+                ) throws {
+                    let text = ([state] + lines).joined(separator: "\\n")
+                    try text.write(to: mark, atomically: true, encoding: .utf8)
+                }
+            \(modified)
+                /// Tells a file from others: its name and a digest of its bytes (FNV-1a).
+                private static func line(_ name: String, _ bytes: Data) -> String {
+                    var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+                    for byte in bytes { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+                    return "\\(escaped(name)) \\(digest) \\(bytes.count)"
+                }
+
+                /// The name without spaces and ends of lines.
+                private static func escaped(_ name: String) -> String {
+                    name.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? ""
+                }
+
+                private static func pooled(_ body: () throws -> Void) rethrows {
+                    #if canImport(ObjectiveC)
+                        try autoreleasepool(invoking: body)
+                    #else
+                        try body()
+                    #endif
+                }
+            }
+
+            """
+    }
+}
+
+extension String {
+    /// The text as a literal of Swift.
+    fileprivate var swiftLiteral: String {
+        let scalars = unicodeScalars.map { scalar in
+            switch scalar {
+            case "\"", "\\": "\\\(scalar)"
+            case " "..."~": "\(scalar)"
+            default: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
+            }
+        }
+        return "\"\(scalars.joined())\""
+    }
+}

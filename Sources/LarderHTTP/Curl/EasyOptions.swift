@@ -1,0 +1,152 @@
+import CCurl
+
+/// The options of one of libcurl's easy handles, and what of them is the same for all transfers.
+///
+/// Belongs to the loop's thread.
+struct EasyOptions {
+    private let pointer: UnsafeMutableRawPointer
+    private let lists: [StringList]
+
+    /// Sets everything that is the same for all transfers, but for the callbacks.
+    init(
+        of pointer: UnsafeMutableRawPointer, configuration: TransferConfiguration
+    ) throws(TransferError) {
+        self.pointer = pointer
+        let connectTo = try StringList(configuration.connectTo.map(\.text))
+        let resolve = try StringList(configuration.resolve.map(\.text))
+        lists = [connectTo, resolve]
+        try set(CURLOPT_CONNECT_TO, list: connectTo)
+        try set(CURLOPT_RESOLVE, list: resolve)
+        try setConstants()
+        try setLimits(configuration)
+        try setIdentity(configuration)
+    }
+
+    private func setConstants() throws(TransferError) {
+        try set(CURLOPT_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
+        try set(CURLOPT_FOLLOWLOCATION, 0)
+        // The URL is canonical: libcurl sends its path as it is.
+        try set(CURLOPT_PATH_AS_IS, 1)
+        // Empty, not unset: the environment's variables would apply.
+        try set(CURLOPT_PROXY, "")
+        try set(CURLOPT_NOPROXY, "")
+        // A request's header fields are for its server, and none of the tunnel's business.
+        try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
+        // A proxy's answer to CONNECT is not the response's head.
+        try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
+        try set(CURLOPT_NOSIGNAL, 1)
+        // Without it, taking out a transfer waits for its name look-up, and all others with it.
+        // The look-up's thread then cleans up after itself.
+        try set(CURLOPT_QUICK_EXIT, 1)
+        // Every look-up walks through all that are remembered: a minute's worth (the default) takes
+        // quadratic time if there are thousands of hosts.
+        try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
+        try set(CURLOPT_SSL_VERIFYPEER, 1)
+        try set(CURLOPT_SSL_VERIFYHOST, 2)
+        // Refused by a libcurl that was built without HTTP/2, which then does without.
+        _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
+        try set(CURLOPT_TCP_NODELAY, 1)
+        try set(CURLOPT_NOPROGRESS, 1)
+    }
+
+    private func setLimits(_ configuration: TransferConfiguration) throws(TransferError) {
+        try set(CURLOPT_CONNECTTIMEOUT_MS, configuration.connectTimeout.wholeMilliseconds)
+        if configuration.maximumBytesPerSecond == nil {
+            try set(CURLOPT_TIMEOUT_MS, configuration.totalTimeout.wholeMilliseconds)
+        }
+        try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
+        try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
+        // If the rate is limited, in pieces that come some times a second; libcurl takes no less
+        // than 1 KiB.
+        let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
+        try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
+    }
+
+    /// Who we are, and whom we trust.
+    private func setIdentity(_ configuration: TransferConfiguration) throws(TransferError) {
+        try set(CURLOPT_USERAGENT, configuration.userAgent)
+        if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
+            try set(CURLOPT_CAINFO, authorities)
+            try set(CURLOPT_PROXY_CAINFO, authorities)
+            // With a directory beside it, libcurl parses the file for each connection, which takes
+            // longer than all else of a handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
+            try set(CURLOPT_CAPATH, nil)
+            try set(CURLOPT_PROXY_CAPATH, nil)
+        }
+        if let file = configuration.netrcFile { try set(CURLOPT_NETRC_FILE, file) }
+        // Empty, not unset: OpenSSL would ask the terminal for the passphrase of an encrypted key.
+        if configuration.clientCertificate != nil { try set(CURLOPT_KEYPASSWD, "") }
+    }
+
+    func set(_ option: CURLoption, _ value: Int) throws(TransferError) {
+        try check(larder_easy_set_long(pointer, option, value), option)
+    }
+
+    func set(_ option: CURLoption, offset value: Int64) throws(TransferError) {
+        try check(larder_easy_set_offset(pointer, option, curl_off_t(value)), option)
+    }
+
+    /// `nil` unsets the option.
+    func set(_ option: CURLoption, _ value: String?) throws(TransferError) {
+        try check(larder_easy_set_string(pointer, option, value), option)
+    }
+
+    /// The list must live as long as the option points to it.
+    func set(_ option: CURLoption, list: StringList) throws(TransferError) {
+        try check(larder_easy_set_list(pointer, option, list.pointer), option)
+    }
+
+    /// What it points to must live as long as the option does.
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer) throws(TransferError) {
+        try check(larder_easy_set_pointer(pointer, option, value), option)
+    }
+
+    func check(_ code: CURLcode, _ option: CURLoption) throws(TransferError) {
+        guard code != CURLE_OK else { return }
+        throw TransferError(
+            code: .other,
+            message: "libcurl refuses its option \(option.rawValue): \(CurlCode(code))")
+    }
+}
+
+extension Duration {
+    /// For libcurl, which takes 0 for "no limit" and no more than 2^31 - 1.
+    fileprivate var wholeMilliseconds: Int {
+        let (seconds, attoseconds) = components
+        guard seconds < 2_000_000 else { return 2_000_000_000 }
+        return max(
+            1,
+            Int(seconds) * 1000 + Int((attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000))
+    }
+
+    /// For libcurl, which takes 0 for "no limit" and no more than 2^16 - 1; rounded up.
+    fileprivate var wholeSeconds: Int {
+        let (seconds, attoseconds) = components
+        return Int(min(max(1, seconds + (attoseconds > 0 ? 1 : 0)), 65_535))
+    }
+}
+
+/// A list of C strings for libcurl, which reads it as long as an option points to it.
+///
+/// Belongs to the loop's thread.
+final class StringList {
+    let pointer: UnsafeMutablePointer<curl_slist>?
+
+    /// - Throws: ``TransferError`` if there is no memory for it.
+    init(_ strings: [String]) throws(TransferError) {
+        var list: UnsafeMutablePointer<curl_slist>?
+        for string in strings {
+            guard let longer = curl_slist_append(list, string) else {
+                curl_slist_free_all(list)
+                throw TransferError(code: .other, message: "libcurl has no memory for a list")
+            }
+            list = longer
+        }
+        pointer = list
+    }
+
+    deinit {
+        curl_slist_free_all(pointer)
+    }
+}

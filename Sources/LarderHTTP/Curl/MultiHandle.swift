@@ -1,0 +1,161 @@
+import CCurl
+import Foundation
+import Synchronization
+
+/// libcurl's multi handle: all transfers under way and the connections they share.
+///
+/// Belongs to the loop's thread.
+final class MultiHandle {
+    private let pointer: UnsafeMutableRawPointer
+    /// Kept because connections that are closed with the handle have a pointer to it.
+    private let sockets: OpenSockets
+    /// How many connections stay open without a transfer.
+    let idleConnections: Int
+
+    init(configuration: TransferConfiguration, sockets: OpenSockets) throws(TransferError) {
+        guard CurlLibrary.initialization == .ok, let pointer = curl_multi_init() else {
+            throw Self.failure(CURLM_OUT_OF_MEMORY)
+        }
+        self.pointer = pointer
+        self.sockets = sockets
+        let inUse = max(1, configuration.maximumConnections)
+        idleConnections = Self.idleConnections(
+            atMost: configuration.maximumIdleConnections, openFiles: Self.openFileLimit)
+        let total = inUse + idleConnections
+        try set(CURLMOPT_MAX_TOTAL_CONNECTIONS, total)
+        try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
+        try set(CURLMOPT_MAXCONNECTS, total)
+        try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        // Without a descriptor left for it libcurl goes on, and nobody could ever wake it.
+        try check(curl_multi_wakeup(pointer))
+    }
+
+    deinit {
+        curl_multi_cleanup(pointer)
+    }
+
+    /// How many connections stay open without a transfer, given how many files may be open.
+    static func idleConnections(atMost most: Int, openFiles: Int) -> Int {
+        max(0, min(most, openFiles / 4))
+    }
+
+    private static var openFileLimit: Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+            let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+        #else
+            let isKnown = getrlimit(RLIMIT_NOFILE, &limit) == 0
+        #endif
+        return isKnown ? Int(clamping: limit.rlim_cur) : 256
+    }
+
+    private func set(_ option: CURLMoption, _ value: Int) throws(TransferError) {
+        try check(larder_multi_set_long(pointer, option, value))
+    }
+
+    private func check(_ code: CURLMcode) throws(TransferError) {
+        guard code == CURLM_OK else { throw Self.failure(code) }
+    }
+
+    /// A failure of the multi interface itself; no transfer can go on after it.
+    private static func failure(_ code: CURLMcode) -> TransferError {
+        let reason = String(cString: curl_multi_strerror(code))
+        return TransferError(code: .other, message: "libcurl: \(reason)")
+    }
+
+    func add(_ handle: EasyHandle) throws(TransferError) {
+        try check(handle.add(to: pointer))
+    }
+
+    /// Takes a handle out, finished or not; an unfinished transfer's connection is closed.
+    func remove(_ handle: EasyHandle) {
+        handle.remove(from: pointer)
+    }
+
+    /// Moves every transfer as far as it goes without waiting.
+    func perform() throws(TransferError) {
+        var running: Int32 = 0
+        try check(curl_multi_perform(pointer, &running))
+    }
+
+    /// The next transfer that came to its end, still in the multi handle, and how it ended.
+    func nextFinished() -> (handle: EasyHandle, result: CurlCode)? {
+        var left: Int32 = 0
+        while let message = curl_multi_info_read(pointer, &left) {
+            guard message.pointee.msg == CURLMSG_DONE,
+                let handle = EasyHandle.owner(of: message.pointee.easy_handle)
+            else { continue }
+            return (handle, CurlCode(larder_message_result(message)))
+        }
+        return nil
+    }
+
+    /// Waits for a socket, one of libcurl's timeouts or a ``Waker``; no longer than that.
+    ///
+    /// - Returns: whether there was anything to be read or written.
+    func wait(atMost limit: Duration?) throws(TransferError) -> Bool {
+        // The waker ends it early, so the minute is only a bound on how long one wait may be.
+        let limit = min(limit ?? .seconds(60), .seconds(60))
+        let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
+        var events: CInt = 0
+        try check(curl_multi_poll(pointer, nil, 0, milliseconds, &events))
+        return events > 0
+    }
+
+    /// Ends ``wait(atMost:)``, now or the next one, from any thread.
+    var waker: Waker { Waker(pointer: pointer) }
+
+    /// See ``MultiHandle/waker``.
+    ///
+    /// Unchecked because `curl_multi_wakeup` is the one function that libcurl allows on any thread;
+    /// who holds a waker must not use it once the multi handle is gone.
+    struct Waker: @unchecked Sendable {
+        fileprivate let pointer: UnsafeMutableRawPointer
+
+        func wake() {
+            curl_multi_wakeup(pointer)
+        }
+    }
+}
+
+/// The sockets that libcurl has open, by the origin that each was opened for.
+///
+/// Opened and closed on the loop's thread; asked on any.
+final class OpenSockets: Sendable {
+    private let state = Mutex(State())
+
+    private struct State {
+        var origins: [CInt: String] = [:]
+        var counts: [String: Int] = [:]
+        /// Origins that lost their last one.
+        var lost: Set<String> = []
+    }
+
+    func opened(_ descriptor: CInt, for origin: String) {
+        state.withLock { state in
+            state.origins[descriptor] = origin
+            state.counts[origin, default: 0] += 1
+            state.lost.remove(origin)
+        }
+    }
+
+    func closed(_ descriptor: CInt) {
+        state.withLock { state in
+            guard let origin = state.origins.removeValue(forKey: descriptor),
+                let count = state.counts[origin]
+            else { return }
+            state.counts[origin] = count > 1 ? count - 1 : nil
+            if count == 1 { state.lost.insert(origin) }
+        }
+    }
+
+    /// The origins that have lost their last one since this was asked before.
+    func takeLost() -> Set<String> {
+        state.withLock { state in
+            defer { state.lost = [] }
+            return state.lost
+        }
+    }
+
+    func isOpen(to origin: String) -> Bool { state.withLock { $0.counts[origin] != nil } }
+}

@@ -1,0 +1,177 @@
+import CZlib
+
+/// Takes a body's content codings off (RFC 9110, section 8.4) piece by piece, as fast as the
+/// receiver takes what comes out. Belongs to the loop's thread.
+///
+/// Why not libcurl: that unpacks all that has come at once, and keeps what a receiver that paused
+/// has not taken, up to 64 MB for each transfer, which 51 bytes can be.
+final class BodyDecoder {
+    /// What requests offer to decode.
+    static let accepted = "gzip"
+
+    /// A server, and a proxy that does not know of it.
+    private static let maximumLayers = 2
+    private static let known = ["gzip", "x-gzip", "deflate"]
+
+    /// The outermost first.
+    private let layers: [ContentLayer]
+    /// What was handed out and not taken.
+    private var refused: UnsafeRawBufferPointer?
+    private var last: UnsafeRawBufferPointer?
+    /// Bytes that will come again, and were looked at.
+    private var seen = 0
+
+    /// - Parameters:
+    ///   - codings: as they were applied, one at least.
+    ///   - limit: how much may come out of each.
+    init(_ codings: [String], limit: Int64) throws(TransferError) {
+        guard
+            codings.allSatisfy({ coding in
+                Self.known.contains { coding.utf8.elementsEqual($0.utf8) }
+            }),
+            codings.count <= Self.maximumLayers
+        else {
+            throw TransferError(
+                code: .malformedResponse,
+                message:
+                    "the body is encoded otherwise than was asked for, which was \(Self.accepted)")
+        }
+        layers = try codings.map { _ throws(TransferError) in try ContentLayer(limit: limit) }
+    }
+
+    /// Whether the body could end here.
+    var isWhole: Bool { layers.allSatisfy(\.isWhole) }
+
+    /// Takes in what has come, which must stay where it is until ``next()`` gives nothing, or
+    /// ``putBack(_:)``.
+    func feed(_ bytes: UnsafeRawBufferPointer) {
+        let known = min(seen, bytes.count)
+        seen -= known
+        layers[0].feed(.init(rebasing: bytes[known...]))
+    }
+
+    /// More of the body, good until the next call; `nil` if nothing is left of what came.
+    ///
+    /// - Throws: ``TransferError`` if that is damaged, or more than the limit came out of a coding,
+    ///   and of the body perhaps nothing.
+    func next() throws(TransferError) -> UnsafeRawBufferPointer? {
+        if let piece = refused {
+            refused = nil
+            return piece
+        }
+        last = try next(of: layers.count - 1)
+        return last
+    }
+
+    /// Takes back what ``next()`` has given, since the receiver pauses.
+    ///
+    /// - Parameter bytes: what was fed, all of which will come again.
+    func putBack(_ bytes: UnsafeRawBufferPointer) {
+        refused = last
+        // What came may be less than was looked at before.
+        seen += bytes.count - layers[0].unread
+        layers[0].feed(.init(start: nil, count: 0))
+    }
+
+    private func next(of index: Int) throws(TransferError) -> UnsafeRawBufferPointer? {
+        while true {
+            if let piece = try layers[index].next() { return piece }
+            guard index > 0, let packed = try next(of: index - 1) else { return nil }
+            layers[index].feed(packed)
+        }
+    }
+}
+
+/// One content coding of a body, taken off by zlib while the body arrives: gzip (RFC 1952), of
+/// several members too, or zlib's own form, which HTTP calls deflate (RFC 1950), whichever it
+/// begins as.
+///
+/// Unpacks no more at once than its buffer holds, and waits with the rest until that is asked for.
+/// Belongs to the loop's thread.
+final class ContentLayer {
+    private enum State { case start, inside, betweenMembers, end }
+
+    // On the heap because zlib remembers the address.
+    private let stream: UnsafeMutablePointer<z_stream>
+    private let buffer: UnsafeMutableRawBufferPointer
+    private var state = State.start
+    private var mayHoldMore = false
+    private let limit: Int64
+    /// Bytes that came out of it so far.
+    private var total: Int64 = 0
+
+    private static let bufferSize = 16 << 10
+
+    /// - Parameter limit: how many bytes may come out of it.
+    init(limit: Int64) throws(TransferError) {
+        self.limit = limit
+        stream = .allocate(capacity: 1)
+        stream.initialize(to: z_stream())
+        buffer = .allocate(byteCount: Self.bufferSize, alignment: 16)
+        guard larder_inflate_begin(stream) == Z_OK else {
+            throw TransferError(code: .other, message: "no memory to decode the body")
+        }
+    }
+
+    deinit {
+        inflateEnd(stream)
+        stream.deallocate()
+        buffer.deallocate()
+    }
+
+    /// Whether it could end here: nothing came, or all that belongs to it.
+    var isWhole: Bool { state != .inside }
+
+    /// Bytes that were fed and not looked at.
+    var unread: Int { Int(stream.pointee.avail_in) }
+
+    /// Takes in packed bytes, which must stay where they are while there are ``unread`` ones.
+    func feed(_ bytes: UnsafeRawBufferPointer) {
+        stream.pointee.next_in = UnsafeMutablePointer(
+            mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
+        stream.pointee.avail_in = UInt32(bytes.count)
+    }
+
+    /// More of the body, good until the next call; `nil` if nothing is left of what came.
+    ///
+    /// - Throws: ``TransferError`` if that is damaged, or more than the limit came out of it.
+    func next() throws(TransferError) -> UnsafeRawBufferPointer? {
+        while mayHoldMore || unread > 0 {
+            switch state {
+            case .start: state = .inside
+            case .inside: break
+            case .betweenMembers:
+                // What follows and is not a member is padding.
+                state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
+                inflateReset(stream)
+                continue
+            case .end:
+                feed(.init(start: nil, count: 0))
+                continue
+            }
+            let count = try inflateOnce()
+            total += Int64(count)
+            guard total <= limit else { throw .bodyTooLong(limit: limit) }
+            if count > 0 { return .init(rebasing: buffer[..<count]) }
+        }
+        return nil
+    }
+
+    /// - Returns: how many bytes are in the buffer now.
+    private func inflateOnce() throws(TransferError) -> Int {
+        stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
+        stream.pointee.avail_out = UInt32(buffer.count)
+        let code = inflate(stream, Z_NO_FLUSH)
+        mayHoldMore = stream.pointee.avail_out == 0 && code == Z_OK
+        switch code {
+        case Z_OK: break
+        case Z_STREAM_END: state = .betweenMembers
+        // Nothing was left to be done.
+        case Z_BUF_ERROR where unread == 0: break
+        default:
+            throw TransferError(
+                code: .malformedResponse, message: "the body is not encoded as its head says")
+        }
+        return buffer.count - Int(stream.pointee.avail_out)
+    }
+}

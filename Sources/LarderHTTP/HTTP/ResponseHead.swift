@@ -1,0 +1,97 @@
+/// The head of a final response.
+package struct ResponseHead: Sendable {
+    /// The status code, such as 200.
+    package var status: Int
+    /// The version of HTTP it came by: `1.0`, `1.1`, `2` or `3`.
+    package var protocolVersion: String
+    /// The header fields.
+    package var headers: HeaderFields
+}
+
+/// Puts a response's head together from the lines libcurl hands over one by one: a status line,
+/// fields, an empty line; perhaps interim heads (1xx) before it and trailers after the body.
+struct ResponseHeadParser {
+    private let maximumBytes: Int
+    private let maximumFields: Int
+    private var received = 0
+    private var fields = 0
+    private var status: Int?
+    private var version = ""
+    private var lines: [UInt8] = []
+    private(set) var isComplete = false
+
+    /// Both limits are on everything that is ever added.
+    init(maximumBytes: Int, maximumFields: Int) {
+        self.maximumBytes = maximumBytes
+        self.maximumFields = maximumFields
+        lines.reserveCapacity(512)
+    }
+
+    /// - Returns: the head, if the line completes one.
+    /// - Throws: ``TransferError`` if it cannot be one.
+    mutating func add(_ line: UnsafeRawBufferPointer) throws(TransferError) -> ResponseHead? {
+        received += line.count
+        guard received <= maximumBytes else {
+            throw TransferError(code: .headersTooLarge, message: "the response's head is too long")
+        }
+        guard isComplete || status != nil else {
+            try addStatusLine(line)
+            return nil
+        }
+        if !Self.isEmpty(line) {
+            fields += 1
+            guard fields <= maximumFields else {
+                throw TransferError(
+                    code: .headersTooLarge,
+                    message: "the response's head has more than \(maximumFields) fields")
+            }
+            if !isComplete { addField(line) }
+            return nil
+        }
+        guard !isComplete, let status else { return nil }
+        return try end(status)
+    }
+
+    private mutating func addStatusLine(_ line: UnsafeRawBufferPointer) throws(TransferError) {
+        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2)
+        guard parts.count >= 2, parts[0].starts(with: "HTTP/".utf8),
+            case let digits = parts[1].prefix(while: { 0x30...0x39 ~= $0 }), digits.count == 3
+        else {
+            throw TransferError(
+                code: .malformedResponse, message: "the response has no valid status line")
+        }
+        status = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        version = String(decoding: parts[0].dropFirst(5), as: UTF8.self)
+    }
+
+    private mutating func addField(_ line: UnsafeRawBufferPointer) {
+        // A line that begins with a blank continues the one before (RFC 9112, section 5.2).
+        if line[0] == 0x20 || line[0] == 0x09 {
+            while let last = lines.last, last == 0x0A || last == 0x0D { lines.removeLast() }
+        }
+        lines.append(contentsOf: line)
+        if lines.last != 0x0A { lines.append(0x0A) }
+    }
+
+    private mutating func end(_ status: Int) throws(TransferError) -> ResponseHead? {
+        let headers = HeaderFields(lines: lines)
+        // Of an interim head, too: libcurl would decode it, without a bound on what it keeps.
+        guard headers.transferCodings.isEmpty else {
+            throw TransferError(
+                code: .malformedResponse,
+                message: "the response has a transfer coding that nobody asked for")
+        }
+        if status < 200 {
+            self.status = nil
+            lines.removeAll(keepingCapacity: true)
+            return nil
+        }
+        isComplete = true
+        defer { lines = [] }
+        return ResponseHead(status: status, protocolVersion: version, headers: headers)
+    }
+
+    private static func isEmpty(_ line: UnsafeRawBufferPointer) -> Bool {
+        line.allSatisfy { $0 == 0x0D || $0 == 0x0A }
+    }
+}

@@ -1,0 +1,254 @@
+import Foundation
+import Synchronization
+
+/// Fetches URLs, many at once, on one thread.
+///
+///     let loop = try TransferLoop(configuration: TransferConfiguration())
+///     loop.start(TransferRequest(url: url), receiver: receiver)
+///
+/// Connections are kept and shared, HTTP/2 is used if a server offers it over TLS, certificates
+/// are verified, and nothing of the environment (proxies, `.netrc`) has a say of its own. A
+/// redirect is handed back as the response it is: the request that follows it then passes the same
+/// checks.
+///
+/// Every function may be called on any thread, within a receiver's too.
+package final class TransferLoop: Sendable {
+    private let inbox: LoopInbox
+    private let sockets = OpenSockets()
+    private let thread: LoopThread
+
+    /// Starts the thread.
+    ///
+    /// - Throws: ``TransferError`` if one of the configuration's files cannot be read, libcurl is
+    ///   too old (before 7.88), or the system has no memory or thread to give.
+    package init(configuration: TransferConfiguration = .init()) throws(TransferError) {
+        let files = [
+            ("certificate authorities", configuration.certificateAuthorities),
+            ("client certificate", configuration.clientCertificate?.certificate),
+            ("client key", configuration.clientCertificate?.key),
+            ("netrc", configuration.netrcFile),
+        ]
+        for case (let name, let file?) in files where access(file, R_OK) != 0 {
+            let reason = String(cString: strerror(errno))
+            throw TransferError(code: .tls, message: "\(name): \(file): \(reason)")
+        }
+        let inbox = LoopInbox()
+        let runner = try LoopRunner(
+            configuration: configuration, inbox: inbox, sockets: sockets)
+        guard let thread = LoopThread(runner) else {
+            throw TransferError(code: .other, message: "the system has no thread to give")
+        }
+        self.inbox = inbox
+        self.thread = thread
+    }
+
+    deinit {
+        shutdown()
+    }
+
+    /// Begins a transfer as soon as ``TransferConfiguration/maximumConnections`` and
+    /// ``TransferConfiguration/maximumConnectionsPerHost`` have room for it; returns at once.
+    ///
+    /// - Parameter receiver: kept until it hears the end, which it does exactly once, always.
+    @discardableResult
+    package func start(_ request: TransferRequest, receiver: any TransferReceiver) -> TransferID {
+        inbox.start(request, receiver)
+    }
+
+    /// Ends a transfer as ``TransferError/Code-swift.enum/cancelled``; of one that has ended, or
+    /// was never there, nothing is heard.
+    package func cancel(_ id: TransferID) {
+        inbox.post(.cancel(id))
+    }
+
+    /// Changes ``TransferRequest/priority``. Of a transfer whose request was sent, nothing changes.
+    package func setPriority(_ priority: Int, of id: TransferID) {
+        inbox.post(.setPriority(priority, id))
+    }
+
+    /// Ends a transfer as ``TransferError/Code-swift.enum/abandoned`` if it waits for its turn; one
+    /// that was begun goes on.
+    package func withdraw(_ id: TransferID) {
+        inbox.post(.withdraw(id))
+    }
+
+    /// Goes on with a transfer whose receiver answered ``ReceiveVerdict/pause``.
+    package func resume(_ id: TransferID) {
+        inbox.post(.resume(id))
+    }
+
+    /// Whether a connection is open, or being made, that was made for requests to an origin.
+    ///
+    /// - Parameter origin: scheme, host and port, as ``HTTPURL/origin`` has them.
+    package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
+
+    /// Cancels all transfers, those waiting included, and returns once everybody has heard their
+    /// end and the thread is gone; within a receiver's call it returns at once instead. What is
+    /// started afterwards ends as cancelled. Calling it again does no harm.
+    package func shutdown() {
+        inbox.stop()
+        thread.join()
+    }
+}
+
+/// What other threads want of the loop: the only state the two sides share.
+final class LoopInbox: Sendable {
+    enum Command: Sendable {
+        case start(PendingTransfer)
+        case cancel(TransferID)
+        case resume(TransferID)
+        case setPriority(Int, TransferID)
+        case withdraw(TransferID)
+    }
+
+    private struct State {
+        var commands: [Command] = []
+        var isStopping = false
+        /// Set while the loop waits or is about to; who takes it wakes the loop, once.
+        var sleeper: MultiHandle.Waker?
+        /// Set once the loop takes no more commands; its reason.
+        var end: (code: TransferError.Code, message: String)?
+        var lastNumber: UInt64 = 0
+
+        // Within the lock, so that the loop cannot end, and the multi handle with it, in between.
+        mutating func wake() {
+            sleeper?.wake()
+            sleeper = nil
+        }
+    }
+
+    private let state = Mutex(State())
+
+    // MARK: For any thread
+
+    func start(_ request: TransferRequest, _ receiver: any TransferReceiver) -> TransferID {
+        let id = state.withLock { state in
+            state.lastNumber += 1
+            return TransferID(number: state.lastNumber)
+        }
+        let order = PendingTransfer(id: id, request: request, receiver: receiver)
+        let end = state.withLock { state in
+            if state.end == nil {
+                state.commands.append(.start(order))
+                state.wake()
+            }
+            return state.end
+        }
+        if let end { order.end(end.code, end.message) }
+        return id
+    }
+
+    func post(_ command: Command) {
+        state.withLock { state in
+            guard state.end == nil else { return }
+            state.commands.append(command)
+            state.wake()
+        }
+    }
+
+    func stop() {
+        state.withLock { state in
+            state.isStopping = true
+            state.wake()
+        }
+    }
+
+    // MARK: For the loop
+
+    /// Swaps the commands that came for `commands`, which must be empty.
+    ///
+    /// - Returns: whether to go on.
+    func take(_ commands: inout [Command]) -> Bool {
+        state.withLock { state in
+            swap(&state.commands, &commands)
+            return !state.isStopping
+        }
+    }
+
+    /// From `true` on until ``wakeUp()``, the next command wakes; `false` means there is one.
+    func fallAsleep(_ waker: MultiHandle.Waker) -> Bool {
+        state.withLock { state in
+            guard state.commands.isEmpty, !state.isStopping else { return false }
+            state.sleeper = waker
+            return true
+        }
+    }
+
+    func wakeUp() {
+        state.withLock { $0.sleeper = nil }
+    }
+
+    /// No command comes in after this; those that did are returned.
+    func close(_ code: TransferError.Code, _ message: String) -> [Command] {
+        state.withLock { state in
+            state.end = (code, message)
+            state.sleeper = nil
+            defer { state.commands = [] }
+            return state.commands
+        }
+    }
+}
+
+/// The thread on which a ``LoopRunner`` runs, from beginning to end.
+final class LoopThread: Sendable {
+    #if canImport(Darwin)
+        // Unsafe if it is a pointer, and safe because any thread may name another by it until
+        // that is joined or detached, which happens once, at the end.
+        private nonisolated(unsafe) let thread: pthread_t
+    #else
+        private let thread: pthread_t
+    #endif
+    private let isJoined = Mutex(false)
+
+    /// Starts the thread; `nil` if the system has none to give.
+    init?(_ runner: sending LoopRunner) {
+        // Retained because the new thread alone uses it; that thread, or the failure, releases it.
+        let context = Unmanaged.passRetained(runner)
+        // Signals from outside are for the program's own threads, and SIGPIPE is for none; those of
+        // a crash stay. The new thread inherits this, and libcurl's look-up threads from it.
+        var blocked = sigset_t()
+        var previous = sigset_t()
+        sigfillset(&blocked)
+        for signal in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] {
+            sigdelset(&blocked, signal)
+        }
+        pthread_sigmask(SIG_SETMASK, &blocked, &previous)
+        defer { pthread_sigmask(SIG_SETMASK, &previous, nil) }
+        guard let thread = Self.create(with: context.toOpaque()) else {
+            context.release()
+            return nil
+        }
+        self.thread = thread
+    }
+
+    private static func create(with context: UnsafeMutableRawPointer) -> pthread_t? {
+        #if canImport(Darwin)
+            var thread: pthread_t?
+        #else
+            var thread = pthread_t()
+        #endif
+        return pthread_create(&thread, nil, { LoopThread.main($0) }, context) == 0 ? thread : nil
+    }
+
+    deinit {
+        // Not joined means that the thread itself dropped the last reference to this object.
+        if !isJoined.withLock({ $0 }) { pthread_detach(thread) }
+    }
+
+    private static func main(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+        if let context {
+            // Retained because `init` handed its one reference over.
+            Unmanaged<LoopRunner>.fromOpaque(context).takeRetainedValue().run()
+        }
+        return nil
+    }
+
+    /// Waits for the thread's end, every caller does; on the thread itself, returns at once.
+    func join() {
+        guard pthread_equal(pthread_self(), thread) == 0 else { return }
+        isJoined.withLock { isJoined in
+            if !isJoined { pthread_join(thread, nil) }
+            isJoined = true
+        }
+    }
+}

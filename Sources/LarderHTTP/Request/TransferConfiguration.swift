@@ -1,0 +1,73 @@
+/// How a ``TransferLoop`` connects, how long it waits and what it refuses.
+public struct TransferConfiguration: Sendable {
+    /// The most requests under way at once. Default: 16. Transfers beyond it wait their turn,
+    /// without a timeout running.
+    public var maximumConnections = 16
+    /// The most transfers under way at once to one scheme, host and port, and so connections too;
+    /// streams of HTTP/2 count like connections. Default: 6.
+    public var maximumConnectionsPerHost = 6
+    /// How many transfers more connect at once, each to a host of its own that there is no
+    /// connection to, so that to connect takes no place of a request; no more than
+    /// ``maximumIdleConnections``. Default: 16.
+    public var maximumConnectionsAhead = 16
+    /// How many connections more stay open, without a transfer, for those to come; no more than a
+    /// quarter of the files that the process may have open. The one that was used longest ago makes
+    /// room. Default: 64, since one over TLS takes about 100 kB.
+    public var maximumIdleConnections = 64
+    /// From the start of the name look-up to the end of the TLS handshake. Default: 10 s.
+    public var connectTimeout: Duration = .seconds(10)
+    /// How long a connected transfer may stay below ``stallSpeed``; whole seconds, rounded up.
+    /// Default: 30 s.
+    public var stallTimeout: Duration = .seconds(30)
+    /// The slowest speed that is not a stall, in bytes a second. Default: 100.
+    public var stallSpeed = 100
+    /// For a whole transfer, from its turn on; without effect if ``maximumBytesPerSecond`` is
+    /// set, since who waits for a share takes as long as it takes. Default: 300 s.
+    public var totalTimeout: Duration = .seconds(300)
+    /// The `User-Agent` header field. Default: `larder`.
+    public var userAgent = "larder"
+    /// A PEM file of the certificate authorities to trust, for servers and https proxies. Default:
+    /// `nil`, the system's.
+    public var certificateAuthorities: String?
+    /// What is shown to servers that ask for a certificate, if the request allows it
+    /// (``TransferRequest/usesStoredCredentials``). Default: `nil`, nothing.
+    public var clientCertificate: ClientCertificate?
+    /// A file in the format of `.netrc` with names and passwords by host, used if the URL has
+    /// none. Default: `nil`, none.
+    public var netrcFile: String?
+    /// Which URLs are fetched through a proxy. Default: none; the environment has no say.
+    public var proxies = ProxySelection.none
+    /// Which addresses may be connected to; a proxy's is no concern of it. Default: public ones
+    /// only.
+    public var addressPolicy = AddressPolicy.publicOnly
+    /// Other hosts and ports to connect to; the first that fits counts. Default: none.
+    public var connectTo: [ConnectToRule] = []
+    /// Addresses that are known without a look-up. Default: none.
+    public var resolve: [ResolveRule] = []
+    /// The longest response head, interim responses and trailers included, in bytes.
+    /// Default: 64 KiB.
+    public var maximumHeaderBytes = 64 << 10
+    /// The most fields of a response head, interim responses and trailers included. Default: 256.
+    public var maximumHeaderFields = 256
+    /// How many bytes of bodies all transfers together may receive in a second, as they come over
+    /// the wire. A transfer that waits for its share does not stall, but its total timeout runs.
+    /// Default: `nil`, as many as come.
+    public var maximumBytesPerSecond: Int64?
+
+    /// The defaults.
+    public init() {}
+}
+
+/// A certificate of our own, for servers that ask for one.
+public struct ClientCertificate: Hashable, Sendable {
+    /// A PEM file with the certificate and the chain to its authority.
+    public var certificate: String
+    /// A PEM file with its private key, not encrypted; `nil`: it is in the certificate's file.
+    public var key: String?
+
+    /// A certificate in these files.
+    public init(certificate: String, key: String? = nil) {
+        self.certificate = certificate
+        self.key = key
+    }
+}

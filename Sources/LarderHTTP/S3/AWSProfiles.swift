@@ -1,0 +1,129 @@
+import Foundation
+
+/// One profile, of the two files that may have it.
+struct AWSProfiles {
+    private let name: String
+    private let shared: AWSProfileFile
+    private let config: AWSProfileFile
+    private let section: String
+    /// Where it was looked for.
+    private let files: String
+
+    /// - Parameter mustExist: whether a person named it.
+    init(
+        named name: String, mustExist: Bool, credentials: String, config: String
+    ) throws(S3SettingsError) {
+        self.name = name
+        shared = try AWSProfileFile(path: credentials)
+        self.config = try AWSProfileFile(path: config)
+        section = name == "default" && self.config.has("default") ? name : "profile \(name)"
+        files = "\(credentials) or \(config)"
+        guard !mustExist || exists else { throw S3SettingsError(absence) }
+    }
+
+    private var exists: Bool { shared.has(name) || config.has(section) }
+    private var absence: String { "there is no profile '\(name)' in \(files)" }
+
+    func value(_ key: String) -> String? {
+        shared.value(key, in: name) ?? config.value(key, in: section)
+    }
+
+    var endpoint: String? {
+        let services = value("services").map { "services \($0)" }
+        return services.flatMap { config.value("s3.endpoint_url", in: $0) }
+            ?? value("endpoint_url")
+    }
+
+    /// - Parameter lack: why others, which come first, are of no use; nil if none do.
+    func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
+        let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
+        if let access = value(accessKey), let secret = value(secretKey) {
+            return S3Credentials(
+                accessKey: access, secretKey: secret, sessionToken: value("aws_session_token"))
+        }
+        let elsewhere = [
+            "credential_process", "role_arn", "sso_session", "sso_start_url",
+            "web_identity_token_file",
+        ].first { config.names(in: section).union(shared.names(in: name)).contains($0) }
+        if let elsewhere {
+            throw S3SettingsError(
+                "the profile '\(name)' has its credentials from '\(elsewhere)', which is not "
+                    + "supported: 'aws configure export-credentials --format env' prints them "
+                    + "as environment variables")
+        }
+        let lacking = [accessKey, secretKey].filter { value($0) == nil }
+            .joined(separator: " and no ")
+        let own = exists ? "the profile '\(name)' in \(files) has no \(lacking)" : absence
+        throw S3SettingsError(
+            "no credentials: \([lack, own].compactMap(\.self).joined(separator: ", and "));"
+                + " --remote-unsigned asks without")
+    }
+}
+
+/// A file of AWS profiles: sections in brackets, `name = value` in them, and under a `name =`
+/// without a value more of them, indented.
+/// https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+struct AWSProfileFile {
+    private static let sizeLimit = 1 << 20
+
+    /// Values by section and name; what is indented has the name `outer.inner`.
+    private var sections: [String: [String: String]] = [:]
+
+    /// Nothing if there is no such file.
+    ///
+    /// - Throws: ``S3SettingsError`` if it cannot be read.
+    init(path: String) throws(S3SettingsError) {
+        self.init(text: try Self.text(of: path))
+    }
+
+    private static func text(of path: String) throws(S3SettingsError) -> String {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            if access(path, F_OK) != 0 { return "" }
+            throw S3SettingsError("\(path): \(String(cString: strerror(errno)))")
+        }
+        let data: Data
+        do {
+            data = try file.read(upToCount: sizeLimit + 1) ?? Data()
+        } catch {
+            throw S3SettingsError("\(path): it cannot be read")
+        }
+        guard data.count <= sizeLimit else {
+            throw S3SettingsError("\(path): longer than \(sizeLimit) bytes")
+        }
+        return String(decoding: data, as: UTF8.self)
+    }
+
+    init(text: String) {
+        var section = ""
+        var outer = ""
+        for line in text.split(whereSeparator: \.isNewline) {
+            let content = line.trimmingPrefix { $0.isWhitespace }
+            guard let first = content.first, first != "#", first != ";" else { continue }
+            if first == "[" {
+                let name = content.dropFirst().prefix { $0 != "]" }
+                section = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                outer = ""
+                continue
+            }
+            guard let equals = content.firstIndex(of: "=") else { continue }
+            let name = content[..<equals].trimmingWhitespace.lowercased()
+            let value = content[content.index(after: equals)...].trimmingWhitespace
+            let isInner = line.first?.isWhitespace == true && !outer.isEmpty
+            if !isInner { outer = value.isEmpty ? name : "" }
+            sections[section, default: [:]][isInner ? "\(outer).\(name)" : name] = value
+        }
+    }
+
+    func has(_ section: String) -> Bool { sections[section] != nil }
+
+    func value(_ name: String, in section: String) -> String? {
+        sections[section]?[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// What a section has values for.
+    func names(in section: String) -> Set<String> { Set(sections[section, default: [:]].keys) }
+}
+
+extension StringProtocol {
+    fileprivate var trimmingWhitespace: String { trimmingCharacters(in: .whitespaces) }
+}

@@ -1,0 +1,162 @@
+import Foundation
+import Synchronization
+
+/// A store of objects by name, as S3 has it: all that a shared tier needs of one.
+///
+/// Names are in the order of their bytes. What was written is seen by every request that begins
+/// after the write has ended, listings too (as S3 has it since December 2020, Ceph always).
+package protocol ObjectStorage: Sendable {
+    /// How messages name an object, or all of the store.
+    func subject(_ key: String?) -> String
+
+    /// Receives an object.
+    ///
+    /// - Parameters:
+    ///   - maximumBytes: a longer one is refused.
+    ///   - sink: makes what takes the bytes, for each attempt anew.
+    /// - Throws: ``StorageError``, ``StorageError/Code-swift.enum/notFound`` if there is none; what
+    ///   the sink throws; `CancellationError`.
+    func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws
+
+    /// What is known of an object; nil if there is none.
+    func head(_ key: String) async throws -> ListedObject?
+
+    /// Writes an object, in place of one of that name.
+    ///
+    /// - Parameters:
+    ///   - digest: the SHA-256 of the bytes, in hexadecimal: the store refuses others.
+    ///   - mediaType: told to who reads the object without larder. Default: nil.
+    func put(
+        _ key: String, _ body: RequestBody, digest: String, mediaType: String?
+    ) async throws
+
+    /// Removes an object; no error if there is none.
+    func delete(_ key: String) async throws
+
+    /// A page of the objects whose names begin with `prefix`, in the order of their names.
+    ///
+    /// - Parameter last: the names after this one; default: nil, from the first on.
+    func list(_ prefix: String, after last: String?) async throws -> ListPage
+}
+
+/// Takes received bytes, and says whether it did: if not, the same come again once `resume`, which
+/// it was made with, is called.
+package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
+package typealias SinkMaker =
+    @Sendable (_ resume: @escaping @Sendable () -> Void) throws -> ByteSink
+
+extension ObjectStorage {
+    /// Receives a small object into memory.
+    package func bytes(_ key: String, maximumBytes: Int64) async throws -> [UInt8] {
+        let collected = CollectedBytes()
+        try await get(key, maximumBytes: maximumBytes) { _ in
+            collected.clear()
+            return { bytes in
+                collected.append(bytes)
+                return true
+            }
+        }
+        return collected.bytes
+    }
+}
+
+/// Why an object store did not do what it was asked.
+public struct StorageError: Error, Sendable, CustomStringConvertible {
+    /// The reasons. Their raw values are part of the output.
+    public enum Code: String, Sendable, CaseIterable {
+        /// The credentials are unknown, expired, or not allowed to do this; or the clock is wrong.
+        case accessRefused = "remote-access-refused"
+        /// There is no such bucket.
+        case noBucket = "remote-no-bucket"
+        /// The bucket is in another region.
+        case wrongRegion = "remote-wrong-region"
+        /// There is no such object.
+        case notFound = "remote-not-found"
+        /// There is no room, or a quota is used up.
+        case full = "remote-full"
+        /// It cannot be reached, or has too much to do: another attempt may succeed.
+        case unavailable = "remote-unavailable"
+        /// It refuses the request for another reason.
+        case refused = "remote-refused"
+        /// What it answered makes no sense.
+        case malformed = "remote-malformed"
+        /// The bytes of an object are not those that its name says.
+        case corrupt = "remote-corrupt"
+        /// The object is larger than allowed, or a listing names too many.
+        case tooLarge = "remote-too-large"
+    }
+
+    /// The reason.
+    public var code: Code
+    /// The object, or the bucket: an `s3://` URL.
+    public var subject: String
+    /// The reason in words, in one line.
+    public var message: String
+    /// What the transfer failed of, if that was it.
+    package var underlying: TransferError?
+
+    /// An error.
+    package init(
+        _ code: Code, subject: String, _ message: String, underlying: TransferError? = nil
+    ) {
+        self.code = code
+        self.subject = subject
+        self.message = message
+        self.underlying = underlying
+    }
+
+    /// Whether the same request may succeed later.
+    public var isTransient: Bool { code == .unavailable }
+
+    /// Whether no request at all can succeed until a person does something.
+    public var isPermanent: Bool {
+        [.accessRefused, .noBucket, .wrongRegion, .full].contains(code)
+    }
+
+    /// Subject and message.
+    public var description: String { "\(subject): \(message)" }
+}
+
+/// A page of a listing.
+package struct ListPage: Sendable {
+    /// In the order of their names; none need be there though there are more.
+    package var objects: [ListedObject]
+    /// The name to go on after; nil at the end.
+    package var next: String?
+
+    /// A page.
+    package init(objects: [ListedObject], next: String?) {
+        self.objects = objects
+        self.next = next
+    }
+}
+
+/// What a store says of an object.
+package struct ListedObject: Hashable, Sendable {
+    /// Its name, without the prefix of the whole store.
+    package var key: String
+    /// How many bytes it has.
+    package var size: Int64
+    /// When it was written, by the store's clock.
+    package var modified: Date
+
+    /// An object.
+    package init(key: String, size: Int64, modified: Date) {
+        self.key = key
+        self.size = size
+        self.modified = modified
+    }
+}
+
+/// Bytes that come piece by piece, from whichever thread.
+final class CollectedBytes: Sendable {
+    private let state = Mutex<[UInt8]>([])
+
+    var bytes: [UInt8] { state.withLock { $0 } }
+
+    func clear() { state.withLock { $0 = [] } }
+
+    func append(_ bytes: UnsafeRawBufferPointer) {
+        state.withLock { $0.append(contentsOf: bytes) }
+    }
+}

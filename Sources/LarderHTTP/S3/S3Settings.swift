@@ -1,0 +1,240 @@
+import Foundation
+import LarderCore
+
+/// Where a bucket is, and who asks.
+public struct S3Settings: Sendable {
+    /// The bucket and the prefix.
+    public var location: S3Location
+    /// The server, such as `http://127.0.0.1:9000`; nil: Amazon's of the region.
+    public var endpoint: HTTPURL?
+    /// The region that signatures name.
+    public var region: String
+    /// Who asks; nil: nobody in particular, without a signature.
+    public var credentials: S3Credentials?
+    /// A PEM file of the certificate authorities that the server's is verified by. Default: nil,
+    /// the same as for everything else.
+    public var certificateAuthorities: String?
+
+    /// Settings without a file or an environment having a say.
+    public init(
+        location: S3Location, endpoint: HTTPURL? = nil, region: String = "us-east-1",
+        credentials: S3Credentials? = nil
+    ) {
+        self.location = location
+        self.endpoint = endpoint
+        self.region = region
+        self.credentials = credentials
+    }
+
+    /// The bucket's URL, without a slash at the end. In the path, but for Amazon's own server,
+    /// which wants the bucket's name in the host's, and cannot have it there over TLS if it has
+    /// dots.
+    var bucketURL: String {
+        if let endpoint {
+            let base = endpoint.string
+            return (base.hasSuffix("/") ? String(base.dropLast()) : base) + "/\(location.bucket)"
+        }
+        let isChina = region.hasPrefix("cn-")
+        let host = "s3.\(region).amazonaws.com\(isChina ? ".cn" : "")"
+        return location.bucket.contains(".")
+            ? "https://\(host)/\(location.bucket)" : "https://\(location.bucket).\(host)"
+    }
+}
+
+/// Why the settings of a remote cannot be used.
+public struct S3SettingsError: Error, Sendable, CustomStringConvertible {
+    /// The reason.
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// An access key, as S3 stores hand them out.
+public struct S3Credentials: Hashable, Sendable, CustomStringConvertible {
+    /// Names the key.
+    public var accessKey: String
+    /// What signatures are made with.
+    public var secretKey: String
+    /// Comes with keys that expire.
+    public var sessionToken: String?
+
+    /// A key.
+    public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
+        self.accessKey = accessKey
+        self.secretKey = secretKey
+        self.sessionToken = sessionToken
+    }
+
+    /// Without the secrets.
+    public var description: String { "\(accessKey) (secret)" }
+}
+
+/// A bucket, and what the names of our objects there begin with: `s3://bucket/prefix`.
+public struct S3Location: Hashable, Sendable, CustomStringConvertible {
+    /// The bucket's name.
+    public let bucket: String
+    /// Empty, or ends with a slash.
+    public let prefix: String
+
+    /// Why a text is no location.
+    public struct ParseError: Error, Sendable, CustomStringConvertible {
+        /// The reason.
+        public let description: String
+    }
+
+    /// Parses `s3://bucket` or `s3://bucket/prefix`.
+    ///
+    /// A bucket's name has 3 to 63 of `a-z`, `0-9`, `.` and `-`. A prefix has letters, digits and
+    /// `-._~` between its slashes: every S3 store and its signature agree on how those are spelled
+    /// (RFC 3986, section 2.3).
+    public init(_ text: String) throws(ParseError) {
+        guard text.utf8.starts(with: "s3://".utf8) else {
+            throw ParseError(description: "expected s3://BUCKET/PREFIX")
+        }
+        let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
+        bucket = parts.first.map(String.init) ?? ""
+        guard Self.isBucketName(bucket) else {
+            throw ParseError(
+                description: "expected a bucket's name, 3 to 63 of a-z, 0-9, '.' and '-'")
+        }
+        var segments = parts.dropFirst()
+        if segments.last?.isEmpty == true { segments.removeLast() }
+        guard segments.allSatisfy(Self.isSegment), text.utf8.count <= 512 else {
+            throw ParseError(
+                description: "expected a prefix of letters, digits, '-', '.', '_' and '~' "
+                    + "between single slashes, of at most 512 bytes")
+        }
+        prefix = segments.map { $0 + "/" }.joined()
+    }
+
+    /// As it is written, without a slash at the end.
+    public var description: String { "s3://\(bucket)/\(prefix)".droppingLastSlash }
+
+    private static func isBucketName(_ name: String) -> Bool {
+        (3...63).contains(name.utf8.count)
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                    UInt8(ascii: "-"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+            && name.utf8.first != UInt8(ascii: ".") && name.utf8.last != UInt8(ascii: ".")
+            && !name.contains("..")
+    }
+
+    private static func isSegment(_ segment: Substring) -> Bool {
+        !segment.isEmpty && segment != "." && segment != ".."
+            && segment.utf8.allSatisfy(\.isUnreserved)
+    }
+}
+
+extension String {
+    fileprivate var droppingLastSlash: String { hasSuffix("/") ? String(dropLast()) : self }
+}
+
+extension UInt8 {
+    /// RFC 3986, section 2.3.
+    var isUnreserved: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "_"), UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+}
+
+extension S3Settings {
+    /// What a person, the environment and the files of AWS profiles say, in that order, by the
+    /// names that every tool for S3 reads
+    /// (https://docs.aws.amazon.com/sdkref/latest/guide/environment-variables.html).
+    ///
+    /// - Credentials: those of `profile` if it is given; else `AWS_ACCESS_KEY_ID`,
+    ///   `AWS_SECRET_ACCESS_KEY` and `AWS_SESSION_TOKEN`; else the profile `AWS_PROFILE`, or
+    ///   `default`, of `AWS_SHARED_CREDENTIALS_FILE` (`~/.aws/credentials`) and of
+    ///   `AWS_CONFIG_FILE` (`~/.aws/config`).
+    /// - Region: `region`, `AWS_REGION`, `AWS_DEFAULT_REGION`, the profile's `region`, `us-east-1`.
+    /// - Endpoint: `endpoint`, `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, the profile's
+    ///   `endpoint_url`, the one for `s3` of its `services` before it; else Amazon's.
+    ///
+    /// - Certificate authorities: `AWS_CA_BUNDLE`, the profile's `ca_bundle`.
+    ///
+    /// - Parameter isUnsigned: whether there are to be no credentials. Default: false.
+    public init(
+        location: S3Location, endpoint: String? = nil, region: String? = nil,
+        profile: String? = nil, isUnsigned: Bool = false, environment: [String: String]
+    ) throws(S3SettingsError) {
+        func variable(_ name: String) -> String? {
+            environment[name].flatMap { $0.isEmpty ? nil : $0 }
+        }
+        let home = variable("HOME") ?? NSHomeDirectory()
+        let profiles = try AWSProfiles(
+            named: profile ?? variable("AWS_PROFILE") ?? "default",
+            mustExist: profile != nil || variable("AWS_PROFILE") != nil,
+            credentials: variable("AWS_SHARED_CREDENTIALS_FILE") ?? home + "/.aws/credentials",
+            config: variable("AWS_CONFIG_FILE") ?? home + "/.aws/config")
+
+        self.location = location
+        self.region =
+            region ?? variable("AWS_REGION") ?? variable("AWS_DEFAULT_REGION")
+            ?? profiles.value("region") ?? "us-east-1"
+        guard self.region.utf8.allSatisfy({ $0.isUnreserved }), self.region.utf8.count <= 64 else {
+            throw S3SettingsError("the region has characters that no region has")
+        }
+        let isIgnored = variable("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")?.lowercased() == "true"
+        let configured =
+            isIgnored
+            ? nil
+            : variable("AWS_ENDPOINT_URL_S3") ?? variable("AWS_ENDPOINT_URL") ?? profiles.endpoint
+        self.endpoint = try (endpoint ?? configured).map(Self.endpoint)
+
+        certificateAuthorities = variable("AWS_CA_BUNDLE") ?? profiles.value("ca_bundle")
+        let names = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]
+        let keys = names.compactMap(variable)
+        if isUnsigned {
+            credentials = nil
+        } else if profile != nil {
+            credentials = try profiles.credentials(lackingOthers: nil)
+        } else if keys.count == names.count {
+            credentials = S3Credentials(
+                accessKey: keys[0], secretKey: keys[1], sessionToken: variable("AWS_SESSION_TOKEN"))
+        } else {
+            let unset = names.filter { variable($0) == nil }
+            let set = names.filter { !unset.contains($0) }
+            let lack =
+                set.isEmpty
+                ? "\(names.joined(separator: " and ")) are not set"
+                : "\(set[0]) is set, but \(unset[0]) is not"
+            credentials = try profiles.credentials(lackingOthers: lack)
+        }
+        guard credentials?.isSendable ?? true else {
+            throw S3SettingsError("the credentials have characters that cannot be sent")
+        }
+    }
+
+    private static func endpoint(_ text: String) throws(S3SettingsError) -> HTTPURL {
+        let url: HTTPURL
+        do throws(HTTPURL.ParseError) {
+            url = try HTTPURL(text)
+        } catch {
+            throw S3SettingsError("the endpoint is not an absolute http or https URL")
+        }
+        guard url.credentials == nil, !url.string.contains("?") else {
+            throw S3SettingsError("the endpoint may have neither credentials nor a query")
+        }
+        return url
+    }
+}
+
+extension S3Credentials {
+    /// Whether they can be part of header fields. A slash separates the access key from the rest
+    /// of the signature's scope. A colon may be in it: OpenStack Swift's keys are `account:user`.
+    fileprivate var isSendable: Bool {
+        [accessKey, secretKey, sessionToken ?? ""].allSatisfy { text in
+            text.utf8.allSatisfy { (0x21...0x7E).contains($0) } && text.utf8.count <= 8192
+        } && !accessKey.utf8.contains(UInt8(ascii: "/"))
+    }
+}

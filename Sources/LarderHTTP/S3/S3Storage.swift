@@ -1,0 +1,199 @@
+/// A bucket of an S3-compatible server, over a transfer loop of its own.
+///
+/// Of its own because its address is the user's choice and may be private, while those of icons
+/// are a stranger's: over one loop, an icon's URL could come to use a connection that was made for
+/// the bucket. Its places are not the icons', either.
+package final class S3Storage: ObjectStorage {
+    private let loop: TransferLoop
+    private let requests: S3Requests
+    private let location: S3Location
+    private let attempts: S3Attempts
+    private let isAmazons: Bool
+
+    /// - Parameters:
+    ///   - connections: requests under way at once. Default: 16.
+    ///   - transfer: how connections are made; what it says of addresses, hosts' limits, stored
+    ///     credentials and the whole of a request's time does not count.
+    /// - Throws: `TransferError` if connections cannot be made like that.
+    package init(
+        _ settings: S3Settings, connections: Int = 16, attempts: S3Attempts = S3Attempts(),
+        transfer: TransferConfiguration = TransferConfiguration()
+    ) throws {
+        var transfer = transfer
+        transfer.addressPolicy = .allowAll
+        transfer.netrcFile = nil
+        transfer.clientCertificate = nil
+        if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
+        // Nobody waits longer than the stall timeout without anything happening.
+        transfer.totalTimeout = .seconds(24 * 3600)
+        transfer.maximumConnections = connections
+        transfer.maximumConnectionsPerHost = connections
+        loop = try TransferLoop(configuration: transfer)
+        requests = S3Requests(settings)
+        location = settings.location
+        isAmazons = settings.endpoint == nil
+        self.attempts = attempts
+    }
+
+    /// Ends what is under way, and the loop.
+    package func shutdown() { loop.shutdown() }
+
+    package func subject(_ key: String?) -> String {
+        key.map { "s3://\(location.bucket)/\(location.prefix)\($0)" } ?? "\(location)"
+    }
+
+    package func get(
+        _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
+    ) async throws {
+        let request = try requests.object(.get, key, maximumBytes: maximumBytes)
+        _ = try await answer(to: request, about: key, maximumBytes: maximumBytes, into: sink)
+    }
+
+    package func head(_ key: String) async throws -> ListedObject? {
+        let head: ResponseHead
+        do {
+            head = try await answer(to: requests.object(.head, key), about: key)
+        } catch let error as StorageError where error.code == .notFound {
+            return nil
+        }
+        guard let size = head.headers[first: "Content-Length"].flatMap({ Int64($0) }),
+            let modified = head.headers.date("Last-Modified")
+        else {
+            throw StorageError(
+                .malformed, subject: subject(key), "the server says neither size nor time of it")
+        }
+        return ListedObject(key: key, size: size, modified: modified)
+    }
+
+    package func put(
+        _ key: String, _ body: RequestBody, digest: String, mediaType: String?
+    ) async throws {
+        let request = try requests.object(
+            .put(body), key, digest: digest, mediaType: mediaType)
+        _ = try await answer(to: request, about: key)
+    }
+
+    package func delete(_ key: String) async throws {
+        do {
+            _ = try await answer(to: requests.object(.delete, key), about: key)
+        } catch let error as StorageError where error.code == .notFound {}
+    }
+
+    package func list(_ prefix: String, after last: String?) async throws -> ListPage {
+        let bytes = CollectedBytes()
+        let request = try requests.list(prefix, after: last)
+        _ = try await answer(to: request, about: nil) { _ in
+            bytes.clear()
+            return {
+                bytes.append($0)
+                return true
+            }
+        }
+        let answer: ListAnswer
+        do {
+            answer = try ListAnswer(bytes.bytes)
+        } catch is ResponseXML.Malformed {
+            throw StorageError(
+                .malformed, subject: subject(prefix), "the listing cannot be read")
+        }
+        return try page(of: answer, prefix: prefix, after: last)
+    }
+
+    /// A listing is foreign text: names that are not as asked for, or in another order, would have
+    /// whoever goes through it miss some, or go through it for ever.
+    private func page(
+        of answer: ListAnswer, prefix: String, after last: String?
+    ) throws -> ListPage {
+        var objects: [ListedObject] = []
+        for var object in answer.objects {
+            guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
+                throw StorageError(
+                    .malformed, subject: subject(prefix), "the listing has other names, too")
+            }
+            // Bytes: to Character, a mark behind the slash would be part of it.
+            object.key = String(
+                decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
+            // rclone has a name twice at times, after it was written and removed at once.
+            if let same = objects.last, same.key.utf8.elementsEqual(object.key.utf8) { continue }
+            if let previous = objects.last?.key ?? last,
+                !previous.utf8.lexicographicallyPrecedes(object.key.utf8)
+            {
+                throw StorageError(
+                    .malformed, subject: subject(prefix),
+                    "the listing is not in the order of its names")
+            }
+            objects.append(object)
+        }
+        guard !answer.isTruncated || !objects.isEmpty else {
+            throw StorageError(
+                .malformed, subject: subject(prefix), "the listing has a next page and none before")
+        }
+        return ListPage(objects: objects, next: answer.isTruncated ? objects.last?.key : nil)
+    }
+
+    // MARK: - Attempts
+
+    @discardableResult
+    private func answer(
+        to request: @autoclosure () throws -> TransferRequest, about key: String?,
+        maximumBytes: Int64 = .max, into sink: @escaping SinkMaker = { _ in { _ in true } }
+    ) async throws -> ResponseHead {
+        let request = try request()
+        var count = 0
+        while true {
+            count += 1
+            do {
+                return try await attempt(
+                    request, about: key, maximumBytes: maximumBytes, into: sink)
+            } catch let error as StorageError where error.isTransient {
+                guard let delay = attempts.delay(after: count) else { throw error }
+                try await Task.sleep(for: delay)
+            }
+        }
+    }
+
+    private func attempt(
+        _ request: TransferRequest, about key: String?, maximumBytes: Int64,
+        into sink: @escaping SinkMaker
+    ) async throws -> ResponseHead {
+        do {
+            let exchange = S3Exchange(on: loop, maximumBytes: maximumBytes, into: sink)
+            let answer = try await exchange.answer(to: request)
+            if (200..<300).contains(answer.head.status) { return answer.head }
+            // Else the error's XML, whose reading ends in that case, would say less.
+            try Task.checkCancellation()
+            throw StorageError(answer, subject: subject(key))
+        } catch let error as TransferError {
+            // Only shutdown() cancels what no task has.
+            if error.code == .cancelled { throw CancellationError() }
+            throw StorageError(error, subject: subject(key), isAmazons: isAmazons)
+        }
+    }
+}
+
+/// How often a request is tried, and how long it waits in between.
+package struct S3Attempts: Sendable {
+    /// Requests at most, the first one included. Default: 5.
+    package var limit: Int
+    /// Before the second one; doubled each time, less a random part of up to a half. Default:
+    /// 0.2 s.
+    package var delay: Duration
+    /// No wait is longer. Default: 5 s.
+    package var longestDelay: Duration
+
+    /// The defaults, which are about those of Amazon's own libraries.
+    package init(
+        limit: Int = 5, delay: Duration = .milliseconds(200), longestDelay: Duration = .seconds(5)
+    ) {
+        self.limit = limit
+        self.delay = delay
+        self.longestDelay = longestDelay
+    }
+
+    /// After so many attempts; nil if there is no other.
+    func delay(after attempts: Int) -> Duration? {
+        guard attempts < limit else { return nil }
+        let most = min(delay * (1 << min(attempts - 1, 16)), longestDelay)
+        return most * Double.random(in: 0.5...1)
+    }
+}

@@ -1,0 +1,242 @@
+import Foundation
+
+/// One transfer under way: passes on what libcurl receives, enforces the limits libcurl does not,
+/// and remembers why it was us who ended it.
+///
+/// Belongs to the loop's thread.
+final class Transfer {
+    var order: PendingTransfer
+    /// What it goes through, if anything.
+    let proxy: ProxyServer?
+    private let policy: AddressPolicy
+    private let allowsAnyAddress: Bool
+    private var parser: ResponseHeadParser
+    /// Bytes of the body, as they came over the wire, that the rate limit has let through.
+    private var admitted: Int64 = 0
+    /// Bytes of the body, as they came over the wire, that were dealt with.
+    private var arrived: Int64 = 0
+    /// Bytes of the body, decoded, that the receiver took.
+    private var taken: Int64 = 0
+    /// Bytes of the request's own body that were handed to libcurl.
+    private var sent: Int64 = 0
+    /// Set if the body is encoded.
+    private var decoder: BodyDecoder?
+    private var isDraining = false
+    private(set) var isPaused = false
+    /// Why we ended it; libcurl's own result then says no more than that a callback refused.
+    private(set) var reason: (code: TransferError.Code, message: String)?
+    /// Whether there was no file descriptor for a socket.
+    private(set) var isOutOfFiles = false
+    private var refusedAddress: String?
+    private var hasTriedAnAddress = false
+
+    /// The longest unwanted body that is read to its end, since that is cheaper than a connection.
+    private static let longestDrained: Int64 = 16 << 10
+
+    init(order: PendingTransfer, configuration: TransferConfiguration) {
+        self.order = order
+        let url = order.request.url
+        policy = configuration.addressPolicy
+        proxy = configuration.proxies.proxy(for: url)
+        // A proxy is the user's own choice; the addresses behind it are never seen here.
+        allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
+        parser = ResponseHeadParser(
+            maximumBytes: configuration.maximumHeaderBytes,
+            maximumFields: configuration.maximumHeaderFields)
+    }
+
+    var hasHead: Bool { parser.isComplete }
+
+    /// Whether no connection came about for the reason that ``AddressPolicy`` refused all there
+    /// was.
+    var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
+
+    // MARK: Connecting
+
+    /// Why the URL alone is reason enough not to look for its host.
+    var refusalOfURL: String? { policy.refusal(of: order.request.url) }
+
+    /// Whether the address may be connected to.
+    func allows(_ address: UnsafePointer<sockaddr>, length: Int) -> Bool {
+        if !allowsAnyAddress, let refusal = policy.refusal(of: address, length: length) {
+            refusedAddress = refusedAddress ?? refusal
+            return false
+        }
+        hasTriedAnAddress = true
+        return true
+    }
+
+    /// There was no socket to be had for an allowed address.
+    func noSocket(_ error: Int32) {
+        if error == EMFILE || error == ENFILE { isOutOfFiles = true }
+    }
+
+    // MARK: Sending
+
+    /// The next bytes of the request's body; `nil` if it cannot be read.
+    func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
+        guard case .put(let body) = order.request.method else { return 0 }
+        let rest = body.count - sent
+        guard rest > 0 else { return 0 }
+        let room = UnsafeMutableRawBufferPointer(
+            rebasing: buffer.prefix(Int(min(rest, Int64(buffer.count)))))
+        guard let count = body.read(sent, room), count > 0 else {
+            reason = (.other, "the request's body could not be read")
+            return nil
+        }
+        sent += Int64(count)
+        return count
+    }
+
+    /// The request is sent once more: its connection was lost before an answer came.
+    func rewind(to offset: Int64) { sent = offset }
+
+    // MARK: Receiving
+
+    /// - Parameter length: the announced length of the body, encoded; asked once the head is
+    ///   complete.
+    /// - Returns: whether to go on.
+    func receive(
+        header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?
+    ) -> Bool {
+        do throws(TransferError) {
+            guard let head = try parser.add(line) else { return true }
+            return receive(head, announcing: length())
+        } catch {
+            return stop(error.code, error.message)
+        }
+    }
+
+    private func receive(_ head: ResponseHead, announcing length: Int64?) -> Bool {
+        // Only a proxy has that status (RFC 9110, section 15.5.8).
+        if head.status == 407, let proxy {
+            return stop(.proxyRefused, "the proxy \(proxy) answered with status 407")
+        }
+        var hasBody = head.status != 204 && head.status != 304
+        if case .head = order.request.method { hasBody = false }
+        guard order.receiver.transfer(order.id, didReceive: head) else {
+            _ = stop(.abandoned, "the response's body was not wanted")
+            isDraining = !hasBody || (length.map { $0 <= Self.longestDrained } ?? false)
+            return isDraining
+        }
+        guard hasBody else { return true }
+        let codings = head.headers.contentCodings
+        if !codings.isEmpty {
+            do throws(TransferError) {
+                decoder = try BodyDecoder(codings, limit: order.request.maximumBodyBytes)
+            } catch {
+                return stop(error.code, error.message)
+            }
+        }
+        if let length, length > longestOnTheWire {
+            return stop(
+                .tooLarge,
+                "\(length) bytes are announced, \(order.request.maximumBodyBytes) allowed")
+        }
+        return true
+    }
+
+    /// A body that is allowed is no longer on the wire, but for what a coding adds to bytes that it
+    /// cannot pack.
+    private var longestOnTheWire: Int64 {
+        let most = order.request.maximumBodyBytes
+        guard decoder != nil else { return most }
+        let (sum, isTooLarge) = most.addingReportingOverflow(most / 1024 + 1024)
+        return isTooLarge ? .max : sum
+    }
+
+    /// Whether the rate limit lets through what has come over the wire, `received` bytes in all;
+    /// if not, the transfer must pause, and stands in the limit's line.
+    func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
+        isPaused = false
+        guard limit.admits(received - admitted, of: order.id) else { return false }
+        admitted = received
+        return true
+    }
+
+    /// If the verdict is to pause, the same bytes come again.
+    func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
+        isPaused = false
+        let total = arrived + Int64(bytes.count)
+        if isDraining {
+            arrived = total
+            return total <= Self.longestDrained ? .proceed : .stop
+        }
+        guard total <= longestOnTheWire else { return stop(tooLong) }
+        let verdict = decoder.map { decode(bytes, with: $0) } ?? deliver(bytes)
+        if verdict == .proceed { arrived = total }
+        return verdict
+    }
+
+    private func decode(
+        _ bytes: UnsafeRawBufferPointer, with decoder: BodyDecoder
+    ) -> ReceiveVerdict {
+        decoder.feed(bytes)
+        do throws(TransferError) {
+            while let piece = try decoder.next() {
+                let verdict = deliver(piece)
+                if verdict == .pause { decoder.putBack(bytes) }
+                guard verdict == .proceed else { return verdict }
+            }
+            return .proceed
+        } catch {
+            return stop(error)
+        }
+    }
+
+    /// Hands decoded bytes to the receiver.
+    private func deliver(_ bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
+        let total = taken + Int64(bytes.count)
+        guard total <= order.request.maximumBodyBytes else { return stop(tooLong) }
+        let verdict = order.receiver.transfer(order.id, didReceive: bytes)
+        switch verdict {
+        case .proceed: taken = total
+        case .pause: isPaused = true
+        case .stop: _ = stop(.abandoned, "the rest of the body was not wanted")
+        }
+        return verdict
+    }
+
+    /// Whether what came of the body decodes to its end.
+    var isWhole: Bool { decoder?.isWhole ?? true }
+
+    private var tooLong: TransferError { .bodyTooLong(limit: order.request.maximumBodyBytes) }
+
+    private func stop(_ error: TransferError) -> ReceiveVerdict {
+        reason = (error.code, error.message)
+        return .stop
+    }
+
+    private func stop(_ code: TransferError.Code, _ message: String) -> Bool {
+        reason = (code, message)
+        return false
+    }
+}
+
+/// A transfer on its way to the loop: all that is needed to carry it out, and to end it.
+struct PendingTransfer: Sendable {
+    let id: TransferID
+    var request: TransferRequest
+    let receiver: any TransferReceiver
+    /// ``HTTPURL/origin`` of the request, made once on the caller's thread.
+    let origin: String
+
+    init(id: TransferID, request: TransferRequest, receiver: any TransferReceiver) {
+        self.id = id
+        self.request = request
+        self.receiver = receiver
+        origin = request.url.origin
+    }
+
+    func end(_ result: Result<TransferMetrics, TransferError>) {
+        receiver.transfer(id, didEnd: result)
+    }
+
+    func end(_ code: TransferError.Code, _ message: String) {
+        end(.failure(TransferError(code: code, url: request.url, message: message)))
+    }
+
+    func endAsCancelled() {
+        end(.cancelled, "cancelled")
+    }
+}

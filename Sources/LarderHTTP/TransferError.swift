@@ -1,0 +1,152 @@
+import CCurl
+import LarderCore
+
+/// Why a transfer ended without its whole body.
+package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The reason, as programs see it.
+    package var code: Code
+    /// What was asked for; `nil` if the loop itself could not start.
+    package var url: HTTPURL?
+    /// The reason for people, in one line without control characters and without the URL.
+    package var message: String
+
+    /// The reasons. Their raw values are the failure reasons in reports.
+    package enum Code: String, CaseIterable, Sendable {
+        /// The host name has no address.
+        case nameNotResolved = "name-not-resolved"
+        /// The server's machine answered that nobody listens there.
+        case connectionRefused = "connection-refused"
+        /// No connection, for another reason, such as an unreachable network.
+        case connectFailed = "connect-failed"
+        /// No connection within ``TransferConfiguration/connectTimeout``.
+        case connectTimeout = "connect-timeout"
+        /// Slower than ``TransferConfiguration/stallSpeed`` for too long.
+        case stalled
+        /// Longer than ``TransferConfiguration/totalTimeout``.
+        case timeout
+        /// The server's certificate does not verify.
+        case certificate
+        /// Another failure of TLS.
+        case tls
+        /// The proxy answered that it will not: it wants other credentials, or forbids the URL.
+        case proxyRefused = "proxy-refused"
+        /// ``TransferConfiguration/addressPolicy`` refuses the URL, or every address of its host.
+        case addressRefused = "address-refused"
+        /// The body is shorter than was announced.
+        case bodyTruncated = "body-truncated"
+        /// The body is, or is announced to be, longer than the request's limit.
+        case tooLarge = "too-large"
+        /// The head is longer than ``TransferConfiguration/maximumHeaderBytes``, or has more than
+        /// ``TransferConfiguration/maximumHeaderFields``.
+        case headersTooLarge = "headers-too-large"
+        /// What came is not HTTP, or its content encoding is broken.
+        case malformedResponse = "malformed-response"
+        /// The connection, or the HTTP/2 stream, was lost under way.
+        case connectionLost = "connection-lost"
+        /// Cancelled, or the loop was shut down.
+        case cancelled
+        /// The receiver wanted no more.
+        case abandoned
+        /// The process has no file descriptor left.
+        case outOfFiles = "out-of-files"
+        /// The request cannot be sent as it is.
+        case invalidRequest = "invalid-request"
+        /// Anything else; see the message.
+        case other
+    }
+
+    /// An error; control characters in `message`, which may quote a server, become `?`.
+    package init(code: Code, url: HTTPURL? = nil, message: String) {
+        self.code = code
+        self.url = url
+        self.message = message.replacingControlCharacters()
+    }
+
+    /// A body is, or is announced to be, longer than its request's limit.
+    package static func bodyTooLong(limit: Int64) -> TransferError {
+        TransferError(
+            code: .tooLarge, message: "the body is longer than the \(limit) bytes allowed")
+    }
+
+    /// URL, credentials masked, and message.
+    package var description: String {
+        url.map { "\($0): \(message)" } ?? message
+    }
+}
+
+extension String {
+    fileprivate func replacingControlCharacters() -> String {
+        func isControl(_ scalar: Unicode.Scalar) -> Bool {
+            switch scalar.properties.generalCategory {
+            case .control, .format, .lineSeparator, .paragraphSeparator: true
+            default: false
+            }
+        }
+        guard unicodeScalars.contains(where: isControl) else { return self }
+        var shown = UnicodeScalarView()
+        shown.append(contentsOf: unicodeScalars.lazy.map { isControl($0) ? "?" : $0 })
+        return String(shown)
+    }
+}
+
+extension TransferError.Code {
+    /// What a result of libcurl means by itself.
+    ///
+    /// A transfer may know better: libcurl has one result for all that keeps a connection from
+    /// coming about, refused addresses included, and one for three time-outs.
+    package init(_ curlCode: CurlCode) {
+        self =
+            switch curlCode.code {
+            case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameNotResolved
+            // The latter is a SOCKS proxy's refusal, or its failure.
+            case CURLE_COULDNT_CONNECT, CURLE_PROXY: .connectFailed
+            case CURLE_OPERATION_TIMEDOUT: .timeout
+            case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR,
+                CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+                .certificate
+            case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_ENGINE_NOTFOUND, CURLE_SSL_ENGINE_SETFAILED,
+                CURLE_SSL_ENGINE_INITFAILED, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,
+                CURLE_SSL_CACERT_BADFILE, CURLE_SSL_SHUTDOWN_FAILED, CURLE_SSL_CRL_BADFILE,
+                CURLE_SSL_CLIENTCERT:
+                .tls
+            case CURLE_PARTIAL_FILE: .bodyTruncated
+            case CURLE_FILESIZE_EXCEEDED: .tooLarge
+            // An answer in HTTP/0.9, which has no head, is of an unsupported protocol.
+            case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
+                .malformedResponse
+            case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
+                CURLE_HTTP2_STREAM, CURLE_HTTP3, CURLE_QUIC_CONNECT_ERROR:
+                .connectionLost
+            case CURLE_URL_MALFORMAT: .invalidRequest
+            default: .other
+            }
+    }
+}
+
+/// A result code of libcurl's easy interface (`CURLcode`), for those who do not see libcurl.
+///
+/// Source: [libcurl-errors(3)](https://curl.se/libcurl/c/libcurl-errors.html).
+package struct CurlCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+    /// The number libcurl uses.
+    package let rawValue: UInt32
+
+    /// `CURLE_OK`: no error.
+    static let ok = CurlCode(CURLE_OK)
+
+    /// Wraps libcurl's number; every value is allowed, since later versions add some.
+    package init(rawValue: UInt32) {
+        self.rawValue = rawValue
+    }
+
+    init(_ code: CURLcode) {
+        self.init(rawValue: code.rawValue)
+    }
+
+    /// As libcurl's own functions and constants have it.
+    var code: CURLcode { CURLcode(rawValue) }
+
+    /// libcurl's own words and number, such as `Couldn't connect to server (curl 7)`.
+    package var description: String {
+        "\(String(cString: curl_easy_strerror(code))) (curl \(rawValue))"
+    }
+}

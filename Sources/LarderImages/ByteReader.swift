@@ -1,0 +1,156 @@
+import CZlib
+import Foundation
+import LarderCore
+
+/// Reads forward through bytes that nobody vouches for.
+///
+/// Every access is checked here, in release builds too, where the pointer's own subscript
+/// checks nothing. `0 <= offset <= bytes.count` always holds.
+struct ByteReader {
+    /// Everything this reader may see.
+    let bytes: UnsafeRawBufferPointer
+    /// How many bytes have been read.
+    private(set) var offset = 0
+    /// The format that is being read, for messages.
+    let type: MediaType
+    /// What is being read, for messages: "the header".
+    var place: StaticString = "the header"
+    /// What it means to run out of bytes: the file was cut, or a part of it is too short.
+    private let overrun: ImageFault.Code
+
+    /// Reads a whole file: running out of bytes means that it was cut.
+    init(_ bytes: UnsafeRawBufferPointer, of type: MediaType) {
+        self.init(bytes, of: type, overrun: .truncated)
+    }
+
+    private init(_ bytes: UnsafeRawBufferPointer, of type: MediaType, overrun: ImageFault.Code) {
+        self.bytes = bytes
+        self.type = type
+        self.overrun = overrun
+    }
+
+    var remaining: Int { bytes.count - offset }
+
+    /// What has not been read.
+    var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[offset...]) }
+
+    /// The next byte, which stays unread; nil at the end.
+    @inline(__always)
+    var next: UInt8? { remaining > 0 ? bytes[offset] : nil }
+
+    /// Starts over.
+    mutating func rewind() { offset = 0 }
+
+    /// The next bytes as an unsigned number, most significant first; 0 for a width of 0.
+    @inline(__always)
+    mutating func big(_ width: Int) throws(ImageFault) -> Int {
+        var value: UInt64 = 0
+        for byte in try take(width) { value = value << 8 | UInt64(byte) }
+        return try fitting(value)
+    }
+
+    /// The next bytes as an unsigned number, least significant first.
+    @inline(__always)
+    mutating func little(_ width: Int) throws(ImageFault) -> Int {
+        var value: UInt64 = 0
+        for byte in try take(width).reversed() { value = value << 8 | UInt64(byte) }
+        return try fitting(value)
+    }
+
+    mutating func fourCC() throws(ImageFault) -> FourCC {
+        FourCC(value: UInt32(try big(4)))
+    }
+
+    mutating func skip(_ count: Int) throws(ImageFault) {
+        _ = try take(count)
+    }
+
+    /// A reader of the next bytes alone; running out of these means damage, not a cut file.
+    mutating func part(_ count: Int, _ place: StaticString) throws(ImageFault) -> ByteReader {
+        var part = ByteReader(try take(count), of: type, overrun: .damaged)
+        part.place = place
+        return part
+    }
+
+    /// The next bytes.
+    @inline(__always)
+    mutating func take(_ count: Int) throws(ImageFault) -> UnsafeRawBufferPointer {
+        guard count >= 0, count <= remaining else { throw outOfBytes() }
+        let taken = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count])
+        offset += count
+        return taken
+    }
+
+    /// Moves on to the next `byte`, which stays unread; to the end if there is none.
+    mutating func skip(to byte: UInt8) {
+        offset = bytes.bindMemory(to: UInt8.self).place(of: byte, from: offset) ?? bytes.count
+    }
+
+    /// Moves on past all bytes that match.
+    @inline(__always)
+    mutating func skip(while matches: (UInt8) -> Bool) {
+        while offset < bytes.count, matches(bytes[offset]) { offset += 1 }
+    }
+
+    /// Whether two ranges hold the same bytes; false for a range that is not inside `bytes`.
+    func isSame(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+        guard let base = bytes.baseAddress, left.count == right.count,
+            left.lowerBound >= 0, left.upperBound <= bytes.count,
+            right.lowerBound >= 0, right.upperBound <= bytes.count
+        else { return false }
+        return memcmp(base + left.lowerBound, base + right.lowerBound, left.count) == 0
+    }
+
+    /// The fault of content that breaks a rule.
+    func damaged(_ message: String) -> ImageFault { .damaged(type, message) }
+
+    private func outOfBytes() -> ImageFault {
+        overrun == .truncated
+            ? .truncated(type, "ends inside \(place)")
+            : .damaged(type, "has too few bytes in \(place)")
+    }
+
+    private func fitting(_ value: UInt64) throws(ImageFault) -> Int {
+        guard let number = Int(exactly: value) else {
+            throw damaged("has an impossible number in \(place)")
+        }
+        return number
+    }
+}
+
+/// A four-character code: a PNG chunk's, RIFF chunk's or ISO box's type.
+struct FourCC: Equatable, ExpressibleByStringLiteral, CustomStringConvertible {
+    /// The four bytes, the first one highest.
+    let value: UInt32
+
+    init(value: UInt32) { self.value = value }
+
+    init(stringLiteral text: StaticString) {
+        value = text.withUTF8Buffer { $0.reduce(0) { $0 << 8 | UInt32($1) } }
+    }
+
+    var isFourLetters: Bool {
+        bytes.allSatisfy { (0x41...0x5A).contains($0 & 0xDF) }
+    }
+
+    /// The characters in quotes if all are printable, else the number.
+    var description: String {
+        bytes.allSatisfy { (0x20...0x7E).contains($0) }
+            ? "'\(String(decoding: bytes, as: UTF8.self))'"
+            : "0x\(String(value, radix: 16))"
+    }
+
+    private var bytes: [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> UInt32($0)) }
+    }
+}
+
+/// The CRC-32 of ISO 3309 and ITU-T V.42, which PNG puts behind every chunk.
+enum CRC32 {
+    /// The checksum of some bytes.
+    static func checksum(of bytes: UnsafeRawBufferPointer) -> UInt32 {
+        UInt32(
+            truncatingIfNeeded: crc32_z(
+                0, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count))
+    }
+}

@@ -1,0 +1,424 @@
+// all text: codes of four bytes
+
+import LarderCore
+
+/// AVIF and HEIC: pictures in a HEIF file (ISO/IEC 23008-12) of boxes (ISO/IEC 14496-12).
+enum HEIFStructure {
+    /// The format that the file type box claims; nil if it claims no HEIF picture.
+    ///
+    /// A file that names only the container's own brands passes as HEIC until its items are seen.
+    static func recognise(_ bytes: UnsafeRawBufferPointer) -> MediaType? {
+        var reader = ByteReader(bytes, of: .heic)
+        guard let length = try? reader.big(4), let type = try? reader.fourCC(), type == "ftyp",
+            let major = try? reader.fourCC(), let minor = try? reader.fourCC()
+        else { return nil }
+        // With this brand, the minor version is the brand of the codec.
+        let isLowOverhead = major == "mif3"
+        if isLowOverhead, let codec = codec(of: minor) { return codec }
+        var isContainer = isLowOverhead
+        var brand = major
+        while true {
+            if let codec = codec(of: brand) { return codec }
+            if ["mif1", "mif2", "mif3", "msf1", "miaf"].contains(brand) { isContainer = true }
+            guard reader.offset + 4 <= length, let next = try? reader.fourCC() else { break }
+            brand = next
+        }
+        return isContainer ? .heic : nil
+    }
+
+    private static func codec(of brand: FourCC) -> MediaType? {
+        switch brand {
+        case "avif", "avis": .avif
+        case "heic", "heix", "hevc", "hevx", "heim", "heis", "hevm", "hevs": .heic
+        default: nil
+        }
+    }
+
+    /// Walks the boxes and finds the primary item's size; checks that every picture's bytes are
+    /// inside the file.
+    ///
+    /// The size is that of the primary item, turned as its `irot` says; a clean aperture is not
+    /// looked at. Image sequences need a still picture too, as their writers give them. What
+    /// follows a still picture and is not a box is ignored, as libavif and libheif do.
+    static func inspect(
+        _ bytes: UnsafeRawBufferPointer, as claimed: MediaType
+    ) throws(ImageFault) -> ImageInfo {
+        var reader = ByteReader(bytes, of: claimed)
+        var meta: HEIFItems?
+        var isFilm = false
+        while meta == nil || isFilm || !endsInPadding(reader), var box = try nextBox(&reader) {
+            if box.type == "meta", meta == nil { meta = try HEIFItems(&box.content) }
+            if box.type == "moov" { isFilm = true }
+            if box.type == "mini", meta == nil {
+                let mini = try HEIFMini(&box.content, claimed: claimed)
+                return ImageInfo(
+                    mediaType: mini.mediaType, width: mini.size.width, height: mini.size.height)
+            }
+        }
+        guard let meta else {
+            throw isFilm
+                ? reader.damaged("has no still picture (no meta box)")
+                : .truncated(claimed, "ends before its meta box")
+        }
+        try meta.checkLocations(fileLength: bytes.count)
+        let size = try meta.primarySize()
+        return ImageInfo(
+            mediaType: try meta.codec(claimed: claimed), width: size.width, height: size.height)
+    }
+
+    /// Whether what remains is not a whole box, nor the beginning of one that has data.
+    private static func endsInPadding(_ file: ByteReader) -> Bool {
+        var rest = file
+        guard let length = try? rest.big(4), let type = try? rest.fourCC() else {
+            return file.remaining > 0
+        }
+        let isWhole = length < 2 || 8...file.remaining ~= length
+        return !isWhole && !["mdat", "moov", "moof", "meta", "idat", "mini"].contains(type)
+    }
+
+    static func nextBox(
+        _ reader: inout ByteReader
+    ) throws(ImageFault) -> (type: FourCC, content: ByteReader)? {
+        guard reader.remaining > 0 else { return nil }
+        reader.place = "a box's header"
+        let start = reader.offset
+        var length = try reader.big(4)
+        let type = try reader.fourCC()
+        // 1: the length has 64 bits and follows; 0: the box is the last one.
+        if length == 1 { length = try reader.big(8) }
+        if length == 0 { length = reader.bytes.count - start }
+        let headerLength = reader.offset - start
+        guard length >= headerLength else {
+            throw reader.damaged("has an impossible box \(type) of \(length) bytes")
+        }
+        reader.place = "a box"
+        return (type, try reader.part(length - headerLength, "a box"))
+    }
+}
+
+/// The items of a HEIF file's meta box (ISO/IEC 14496-12 §8.11): which one is primary, where their
+/// bytes are, and what properties they have.
+struct HEIFItems {
+    private let primary: Int
+    private let types: ByteReader
+    private let locations: ByteReader
+    private let properties: ByteReader
+    private let associations: ByteReader
+    private let dataLength: Int
+
+    init(_ meta: inout ByteReader) throws(ImageFault) {
+        var primary: Int?
+        var types: ByteReader?
+        var locations: ByteReader?
+        var properties: ByteReader?
+        var associations: ByteReader?
+        var dataLength = 0
+        try meta.skip(4)
+        while var box = try HEIFStructure.nextBox(&meta) {
+            switch box.type {
+            case "pitm":
+                let version = try box.content.big(4) >> 24
+                primary = try box.content.big(version == 0 ? 2 : 4)
+            case "iinf": types = box.content
+            case "iloc": locations = box.content
+            case "idat": dataLength = box.content.remaining
+            case "iprp":
+                while let part = try HEIFStructure.nextBox(&box.content) {
+                    if part.type == "ipco" { properties = part.content }
+                    if part.type == "ipma", associations == nil { associations = part.content }
+                }
+            default: break
+            }
+        }
+        guard let primary, let types, let locations, let properties, let associations else {
+            throw meta.damaged("does not say where its picture is")
+        }
+        self.primary = primary
+        self.types = types
+        self.locations = locations
+        self.properties = properties
+        self.associations = associations
+        self.dataLength = dataLength
+    }
+
+    /// The format: as claimed, unless the coded items say otherwise.
+    func codec(claimed: MediaType) throws(ImageFault) -> MediaType {
+        var reader = types
+        let version = try reader.big(4) >> 24
+        try reader.skip(version == 0 ? 2 : 4)
+        var coding: FourCC?
+        while var entry = try HEIFStructure.nextBox(&reader) {
+            guard entry.type == "infe" else { continue }
+            let version = try entry.content.big(4) >> 24
+            guard version >= 2 else { continue }
+            try entry.content.skip(version == 2 ? 4 : 6)
+            switch try entry.content.fourCC() {
+            case "av01": return .avif
+            case "hvc1", "hev1": return .heic
+            case "grid", "iovl", "iden", "Exif", "mime", "uri ": break
+            case let other: coding = coding ?? other
+            }
+        }
+        if let coding { throw .notAnImage("a HEIF file coded as \(coding)") }
+        throw reader.damaged("has no coded picture")
+    }
+
+    /// Whether an item is metadata, and no part of a picture.
+    private func isMetadata(_ item: Int) throws(ImageFault) -> Bool {
+        var reader = types
+        let version = try reader.big(4) >> 24
+        try reader.skip(version == 0 ? 2 : 4)
+        while var entry = try HEIFStructure.nextBox(&reader) {
+            guard entry.type == "infe" else { continue }
+            let version = try entry.content.big(4) >> 24
+            guard version >= 2, try entry.content.big(version == 2 ? 2 : 4) == item else {
+                continue
+            }
+            try entry.content.skip(2)
+            return ["Exif", "mime", "uri "].contains(try entry.content.fourCC())
+        }
+        return false
+    }
+
+    /// The maximum number of metadata items that may lie outside the file. Finding out that an item
+    /// is one takes time in proportion to the number of items.
+    private static let lostMetadataLimit = 16
+
+    /// Checks that every picture's bytes are inside the file, and that the primary item has some.
+    func checkLocations(fileLength: Int) throws(ImageFault) {
+        var reader = locations
+        reader.place = "the item locations"
+        let version = try reader.big(4) >> 24
+        guard version <= 2 else { throw reader.damaged("has unknown item locations") }
+        let widths = try reader.big(2)
+        let (offsetWidth, lengthWidth) = (widths >> 12, widths >> 8 & 15)
+        let (baseWidth, indexWidth) = (widths >> 4 & 15, version == 0 ? 0 : widths & 15)
+        guard [offsetWidth, lengthWidth, baseWidth, indexWidth].allSatisfy({ $0 <= 8 }) else {
+            throw reader.damaged("has unknown item locations")
+        }
+        var hasPrimary = false
+        var lostMetadata = 0
+        for _ in 0..<(try reader.big(version < 2 ? 2 : 4)) {
+            let item = try reader.big(version < 2 ? 2 : 4)
+            // Where the offsets count from: 0 the file, 1 the idat box, 2 another item.
+            let method = version == 0 ? 0 : try reader.big(2) & 15
+            let isElsewhere = try reader.big(2) != 0 || method > 1
+            let base = try reader.big(baseWidth)
+            let extents = try reader.big(2)
+            // Those that take no bytes are all the same; else a small file could ask for endless
+            // work.
+            let areAlike = indexWidth + offsetWidth + lengthWidth == 0
+            for _ in 0..<(areAlike ? min(extents, 1) : extents) {
+                try reader.skip(indexWidth)
+                let offset = try reader.big(offsetWidth)
+                let length = try reader.big(lengthWidth)
+                let end = base.addingReportingOverflow(offset)
+                let limit = method == 0 ? fileLength : dataLength
+                let isInside =
+                    !end.overflow && end.partialValue <= limit
+                    && length <= limit - end.partialValue
+                if isElsewhere || isInside { continue }
+                lostMetadata += 1
+                guard lostMetadata <= Self.lostMetadataLimit, try isMetadata(item) else {
+                    throw .truncated(reader.type, "has its picture beyond the file's end")
+                }
+            }
+            if item == primary, extents > 0 { hasPrimary = true }
+        }
+        guard hasPrimary else { throw reader.damaged("does not say where its picture is") }
+    }
+
+    /// The primary item's size, from its `ispe` and `irot` properties.
+    func primarySize() throws(ImageFault) -> (width: Int, height: Int) {
+        let wanted = try primaryProperties()
+        var reader = properties
+        var index = 0
+        var size: (width: Int, height: Int)?
+        var isTurned = false
+        // A property's index has 15 bits, so that later ones cannot be meant.
+        while index < 0x7FFF, var box = try HEIFStructure.nextBox(&reader) {
+            index += 1
+            switch box.type {
+            case "ispe" where wanted.contains(index):
+                try box.content.skip(4)
+                size = (try box.content.big(4), try box.content.big(4))
+            case "irot" where wanted.contains(index):
+                isTurned = try box.content.big(1) & 1 == 1
+            default: break
+            }
+        }
+        guard let size, size.width > 0, size.height > 0 else {
+            throw reader.damaged("does not say how large its picture is")
+        }
+        return isTurned ? (size.height, size.width) : size
+    }
+
+    /// The indices, from 1, of the properties that the first association of the primary item has.
+    private func primaryProperties() throws(ImageFault) -> [Int] {
+        var reader = associations
+        reader.place = "the item properties"
+        let head = try reader.big(4)
+        let (itemWidth, indexWidth) = (head >> 24 == 0 ? 2 : 4, head & 1 == 0 ? 1 : 2)
+        for _ in 0..<(try reader.big(4)) {
+            let item = try reader.big(itemWidth)
+            let count = try reader.big(1)
+            guard item == primary else {
+                try reader.skip(count * indexWidth)
+                continue
+            }
+            var indices: [Int] = []
+            // The highest bit says whether a reader must know the property.
+            let mask = indexWidth == 1 ? 0x7F : 0x7FFF
+            for _ in 0..<count { indices.append(try reader.big(indexWidth) & mask) }
+            return indices
+        }
+        return []
+    }
+}
+
+/// The low-overhead form of a HEIF file (ISO/IEC 23008-12, `mini`): one box has the picture's
+/// description, packed in bits, and then all of its data.
+struct HEIFMini {
+    let mediaType: MediaType
+    private let width: Int
+    private let height: Int
+    private let isTurned: Bool
+
+    /// The size as shown: the stored one, turned as the orientation says.
+    var size: (width: Int, height: Int) { isTurned ? (height, width) : (width, height) }
+
+    /// Reads the description, and checks that the box has as much data as it states.
+    ///
+    /// - Parameter claimed: The format that the file type box names. The box may name another.
+    init(_ box: inout ByteReader, claimed: MediaType) throws(ImageFault) {
+        box.place = "the mini box"
+        var bits = BitReader(box)
+        guard try bits.next(2) == 0 else { throw box.damaged("has an unknown mini box") }
+        let namesCodec = try bits.flag()
+        let isFloat = try bits.flag()
+        _ = try bits.flag()
+        let hasAlpha = try bits.flag()
+        let hasColours = try bits.flag()
+        let isHDR = try bits.flag()
+        let (hasICC, hasExif, hasXMP) = (try bits.flag(), try bits.flag(), try bits.flag())
+        let subsampling = try bits.next(2)
+        // Orientations 5 to 8 exchange width and height.
+        isTurned = try bits.next(3) >= 4
+        let dimension = try bits.flag() ? 15 : 7
+        width = try bits.next(dimension) + 1
+        height = try bits.next(dimension) + 1
+        try bits.skipSampling(subsampling)
+        try bits.skipDepth(isFloat: isFloat)
+        if hasAlpha { try bits.skip(1) }
+        if hasColours { try bits.skip(subsampling == 0 ? 16 : 24) }
+        if namesCodec {
+            let codec = FourCC(value: UInt32(try bits.next(32)))
+            try bits.skip(32)
+            switch codec {
+            case "av01": mediaType = .avif
+            case "hvc1", "hev1": mediaType = .heic
+            default: throw .notAnImage("a HEIF file coded as \(codec)")
+            }
+        } else {
+            mediaType = claimed
+        }
+        var hasGainMap = false
+        var hasToneMapICC = false
+        if isHDR {
+            hasGainMap = try bits.flag()
+            if hasGainMap {
+                try bits.skip(2 * dimension + 8 + 1)
+                try bits.skipSampling(try bits.next(2))
+                try bits.skipDepth(isFloat: try bits.flag())
+                hasToneMapICC = try bits.flag()
+                if try bits.flag() { try bits.skip(25) }
+            }
+            try bits.skipLight()
+            if hasGainMap { try bits.skipLight() }
+        }
+
+        let hasMetadata = hasICC || hasExif || hasXMP || hasGainMap
+        let metadataWidth = hasMetadata ? try bits.flag() ? 20 : 10 : 10
+        let configurationWidth = try bits.flag() ? 12 : 3
+        let dataWidth = try bits.flag() ? 28 : 15
+        var length = 0
+        if hasICC { length += try bits.next(metadataWidth) + 1 }
+        if hasToneMapICC { length += try bits.next(metadataWidth) + 1 }
+        if hasGainMap {
+            length += try bits.next(metadataWidth)
+            let data = try bits.next(dataWidth)
+            length += data
+            if data > 0 { length += try bits.next(configurationWidth) }
+        }
+        length += try bits.next(configurationWidth)
+        length += try bits.next(dataWidth) + 1
+        if hasAlpha {
+            let data = try bits.next(dataWidth)
+            length += data
+            if data > 0 { length += try bits.next(configurationWidth) }
+        }
+        if hasExif || hasXMP { try bits.skip(1) }
+        if hasExif { length += try bits.next(metadataWidth) + 1 }
+        if hasXMP { length += try bits.next(metadataWidth) + 1 }
+        guard length <= bits.remainingBytes else {
+            throw box.damaged("has less data in its mini box than that states")
+        }
+    }
+}
+
+/// Reads numbers of any width up to 32 bits, the most significant bit first.
+private struct BitReader {
+    private var bytes: ByteReader
+    private var current = 0
+    private var left = 0
+
+    init(_ bytes: ByteReader) { self.bytes = bytes }
+
+    /// The number of bytes after the one that was begun.
+    var remainingBytes: Int { bytes.remaining }
+
+    mutating func next(_ width: Int) throws(ImageFault) -> Int {
+        var value = 0
+        for _ in 0..<width {
+            if left == 0 { (current, left) = (try bytes.big(1), 8) }
+            left -= 1
+            value = value << 1 | current >> left & 1
+        }
+        return value
+    }
+
+    mutating func flag() throws(ImageFault) -> Bool { try next(1) == 1 }
+
+    mutating func skip(_ width: Int) throws(ImageFault) {
+        for _ in 0..<width { _ = try next(1) }
+    }
+
+    /// Where the chroma samples are: 1 is 4:2:0, and 2 is 4:2:2.
+    mutating func skipSampling(_ subsampling: Int) throws(ImageFault) {
+        if subsampling == 1 || subsampling == 2 { try skip(3 - subsampling) }
+    }
+
+    mutating func skipDepth(isFloat: Bool) throws(ImageFault) {
+        if isFloat { return try skip(2) }
+        if try flag() { try skip(3) }
+    }
+
+    /// Six optional descriptions of light levels and viewing conditions.
+    mutating func skipLight() throws(ImageFault) {
+        let (hasLevels, hasMastering, hasVolume) = (try flag(), try flag(), try flag())
+        let (hasAmbient, hasReference, hasWhite) = (try flag(), try flag(), try flag())
+        if hasLevels { try skip(32) }
+        if hasMastering { try skip(192) }
+        if hasVolume {
+            try skip(2)
+            let (hasPrimaries, hasLeast) = (try flag(), try flag())
+            let (hasMost, hasMean) = (try flag(), try flag())
+            try skip(2)
+            if hasPrimaries { try skip(192) }
+            try skip(32 * [hasLeast, hasMost, hasMean].count { $0 })
+        }
+        if hasAmbient { try skip(64) }
+        if hasReference { try skip(128) }
+        if hasWhite { try skip(32) }
+    }
+}

@@ -1,0 +1,316 @@
+/// A pass over an XML document that checks its shape (XML 1.0, without what entities stand for) and
+/// keeps its root's attributes.
+///
+/// Why not libxml2: the bytes come from anyone. Its time grows with the square of a tag's
+/// attributes, of a declaration's names and of the document's different names, so that 16 MB can
+/// keep it busy for many minutes; here every byte is looked at a fixed number of times. Nothing is
+/// loaded from elsewhere and no entity is expanded.
+struct XMLWellFormedness {
+    /// The first element.
+    struct Element {
+        let name: [UInt8]
+        /// The attributes' values as they are written, but for overlong ones.
+        let attributes: [[UInt8]: [UInt8]]
+    }
+
+    /// The root, once the pass has come to it.
+    private(set) var root: Element?
+    private var reader: ByteReader
+    /// Where the names of the open elements are.
+    private var open: [Range<Int>] = []
+    private var hasDocumentType = false
+
+    /// More than drawings have; libxml2 has the same limit.
+    private static let depthLimit = 256
+    /// Each attribute is compared with all others of its tag.
+    private static let attributeLimit = 256
+    /// An attribute's value in bytes: pictures within a drawing have millions. libxml2 has the same
+    /// limit.
+    private static let valueLimit = 10_000_000
+    /// What is kept of the root is looked at again: a size, a namespace.
+    private static let keptLimit = 1024
+
+    /// A document in UTF-8 or in another encoding that writes markup as ASCII does.
+    init(_ bytes: UnsafeRawBufferPointer) {
+        reader = ByteReader(bytes, of: .svg)
+        reader.place = "its text"
+    }
+
+    /// Goes through the document to its end.
+    mutating func walk() throws(ImageFault) {
+        _ = try accept("\u{FEFF}")
+        try skipDeclaration()
+        while true {
+            skipSpace()
+            guard reader.remaining > 0 else {
+                if root == nil || !open.isEmpty { throw isCut }
+                return
+            }
+            if !open.isEmpty { try skipText() }
+            guard reader.remaining > 0 else { continue }
+            try readMarkup()
+        }
+    }
+
+    private mutating func readMarkup() throws(ImageFault) {
+        guard reader.next == UInt8(ascii: "<") else { throw damaged("has text outside its root") }
+        if try accept("</") {
+            try closeElement()
+        } else if try accept("<?") {
+            let name = try takeName()
+            guard !reader.bytes[name].isWord("xml") else {
+                throw damaged("has its XML declaration out of place")
+            }
+            try skip(past: "?>")
+        } else if try accept("<!--") {
+            try skip(past: "--")
+            guard try reader.big(1) == UInt8(ascii: ">") else {
+                throw damaged("has two hyphens inside a comment")
+            }
+        } else if !open.isEmpty, try accept("<![CDATA[") {
+            try skip(past: "]]>")
+        } else if root == nil, !hasDocumentType, try accept("<!DOCTYPE") {
+            try skipDocumentType()
+            hasDocumentType = true
+        } else {
+            try reader.skip(1)
+            try openElement()
+        }
+    }
+
+    /// `<?xml version="1.0" …?>`, which some documents have and only the start may have.
+    private mutating func skipDeclaration() throws(ImageFault) {
+        guard reader.rest.starts(with: "<?xml".utf8), reader.remaining > 5,
+            [0x20, 0x0A, 0x0D, 0x09].contains(reader.rest[5])
+        else { return }
+        try reader.skip(5)
+        skipSpace()
+        guard try accept("version"), try skipEquals(), let quote = reader.next,
+            quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+        else { throw damaged("has a damaged XML declaration") }
+        try reader.skip(1)
+        guard try accept("1.") else { throw damaged("is in an unknown version of XML") }
+        try skip(past: "?>")
+    }
+
+    /// The document type with what it declares; quotes and comments may hold any other mark.
+    private mutating func skipDocumentType() throws(ImageFault) {
+        var isInside = false
+        while true {
+            if try accept("<!--") {
+                try skip(past: "-->")
+                continue
+            }
+            if try accept("<?") {
+                try skip(past: "?>")
+                continue
+            }
+            switch UInt8(truncatingIfNeeded: try reader.big(1)) {
+            case UInt8(ascii: "\""): try skip(past: "\"")
+            case UInt8(ascii: "'"): try skip(past: "'")
+            case UInt8(ascii: "["): isInside = true
+            case UInt8(ascii: "]"): isInside = false
+            case UInt8(ascii: ">") where !isInside: return
+            default: continue
+            }
+        }
+    }
+
+    private mutating func openElement() throws(ImageFault) {
+        guard root == nil || !open.isEmpty else { throw damaged("has a second root") }
+        let name = try takeName()
+        var names: [Range<Int>] = []
+        var attributes: [[UInt8]: [UInt8]] = [:]
+        while true {
+            let hasSpace = skipSpace()
+            if try accept("/>") { break }
+            if try accept(">") {
+                open.append(name)
+                break
+            }
+            guard hasSpace, names.count < Self.attributeLimit else {
+                throw damaged(hasSpace ? "has a tag with too many attributes" : "has a damaged tag")
+            }
+            let attribute = try takeName()
+            guard !names.contains(where: { reader.isSame($0, attribute) }) else {
+                throw damaged("has an attribute twice in one tag")
+            }
+            names.append(attribute)
+            guard try skipEquals() else { throw damaged("has an attribute without a value") }
+            let value = try takeValue()
+            guard value.count <= Self.valueLimit else {
+                throw damaged("has an attribute of more than \(Self.valueLimit) bytes")
+            }
+            if root == nil, attribute.count <= Self.keptLimit, value.count <= Self.keptLimit {
+                attributes[Array(reader.bytes[attribute])] = Array(reader.bytes[value])
+            }
+        }
+        guard open.count <= Self.depthLimit else { throw damaged("is nested too deeply") }
+        if root == nil {
+            let name = reader.bytes[name].prefix(Self.keptLimit)
+            root = Element(name: Array(name), attributes: attributes)
+        }
+    }
+
+    private mutating func closeElement() throws(ImageFault) {
+        let name = try takeName()
+        skipSpace()
+        guard try accept(">"), let last = open.popLast(), reader.isSame(last, name) else {
+            throw damaged("closes an element that is not open")
+        }
+    }
+
+    /// A quoted value, in which references are checked.
+    private mutating func takeValue() throws(ImageFault) -> Range<Int> {
+        guard let quote = reader.next else { throw isCut }
+        guard quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+            throw damaged("has an attribute without quotes")
+        }
+        try reader.skip(1)
+        let start = reader.offset
+        while true {
+            reader.skip { $0 != quote && $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "<") }
+            switch reader.next {
+            case nil: throw isCut
+            case quote:
+                try reader.skip(1)
+                return start..<reader.offset - 1
+            case UInt8(ascii: "&"): try skipReference()
+            default: throw damaged("has a tag inside an attribute")
+            }
+        }
+    }
+
+    /// Text up to the next tag.
+    private mutating func skipText() throws(ImageFault) {
+        while true {
+            reader.skip {
+                $0 != UInt8(ascii: "<") && $0 != UInt8(ascii: "&") && $0 != UInt8(ascii: "]")
+            }
+            switch reader.next {
+            case UInt8(ascii: "&"): try skipReference()
+            case UInt8(ascii: "]"):
+                guard try !accept("]]>") else {
+                    throw damaged("has the end of a CDATA section without its start")
+                }
+                try reader.skip(1)
+            default: return
+            }
+        }
+    }
+
+    /// `&name;`, `&#1;` or `&#x1;`. Without a document type, only five names are declared.
+    private mutating func skipReference() throws(ImageFault) {
+        try reader.skip(1)
+        if try accept("#") {
+            let isHexadecimal = try accept("x")
+            let start = reader.offset
+            while let byte = reader.next, byte != UInt8(ascii: ";"), reader.offset - start < 9 {
+                try reader.skip(1)
+            }
+            let digits = String(decoding: reader.bytes[start..<reader.offset], as: UTF8.self)
+            let code = UInt32(digits, radix: isHexadecimal ? 16 : 10)
+            if reader.remaining == 0 { throw isCut }
+            guard let code, code >= 0x20 || [9, 10, 13].contains(code), Unicode.Scalar(code) != nil
+            else { throw damaged("has a reference to an impossible character") }
+        } else {
+            let name = reader.bytes[try takeName()]
+            guard hasDocumentType || Self.declared.contains(where: name.elementsEqual) else {
+                throw damaged("has a reference to nothing that is declared")
+            }
+        }
+        guard try reader.big(1) == UInt8(ascii: ";") else {
+            throw damaged("has a reference without an end")
+        }
+    }
+
+    /// A name; letters beyond ASCII are not told apart.
+    private mutating func takeName() throws(ImageFault) -> Range<Int> {
+        let start = reader.offset
+        reader.skip { byte in
+            switch byte {
+            case 0x41...0x5A, 0x61...0x7A, 0x80...0xFF, UInt8(ascii: "_"), UInt8(ascii: ":"): true
+            case 0x30...0x39, UInt8(ascii: "-"), UInt8(ascii: "."): true
+            default: false
+            }
+        }
+        guard reader.remaining > 0 else { throw isCut }
+        let first = reader.bytes[start]
+        guard reader.offset > start, !(0x2D...0x39).contains(first) else {
+            throw damaged("has a damaged name")
+        }
+        return start..<reader.offset
+    }
+
+    private mutating func skipEquals() throws(ImageFault) -> Bool {
+        skipSpace()
+        guard try accept("=") else { return false }
+        skipSpace()
+        return true
+    }
+
+    @discardableResult
+    private mutating func skipSpace() -> Bool {
+        let start = reader.offset
+        reader.skip { $0 == 0x20 || $0 == 0x0A || $0 == 0x0D || $0 == 0x09 }
+        return reader.offset > start
+    }
+
+    /// Moves behind the next `mark`.
+    private mutating func skip(past mark: StaticString) throws(ImageFault) {
+        while reader.remaining > 0 {
+            reader.skip(to: mark.utf8Start.pointee)
+            if try accept(mark) { return }
+            if reader.remaining > 0 { try reader.skip(1) }
+        }
+        throw isCut
+    }
+
+    /// Moves behind `mark` if it is next; a document that ends inside the mark was cut.
+    private mutating func accept(_ mark: StaticString) throws(ImageFault) -> Bool {
+        let count = mark.utf8CodeUnitCount
+        for index in 0..<count {
+            guard index < reader.remaining else { throw isCut }
+            guard reader.bytes[reader.offset + index] == mark.utf8Start[index] else { return false }
+        }
+        try reader.skip(count)
+        return true
+    }
+
+    /// Checks that every character may be in a document, and, in UTF-8, is whole.
+    func checkCharacters(isUTF8: Bool) throws(ImageFault) {
+        var reader = reader
+        reader.rewind()
+        while true {
+            reader.skip { byte in
+                byte >= 0x20 && (byte < 0x80 || !isUTF8) || byte == 9 || byte == 10 || byte == 13
+            }
+            if reader.remaining == 0 { return }
+            guard let length = Self.characterLength(reader.rest) else {
+                throw damaged("has an impossible character", at: reader.offset)
+            }
+            try reader.skip(length)
+        }
+    }
+
+    /// The length of the UTF-8 character beyond ASCII that comes first; nil if there is none.
+    private static func characterLength(_ bytes: UnsafeRawBufferPointer) -> Int? {
+        var bytes = bytes.prefix(4).makeIterator()
+        var decoder = UTF8()
+        guard case .scalarValue(let scalar) = decoder.decode(&bytes), scalar.value >= 0x80,
+            scalar != "\u{FFFE}", scalar != "\u{FFFF}"  // text: scalars
+        else { return nil }
+        return UTF8.width(scalar)
+    }
+
+    private static let declared = ["amp", "lt", "gt", "quot", "apos"].map { Array($0.utf8) }
+
+    private var isCut: ImageFault { .truncated(.svg, "ends before its root is closed") }
+
+    private func damaged(_ message: String) -> ImageFault { damaged(message, at: reader.offset) }
+
+    private func damaged(_ message: String, at offset: Int) -> ImageFault {
+        let line = reader.bytes[..<offset].count { $0 == 0x0A } + 1
+        return reader.damaged("\(message), line \(line)")
+    }
+}

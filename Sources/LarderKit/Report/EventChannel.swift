@@ -1,2 +1,0 @@
-/// What carries a run's events.
-typealias EventChannel = Channel<PrefetchEvent>

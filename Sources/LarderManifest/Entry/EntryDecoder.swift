@@ -1,0 +1,299 @@
+import Foundation
+import LarderCore
+
+/// Gives the members of an element their meaning, as its shape has it.
+struct EntryDecoder {
+    /// The members that have one in the plain form.
+    static let keys = ["name", "icon", "priority", "integrity", "sha256", "size", "key"]
+
+    /// Whether a member of that name has one.
+    static func hasMeaning(_ key: String) -> Bool { keys.contains { key.isSame(as: $0) } }
+
+    let shape: ManifestShape
+    let urls: IconURLs
+    let rules: ManifestRules
+    let notes: EntryNotes
+
+    /// The element's name, if it can be read, and what each of its icons is: at least one result.
+    func decode(_ entry: RawEntry) -> (name: String?, icons: [ManifestItem.Result]) {
+        let element: ManifestValue
+        switch entry.content {
+        case .success(let value): element = value
+        case .failure(let error): return (nil, [.failed(error)])
+        }
+        let members: [ManifestValue.Member]
+        if case .dictionary(let own) = element {
+            members = own
+        } else if shape.icons.contains(where: \.path.segments.isEmpty) {
+            // The element is the icon.
+            members = []
+        } else {
+            let reason =
+                "expected a dictionary, found \(element.kind)"
+                + (element.kind.isSame(as: "a string")
+                    ? " (--icon-key @ takes it for an icon)" : "")
+            return (nil, [.failed(EntryError(.notADictionary, reason))])
+        }
+        let name = (name(of: element) ?? entry.key)?.shortenedName
+        do throws(EntryError) {
+            let found = try icons(of: element)
+            guard !found.isEmpty else { return (name, [.skipped("no icon")]) }
+            let common = Common(
+                name: name ?? "", members: members,
+                priority: try priority(value(at: shape.priority, in: element)),
+                integrity: value(at: shape.integrity, in: element),
+                // One identity cannot stand for several icons.
+                key: found.count == 1 ? try key(value(at: shape.key, in: element)) : nil)
+            return (name, found.map { result(of: $0, common) })
+        } catch {
+            return (name, [.failed(error)])
+        }
+    }
+
+    /// What the icons of an entry have in common.
+    private struct Common {
+        let name: String
+        let members: [ManifestValue.Member]
+        let priority: Int
+        let integrity: ManifestValue
+        let key: String?
+    }
+
+    private func result(of icon: Icon, _ entry: Common) -> ManifestItem.Result {
+        do throws(EntryError) {
+            let beside = shape.hasDigests ? icon.match.container : []
+            let target = try urls.target(icon.match, at: icon.place, of: entry.members)
+            let expectedDigest = try digest(of: icon, beside, named: entry.integrity)
+            let expectedSize = size(beside["size"] ?? .null)
+            switch target {
+            case .remote(let url, let text):
+                let spelling = text?.isSame(as: url.string) == true ? nil : text
+                return .entry(
+                    Entry(
+                        name: entry.name, icon: url, priority: entry.priority,
+                        expectedDigest: expectedDigest, expectedSize: expectedSize,
+                        key: entry.key,
+                        // With a key, it would say that anybody's bytes are that URL's.
+                        spelling: entry.key == nil ? spelling : nil,
+                        keyedSpelling: entry.key == nil ? nil : spelling))
+            case .inline(let bytes):
+                return .inline(
+                    InlineEntry(
+                        name: entry.name, bytes: bytes, priority: entry.priority,
+                        expectedDigest: expectedDigest, expectedSize: expectedSize,
+                        key: entry.key))
+            }
+        } catch {
+            return .failed(error)
+        }
+    }
+
+    private func value(at path: ManifestPath?, in element: ManifestValue) -> ManifestValue {
+        path?.first(in: element) ?? .null
+    }
+
+    /// A name is only shown: a number will do, and anything else does no harm.
+    private func name(of element: ManifestValue) -> String? {
+        for path in shape.names {
+            switch path.first(in: element) {
+            case .string(let text)?: return text
+            case .integer(let number)?: return String(number)
+            default: continue
+            }
+        }
+        return nil
+    }
+
+    private typealias Icon = (match: PathMatch, place: ManifestShape.IconPlace)
+
+    /// The icons that are wanted; null and blank strings are none.
+    private func icons(of element: ManifestValue) throws(EntryError) -> [Icon] {
+        var found: [Icon] = []
+        var count = 0
+        for place in shape.icons {
+            let matches = place.path.matches(in: element, limit: ManifestLimits.maximumIcons + 1)
+            count += matches.count
+            guard count <= ManifestLimits.maximumIcons else {
+                throw EntryError(
+                    .tooLarge, "has more than \(ManifestLimits.maximumIcons) icons")
+            }
+            for match in matches where !match.value.isBlank { found.append((match, place)) }
+        }
+        guard found.count > 1 else { return found }
+        func pixels(_ icon: Icon) -> Int { IconSize.pixels(of: icon.match) }
+        let wanted: Icon? =
+            switch rules.icons {
+            case .all: nil
+            case .first: found.first
+            case .largest: found.max { pixels($0) < pixels($1) }
+            case .smallest: found.min { pixels($0) < pixels($1) }
+            }
+        return wanted.map { [$0] } ?? found
+    }
+
+    /// One of the ``PriorityName``s, or an integer.
+    private func priority(_ value: ManifestValue) throws(EntryError) -> Int {
+        switch value {
+        case .null: return 0
+        case .string(let text):
+            for name in PriorityName.allCases where text.isSame(as: name.rawValue) {
+                return name.value
+            }
+        default: break
+        }
+        if let integer = value.exactInteger { return integer }
+        guard rules.priorityKey != nil else {
+            notes.ignore(.priority)
+            return 0
+        }
+        throw EntryError(
+            .badPriority,
+            "priority is \(value.shown); expected an integer or "
+                + PriorityName.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+
+    /// The digest that an icon's bytes must have: what is named for it, else what is beside it.
+    private func digest(
+        of icon: Icon, _ beside: [ManifestValue.Member], named: ManifestValue
+    ) throws(EntryError) -> Digest? {
+        let sha256 = digestText(beside["sha256"], .sha256)
+        guard named == .null else { return try digest(integrity: named, sha256: sha256) }
+        let integrity = digestText(beside["integrity"], .integrity)
+        do {
+            return try digest(integrity: integrity, sha256: sha256)
+        } catch {
+            // In lists of packages, it is the package's.
+            throw EntryError(
+                error.code,
+                "\(error.message); if it is not the icon's,"
+                    + " --icon-key \("\(icon.place.path)".shellQuoted) ignores it")
+        }
+    }
+
+    /// A member that may be a digest: null if it is empty or no text, which means something else.
+    private func digestText(
+        _ value: ManifestValue?, _ name: ManifestSummary.IgnoredMember.Name
+    ) -> ManifestValue {
+        guard let value, value != .null else { return .null }
+        if case .string = value, !value.isBlank { return value }
+        if value == .invalidText { return value }
+        notes.ignore(name)
+        return .null
+    }
+
+    /// The digest of Subresource Integrity's `integrity` or of `sha256` in hexadecimal digits; nil
+    /// if there is neither.
+    private func digest(
+        integrity: ManifestValue, sha256: ManifestValue
+    ) throws(EntryError) -> Digest? {
+        let fromList = try digest(integrity: integrity)
+        guard sha256 != .null else { return fromList }
+        guard case .string(let hex) = sha256, let digest = Digest(hex: hex) else {
+            throw EntryError(
+                .badIntegrity, "sha256 is \(sha256.shown); expected 64 hexadecimal digits")
+        }
+        guard fromList == nil || fromList == digest else {
+            throw EntryError(.badIntegrity, "integrity and sha256 name different digests")
+        }
+        return digest
+    }
+
+    /// W3C Subresource Integrity, section 3.5: `<algorithm>-<base64>[?<options>]`, separated by
+    /// white space. Nil for an empty list. If SRI takes any of several digests of one
+    /// algorithm, an entry can have just one.
+    private func digest(integrity value: ManifestValue) throws(EntryError) -> Digest? {
+        guard value != .null else { return nil }
+        guard case .string(let list) = value else {
+            throw EntryError(.badIntegrity, "integrity is \(value.kind), not a string")
+        }
+        if shape.integrity != nil, let digest = Digest(hex: list) { return digest }
+        var found: Digest?
+        let items = list.utf8.split(whereSeparator: \.isSpace)
+        for item in items where item.starts(with: "sha256-".utf8) {
+            let base64 = item.dropFirst("sha256-".utf8.count).prefix { $0 != UInt8(ascii: "?") }
+            guard let bytes = Data(base64Encoded: Data(base64)), let digest = Digest(bytes: bytes)
+            else {
+                throw EntryError(
+                    .badIntegrity,
+                    "integrity is \(String(Substring(item)).quoted()); expected 32 bytes in base64")
+            }
+            guard found == nil || found == digest else {
+                throw EntryError(.badIntegrity, "integrity names more than one SHA-256 digest")
+            }
+            found = digest
+        }
+        guard found != nil || items.isEmpty else {
+            throw EntryError(.badIntegrity, "integrity \(list.quoted()) names no SHA-256 digest")
+        }
+        return found
+    }
+
+    /// Nil if it is no byte count: many lists have the app's size there, as in "10.8M", or the
+    /// icon's in pixels.
+    private func size(_ value: ManifestValue) -> Int64? {
+        guard value != .null else { return nil }
+        guard let size = value.exactInteger, size >= 0 else {
+            notes.ignore(.size)
+            return nil
+        }
+        return Int64(size)
+    }
+
+    /// A URL's credentials are not part of the key.
+    private func key(_ value: ManifestValue) throws(EntryError) -> String? {
+        switch value {
+        case .null: return nil
+        case .string(let key):
+            guard key.utf8.count <= ManifestLimits.maximumURLSize else {
+                throw EntryError(
+                    .tooLarge, "key has more than \(ManifestLimits.maximumURLSize) bytes")
+            }
+            // SQLite and C end a text there.
+            guard !key.utf8.contains(0) else {
+                throw EntryError(.badKey, "key has a null character")
+            }
+            return key.removingUserinfo
+        case .opaque where value == .invalidText:
+            throw EntryError(.badKey, "key is \(value.kind)")
+        default:
+            notes.ignore(.key)
+            return nil
+        }
+    }
+}
+
+extension String {
+    /// A name as it is shown: the beginning of one that is beyond all measure, and without null
+    /// characters.
+    fileprivate var shortenedName: String {
+        let isPlain = utf8.count <= ManifestLimits.maximumNameSize && !utf8.contains(0)
+        guard !isPlain else { return self }
+        var size = 0
+        let beginning = unicodeScalars.prefix { scalar in
+            size += UTF8.width(scalar)
+            return size <= ManifestLimits.maximumNameSize
+        }
+        return String(beginning).replacing("\0", with: "\u{FFFD}")  // text: short
+    }
+}
+
+extension ManifestValue {
+    /// The value as an integer, also if a format has no integers of its own, as in `4.0`.
+    fileprivate var exactInteger: Int? {
+        switch self {
+        case .integer(let integer): integer
+        case .double(let double): Int(exactly: double)
+        default: nil
+        }
+    }
+
+    /// The value as a message shows it.
+    fileprivate var shown: String {
+        switch self {
+        case .integer(let integer): String(integer)
+        case .double(let double): String(double)
+        case .string(let text): text.quoted()
+        default: kind
+        }
+    }
+}

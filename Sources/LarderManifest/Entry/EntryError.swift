@@ -1,0 +1,117 @@
+/// Why one entry of a manifest cannot be used; the others can.
+public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
+    /// The reason, in the words of the report.
+    public enum Code: String, Sendable, CaseIterable {
+        /// The element is not a dictionary.
+        case notADictionary = "not-a-dictionary"
+        /// `icon` is neither a string nor null.
+        case iconNotAString = "icon-not-a-string"
+        /// `icon` is not a URL.
+        case unparsableURL = "unparsable-url"
+        /// `icon` is a template with a placeholder that nothing fills.
+        case unfilledPlaceholder = "unfilled-placeholder"
+        /// `icon` has a scheme other than `http` and `https`.
+        case unsupportedScheme = "unsupported-scheme"
+        /// `icon` has no scheme, and there is no base URL.
+        case relativeURL = "relative-url"
+        /// What is named as a priority is neither a name of a priority nor an integer.
+        case badPriority = "bad-priority"
+        /// `integrity` or `sha256` names no single SHA-256 digest.
+        case badIntegrity = "bad-integrity"
+        /// No longer occurs: a `size` that is not a byte count is ignored.
+        case badSize = "bad-size"
+        /// `key` is not a text that can be one.
+        case badKey = "bad-key"
+        /// Another entry of the manifest has the same `key` and another URL.
+        case keyConflict = "key-conflict"
+        /// A line of JSON Lines that is not JSON.
+        case unparsableLine = "unparsable-line"
+        /// The element takes more than ``ManifestLimits/maximumEntrySize``.
+        case tooLarge = "too-large"
+        /// The element nests deeper than ``ManifestLimits/maximumDepth``.
+        case tooDeep = "too-deep"
+    }
+
+    /// The reason.
+    public let code: Code
+    /// The reason in words, without file, line and position; safe to print.
+    public let message: String
+
+    /// The scheme, if it is one that is not fetched; text from outside.
+    package var scheme: String?
+
+    /// The message.
+    public var description: String { message }
+
+    init(_ code: Code, _ message: String, scheme: String? = nil) {
+        self.code = code
+        self.message = message
+        self.scheme = scheme
+    }
+
+    static func tooLarge(_ limits: ManifestLimits) -> EntryError {
+        EntryError(.tooLarge, "takes more than \(limits.maximumEntrySize) bytes")
+    }
+
+    static func tooDeep(_ limits: ManifestLimits) -> EntryError {
+        EntryError(.tooDeep, "nests deeper than \(limits.maximumDepth) levels")
+    }
+}
+
+/// Counts of entries and their members, for messages about a manifest.
+final class EntryNotes {
+    /// The position of the entry that is read.
+    var position = 0
+    /// Members of another meaning than the plain form's, in the order of their first appearance.
+    private(set) var ignored: [ManifestSummary.IgnoredMember] = []
+    /// The number of entries that could not be read at all.
+    private(set) var unreadable = 0
+    /// The number of icons that can be fetched.
+    private(set) var usable = 0
+    /// The number of icons that cannot be used.
+    private(set) var failed = 0
+    /// The number of icons whose entry demands a digest or a size.
+    private(set) var demands = 0
+    /// The number of icons whose entry also has a package, which the digest may describe.
+    private(set) var ambiguousDemands = 0
+
+    /// The members that name a package.
+    private static let packages = ["download", "url", "package"]
+
+    /// Notes that a member is not used.
+    func ignore(_ member: ManifestSummary.IgnoredMember.Name) {
+        if let known = ignored.firstIndex(where: { $0.name == member }) {
+            ignored[known].count += 1
+        } else {
+            ignored.append(.init(name: member, count: 1, position: position))
+        }
+    }
+
+    func count(_ icons: [ManifestItem.Result], of content: Result<ManifestValue, EntryError>) {
+        guard case .success(let element) = content else {
+            unreadable += 1
+            return
+        }
+        for icon in icons {
+            let isDemanding: Bool
+            switch icon {
+            case .entry(let entry):
+                isDemanding = entry.expectedDigest != nil || entry.expectedSize != nil
+            case .inline(let entry):
+                isDemanding = entry.expectedDigest != nil || entry.expectedSize != nil
+            case .failed:
+                failed += 1
+                continue
+            case .skipped: continue
+            }
+            usable += 1
+            guard isDemanding else { continue }
+            demands += 1
+            guard case .dictionary(let members) = element else { continue }
+            let hasPackage = members.contains { member in
+                Self.packages.contains { $0.isSame(as: member.key) }
+            }
+            if hasPackage { ambiguousDemands += 1 }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import LarderCore
+
+/// Makes URLs of what a manifest has for its icons.
+struct IconURLs {
+    /// What relative ones are resolved against.
+    let baseURL: HTTPURL?
+    /// Whether the manifest itself has credentials in what its icons are relative to.
+    let hasCredentials: Bool
+    private let iconSize: Int
+    private let ipfsGateway: HTTPURL?
+
+    /// - Parameters:
+    ///   - rules: what the caller has said.
+    ///   - base: what the manifest says its icons are relative to.
+    ///   - origin: where the manifest came from.
+    init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
+        iconSize = rules.iconSize
+        ipfsGateway = rules.ipfsGateway
+        let named = base.flatMap { try? HTTPURL($0, relativeTo: origin) }
+        hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
+        let url = rules.baseURL ?? named ?? origin
+        // What is appended to a shape's base goes into it, whether or not it ends with a slash.
+        baseURL =
+            base == nil
+            ? url
+            : url.flatMap { url in
+                let path = url.string.utf8.prefix { $0 != UInt8(ascii: "?") }
+                let folder = path.last == UInt8(ascii: "/") ? "" : "/"
+                return try? HTTPURL("\(Substring(path))\(folder)").with(url.credentials)
+            }
+    }
+
+    /// An icon's place.
+    enum Target {
+        /// - Parameter spelling: the text that it was made of, if that says all of it.
+        case remote(HTTPURL, spelling: String?)
+        case inline([UInt8])
+    }
+
+    /// Where an icon is.
+    func target(
+        _ match: PathMatch, at place: ManifestShape.IconPlace, of entry: [ManifestValue.Member]
+    ) throws(EntryError) -> Target {
+        guard case .string(let value) = match.value else {
+            throw EntryError(.iconNotAString, "icon is \(match.value.kind), not a string")
+        }
+        if let data = DataURL(value) {
+            guard let bytes = data.bytes else {
+                throw EntryError(
+                    .unparsableURL,
+                    "icon \(value.quoted(limit: 40)) cannot be decoded as a data: URL")
+            }
+            guard bytes.count <= InlineEntry.maximumSize else {
+                throw EntryError(
+                    .tooLarge,
+                    "icon is a data: URL of more than \(InlineEntry.maximumSize) bytes")
+            }
+            return .inline(bytes)
+        }
+        var text = value
+        if let template = place.template { text = try Self.fill(template, value, match, entry) }
+        if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%") }) {
+            text = try filled(text)
+        }
+        // As an app has it: what every parser ignores is no part of a spelling.
+        if text.utf8.contains(where: { $0 <= 0x20 }) {
+            text = String(decoding: text.bytesOfURL, as: UTF8.self)
+        }
+        let isOfGateway = text.begins(with: "ipfs:")
+        if isOfGateway { text = try gatewayURL(text) }
+        do {
+            let url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
+            let sizes = [url.string.utf8.count, text.utf8.count]
+            if sizes.allSatisfy({ $0 <= ManifestLimits.maximumURLSize }) {
+                let isAbsolute = text.begins(with: "http:") || text.begins(with: "https:")
+                return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
+            }
+        } catch {
+            throw Self.error(error, text)
+        }
+        throw EntryError(
+            .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
+    }
+
+    /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or
+    /// not; true if it cannot be told.
+    func findCredentials(in entry: RawEntry) -> Bool {
+        guard case .success(let element) = entry.content else { return true }
+        return element.contains(where: isWithCredentials)
+            || entry.key.map(isWithCredentials) ?? false
+    }
+
+    private func isWithCredentials(_ text: String) -> Bool {
+        guard text.utf8.contains(UInt8(ascii: "@")) else { return false }
+        guard let url = try? HTTPURL(text, relativeTo: baseURL) else {
+            return !text.removingUserinfo.isSame(as: text)
+        }
+        return url.credentials != nil && !url.inheritsCredentials
+    }
+
+    /// A URL with the wanted size in the places that it leaves for one.
+    private func filled(_ text: String) throws(EntryError) -> String {
+        // A text of megabytes is refused whatever it holds.
+        guard text.utf8.count <= ManifestLimits.maximumURLSize else { return text }
+        let filled = URLPlaceholders(text, size: iconSize)
+        if let placeholder = filled.unfilled {
+            throw EntryError(
+                .unfilledPlaceholder,
+                "icon has the placeholder \(placeholder.quoted(limit: 40)), which nothing fills")
+        }
+        return filled.text
+    }
+
+    /// The gateway's URL for `ipfs://CID/path`. What the gateway has as a query, such as a token,
+    /// stays one.
+    private func gatewayURL(_ text: String) throws(EntryError) -> String {
+        guard let ipfsGateway else {
+            throw EntryError(
+                .unsupportedScheme, "icon has the scheme 'ipfs': only --ipfs-gateway can fetch it",
+                scheme: "ipfs")
+        }
+        var path = text.utf8.dropFirst("ipfs:".utf8.count).drop { $0 == UInt8(ascii: "/") }
+        if path.starts(with: "ipfs/".utf8) { path = path.dropFirst("ipfs/".utf8.count) }
+        // In its canonical spelling, which is ASCII.
+        var gateway = ipfsGateway.string.prefix { $0 != "?" }  // text: ASCII
+        let query = ipfsGateway.string.dropFirst(gateway.count)
+        while gateway.hasSuffix("/") { gateway.removeLast() }  // text: ASCII
+        if !gateway.hasSuffix("/ipfs") { gateway += "/ipfs" }  // text: ASCII
+        guard !query.isEmpty else { return "\(gateway)/\(Substring(path))" }
+        return "\(gateway)/\(Substring(path.prefix { !"?#".utf8.contains($0) }))\(query)"
+    }
+
+    /// A template's text for a file's name; an absolute URL needs none.
+    private static func fill(
+        _ template: String, _ value: String, _ match: PathMatch, _ entry: [ManifestValue.Member]
+    ) throws(EntryError) -> String {
+        guard !value.utf8.holds("://") else { return value }
+        var text = ""
+        // A shape's own, or the user's.
+        var rest = template[...]
+        while let open = rest.utf8.firstIndex(of: UInt8(ascii: "{")),
+            let close = rest.utf8[open...].firstIndex(of: UInt8(ascii: "}"))
+        {
+            text += rest[..<open]
+            switch rest[rest.index(after: open)..<close] {
+            case "":  // text: a template's
+                text +=
+                    String(Substring(value.utf8.drop { $0 == UInt8(ascii: "/") }))
+                    .percentEncodingPath
+            case "*":  // text: a template's
+                // A key's invalid bytes would be replaced by others.
+                guard let wildcard = match.wildcard, !wildcard.utf8.holds("\u{FFFD}") else {
+                    throw EntryError(.unparsableURL, "the name around icon is not UTF-8")
+                }
+                text += wildcard.percentEncodingPath
+            case let name:
+                guard case .string(let member)? = entry[String(name)] else {
+                    throw EntryError(.unparsableURL, "\(String(name).quoted()) is not a string")
+                }
+                text += member.percentEncodingPath
+            }
+            rest = rest[rest.index(after: close)...]
+        }
+        return text + rest
+    }
+
+    private static func error(_ error: HTTPURL.ParseError, _ text: String) -> EntryError {
+        switch error {
+        case .unsupportedScheme(let scheme):
+            EntryError(
+                .unsupportedScheme,
+                "icon has the scheme \(scheme.quoted(limit: 20)): only http and https are fetched",
+                scheme: scheme)
+        case .relativeWithoutBase:
+            EntryError(
+                .relativeURL,
+                "icon \(text.maskingSecrets.quoted()) has no scheme, and there is no base URL;"
+                    + " --base-url gives one")
+        case .malformed(let problem):
+            EntryError(
+                .unparsableURL,
+                "icon \(text.maskingSecrets.quoted()) is not a URL:"
+                    + " \(problem.sanitizedForTerminal)")
+        }
+    }
+}
+
+extension String {
+    /// Whether it begins with a scheme, in either case.
+    func begins(with scheme: StaticString) -> Bool {
+        utf8.prefix(scheme.utf8CodeUnitCount).isWord(scheme)
+    }
+
+    /// The text as a path: it may hold what ends one, or what no URL has.
+    fileprivate var percentEncodingPath: String {
+        percentEncoding { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+            default: "-._~!$&'()*+,;=:@/".utf8.contains(byte)
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+/// A URL's text with its places for a size filled in.
+struct URLPlaceholders {
+    /// The placeholders for a size. `{w}` and `{h}` are Apple's.
+    private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"].map {
+        Array($0.utf8)
+    }
+    /// Placeholders that are never part of a URL: Apple's for the crop and the format, and others
+    /// for a size.
+    private static let known = ["{c}", "{f}", "%size%", "%width%", "%height%"].map {
+        Array($0.utf8)
+    }
+
+    /// The text.
+    let text: String
+    /// The first placeholder that is left and that no server would understand; nil if there is
+    /// none. Other braces are left to the URL's parser, unless a size was filled in: then all of
+    /// them are placeholders.
+    let unfilled: String?
+
+    /// - Parameter size: the number that replaces a placeholder for a size, in pixels.
+    init(_ text: String, size: Int) {
+        let bytes = Array(text.utf8)
+        var filled: [UInt8] = []
+        var index = 0
+        var isFilled = false
+        var unfilled: ArraySlice<UInt8>?
+        var possible: ArraySlice<UInt8>?
+        while index < bytes.count {
+            let rest = bytes[index...]
+            let isVariable = filled.last == UInt8(ascii: "$")
+            if let place = isVariable ? nil : Self.sizes.first(where: rest.starts) {
+                filled += String(size).utf8
+                index += place.count
+                isFilled = true
+                continue
+            }
+            if let place = Self.placeholder(rest) {
+                if isVariable {
+                    unfilled = unfilled ?? bytes[(index - 1)..<place.endIndex]
+                } else if place.starts(with: "{{".utf8) || Self.known.contains(Array(place)) {
+                    unfilled = unfilled ?? place
+                } else {
+                    possible = possible ?? place
+                }
+                filled += place
+                index = place.endIndex
+                continue
+            }
+            filled.append(bytes[index])
+            index += 1
+        }
+        self.text = isFilled ? String(decoding: filled, as: UTF8.self) : text
+        self.unfilled = (unfilled ?? (isFilled ? possible : nil)).map {
+            String(decoding: $0, as: UTF8.self)
+        }
+    }
+
+    /// No placeholder is longer.
+    private static let longest = 128
+
+    /// Returns the placeholder that `rest` begins with: `{…}`, `{{…}}` or `%word%`.
+    private static func placeholder(_ rest: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+        let text = rest.prefix(longest)
+        switch text.first {
+        case UInt8(ascii: "{"):
+            let braces = text.starts(with: "{{".utf8) ? 2 : 1
+            let close = text.dropFirst(braces).prefix { !"{}".utf8.contains($0) }.endIndex
+            let end = text[close...].prefix(braces)
+            let isClosed = end.count == braces && end.allSatisfy { $0 == UInt8(ascii: "}") }
+            return isClosed ? text[..<end.endIndex] : nil
+        case UInt8(ascii: "%"):
+            let word = text.dropFirst().prefix { $0.isLetter || $0 == UInt8(ascii: "_") }
+            let end = word.endIndex
+            // A percent sign and two hexadecimal digits are an escape (RFC 3986, section 2.1).
+            guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),
+                !isEscape(rest), !isEscape(rest[end...])
+            else { return nil }
+            return text[...end]
+        default: return nil
+        }
+    }
+
+    private static func isEscape(_ text: ArraySlice<UInt8>) -> Bool {
+        let digits = text.dropFirst().prefix(2)
+        return digits.count == 2 && digits.allSatisfy { Character(Unicode.Scalar($0)).isHexDigit }
+    }
+}
+
+extension UInt8 {
+    fileprivate var isLetter: Bool { 0x61...0x7A ~= self | 0x20 }
+}

@@ -1,0 +1,179 @@
+/// Reads a manifest as a stream of entries: the first stage of
+/// Manifest → Plan → Queue → Transfer → Store → Index → Report.
+///
+/// The format is told by the content, in one pass, and memory stays within ``ManifestLimits``
+/// however long the manifest is.
+public struct ManifestReader: Sendable {
+    private let source: ManifestSource
+    private let rules: ManifestRules
+    private var limits: ManifestLimits { rules.limits }
+
+    /// - Parameters:
+    ///   - source: where the manifest is.
+    ///   - rules: what the caller says about it. Default: nothing, its content tells.
+    public init(source: ManifestSource, rules: ManifestRules = .init()) {
+        self.source = source
+        self.rules = rules
+    }
+
+    /// Hands every icon over in order, and every element without one, be it skipped or failed.
+    ///
+    /// Blocks while it reads: call it on a thread of its own.
+    ///
+    /// - Throws: ``ManifestError`` if the file cannot be read or is not a manifest, which may show
+    ///   only after entries were handed over; and whatever `body` throws, which ends the reading.
+    public func read(_ body: (ManifestItem) throws -> Void) throws -> ManifestSummary {
+        try read(opened: { _ in }, body)
+    }
+
+    /// The same, until `isCancelled` returns true. It is asked for each item, and for each part of
+    /// the manifest that is read into memory.
+    ///
+    /// - Throws: `CancellationError`, too.
+    package func read(
+        unless isCancelled: () -> Bool, _ body: (ManifestItem) throws -> Void
+    ) throws -> ManifestSummary {
+        try withoutActuallyEscaping(isCancelled) { isCancelled in
+            var input: ByteInput?
+            defer { input?.isCancelled = { false } }
+            return try read(opened: {
+                $0.isCancelled = isCancelled
+                input = $0
+            }) { item in
+                if isCancelled() { throw CancellationError() }
+                try body(item)
+            }
+        }
+    }
+
+    /// - Parameter opened: is handed what is read, once it is there.
+    package func read(
+        opened: (ByteInput) -> Void, _ body: (ManifestItem) throws -> Void
+    ) throws -> ManifestSummary {
+        let input = try source.open()
+        opened(input)
+        // What cannot be read again is looked into as far as it is kept.
+        let isFile = source.isOnDisk
+        if !isFile { input.keepsFirst = ManifestSurvey.mostKept }
+        do throws(any Error) {
+            var summary = try read(input, body)
+            let isVain = summary.usable == 0 && summary.failed > 0
+            if summary.entries > 0, summary.places == nil || isVain {
+                let found = suggestions(from: isFile ? nil : input.first)
+                // If the likeliest icons are those that were read, only a base URL is missing.
+                let known = summary.places?.icons ?? []
+                let isKnown = found.first.map { $0.isRelative && $0.isAny(of: known) } ?? false
+                if !isKnown { summary.suggestions = found }
+            }
+            return summary
+        } catch let error as ManifestError where error.code == .notAManifest {
+            throw error.suggesting(suggestions(from: isFile ? nil : input.first))
+        }
+    }
+
+    private func suggestions(from first: [UInt8]?) -> [ManifestSuggestion] {
+        ManifestSurvey.suggestions(
+            for: first.map { .bytes($0, name: source.name) } ?? source,
+            isPart: first?.count == ManifestSurvey.mostKept, rules: rules)
+    }
+
+    /// The same for what was opened, without a suggestion.
+    func read(
+        _ input: ByteInput, _ body: (ManifestItem) throws -> Void
+    ) throws -> ManifestSummary {
+        try withoutActuallyEscaping(body) { body in
+            let recognition = ShapeRecognition(rules)
+            let notes = EntryNotes()
+            var decoder: (shape: Int, decoder: EntryDecoder, icons: [ManifestPath])?
+            var entries = 0
+            var total = 0
+            var hasCredentials = false
+            var unmet = rules.namedParts
+            var window = ByteWindow(input)
+            _ = try window.peek()
+            if Inflater.isGzip(window.unread) {
+                window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
+            }
+            let format = try read(window, recognition) { entry in
+                if decoder?.shape != entry.shape {
+                    let shape = recognition.shapes[entry.shape]
+                    let urls = IconURLs(
+                        rules, base: shape.base == nil ? nil : recognition.base,
+                        origin: input.baseURL)
+                    hasCredentials = hasCredentials || urls.hasCredentials
+                    decoder = (
+                        entry.shape,
+                        EntryDecoder(shape: shape, urls: urls, rules: rules, notes: notes),
+                        shape.icons.map(\.path)
+                    )
+                }
+                guard let (_, decoder, paths) = decoder else { return }
+                entries += 1
+                if !unmet.isEmpty, case .success(let element) = entry.content {
+                    unmet.removeAll { $0.path.first(in: element) != nil }
+                }
+                // Only somebody who keeps the manifest wants to know.
+                if input.whenRead != nil, !hasCredentials {
+                    hasCredentials = decoder.urls.findCredentials(in: entry)
+                }
+                notes.position = entries
+                let (name, icons) = decoder.decode(entry)
+                let usable = notes.usable
+                notes.count(icons, of: entry.content)
+                if rules.iconKeys.isEmpty, case .success(let element) = entry.content {
+                    recognition.unread.look(
+                        at: element, reading: paths, hasIcon: notes.usable > usable)
+                }
+                total += icons.count
+                guard total <= limits.maximumEntries else {
+                    throw ManifestError(
+                        .tooLarge, source: source.name, at: entry.line.map { .line($0) },
+                        "more than \(limits.maximumEntries) entries, each of several icons counted;"
+                            + " --max-entries permits more")
+                }
+                for (index, result) in icons.enumerated() {
+                    try body(
+                        ManifestItem(
+                            position: entries, icon: index + 1, line: entry.line, name: name,
+                            result: result))
+                }
+            }
+            try input.whenRead?(hasCredentials)
+            var summary = ManifestSummary(
+                format: format, entries: entries,
+                places: recognition.places(base: decoder?.decoder.urls.baseURL),
+                unmet: unmet.map(\.part))
+            summary.unread = recognition.unread.count
+            summary.unreadPlaces = recognition.unread.all
+            summary.ignored = notes.ignored
+            summary.unreadable = notes.unreadable
+            summary.usable = notes.usable
+            summary.failed = notes.failed
+            let isAmbiguous = notes.ambiguousDemands * 2 > notes.demands
+            summary.ambiguousDemands = isAmbiguous ? notes.demands : 0
+            return summary
+        }
+    }
+
+    private func read(
+        _ window: ByteWindow, _ recognition: ShapeRecognition,
+        _ emit: @escaping (RawEntry) throws -> Void
+    ) throws -> ManifestFormat {
+        let format = try ManifestFormat(of: window)
+        switch format {
+        case .xmlPlist:
+            try XMLPlistManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
+        case .binaryPlist:
+            try BinaryPlistManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
+        case .json, .jsonLines:
+            return try JSONManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
+        case .urlList:
+            try URLListManifest(window: window, limits: limits, recognition: recognition)
+                .read(emit)
+        }
+        return format
+    }
+}

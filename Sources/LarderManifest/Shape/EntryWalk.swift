@@ -1,0 +1,419 @@
+/// Finds the entries of a manifest in one pass: walks down the paths that shapes have entries at,
+/// and passes over everything else.
+///
+/// Held back is only what may turn out to be an entry: the root's own members, and the first
+/// members of what may be a map, neither larger than an entry may be.
+final class EntryWalk<Cursor: ManifestCursor> {
+    /// What is left of a path on the way down.
+    private struct Trail {
+        let shape: Int
+        let path: ManifestPath
+        let isBase: Bool
+        private(set) var rest: ArraySlice<ManifestPath.Segment>
+
+        init(_ path: ManifestPath, of shape: Int, isBase: Bool = false) {
+            self.shape = shape
+            self.path = path
+            self.isBase = isBase
+            rest = path.segments[...]
+        }
+
+        var advanced: Trail {
+            var trail = self
+            trail.rest.removeFirst()
+            return trail
+        }
+    }
+
+    /// Whether a place of entries was found.
+    private(set) var hasEntries = false
+    /// Whether the root has members that mean nothing in an entry.
+    private(set) var hasStrangeMembers = false
+    /// What was wrong with a value that was only passed over.
+    private(set) var failure: EntryError?
+    /// The root's own members.
+    private(set) var root: RootMembers
+    private let cursor: Cursor
+    private let recognition: ShapeRecognition
+    private let limits: ManifestLimits
+    private let emit: (RawEntry) throws -> Void
+    private var places: [[ManifestPath.Segment]] = []
+    private var heldMembers: [RawEntry] = []
+    private var heldSize = 0
+    private var mayBeMap = true
+    private var kindOfApps: String?
+    private var hasEmptyPlace = false
+
+    init(
+        _ cursor: Cursor, _ recognition: ShapeRecognition, limits: ManifestLimits,
+        _ emit: @escaping (RawEntry) throws -> Void
+    ) {
+        self.cursor = cursor
+        self.recognition = recognition
+        self.limits = limits
+        self.emit = emit
+        root = RootMembers(recognition, limits: limits)
+    }
+
+    /// Walks over the value that comes next, the manifest's root.
+    func walk() throws {
+        let trails = recognition.shapes.enumerated().flatMap { index, shape in
+            shape.entries.map { Trail($0, of: index) }
+                + (shape.base.map { [Trail($0, of: index, isBase: true)] } ?? [])
+        }
+        if try cursor.kind() == .dictionary, !recognition.isExplicit {
+            root.line = cursor.line
+            try walkRoot(trails)
+        } else {
+            try walk(trails, at: [])
+        }
+    }
+
+    /// Decides at the manifest's end what was left open: whether the root is an entry itself, or a
+    /// map.
+    ///
+    /// - Returns: whether there are entries, if only a place for them.
+    func finish() throws -> Bool {
+        if let shape = recognition.rootShape(root, hasEntries: hasEntries) {
+            hasEntries = true
+            recognition.use(ManifestPath(segments: []))
+            try emit(RawEntry(line: root.line, content: root.entry, shape: shape))
+        } else if mayBeMap, !hasEntries, !root.hasIcon,
+            heldMembers.contains(where: recognition.isOfMap)
+        {
+            try openMap()
+        } else if hasEntries {
+            root.forEachContainer { member, kind in
+                recognition.unread.count([.member(member.key)], kind) {
+                    recognition.unread.look(at: member.value, [.member(member.key)])
+                }
+            }
+        }
+        dropHeld()
+        return hasEntries && !recognition.isStrange || hasEmptyPlace
+    }
+
+    /// Why there are no entries.
+    var refusal: String {
+        kindOfApps.map { "'apps' is \($0), not an array: \(ShapeRecognition.advice)" }
+            ?? recognition.refusal
+    }
+
+    // MARK: - On the way down
+
+    private func walkRoot(_ trails: [Trail]) throws {
+        try cursor.forEachMember { key in
+            guard case .success(let key) = key else {
+                if case .failure(let error) = key { failure = error }
+                return try passOver([])
+            }
+            let inside = trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
+            if !inside.isEmpty {
+                if key.isSame(as: "apps") { kindOfApps = try cursor.kind().refusal }
+                return try walk(inside, at: [.member(key)])
+            }
+            let before = cursor.progress
+            if root.isKept(key) {
+                return root.take(key, try cursor.take(), size: cursor.progress - before)
+            }
+            hasStrangeMembers = true
+            guard mayBeMap, try cursor.kind() == .dictionary else {
+                return try passOver([.member(key)])
+            }
+            let line = cursor.line
+            try takeOfMap(
+                RawEntry(line: line, key: key, content: try cursor.take(), shape: 0),
+                size: cursor.progress - before)
+        }
+    }
+
+    private func walk(_ trails: [Trail], at place: [ManifestPath.Segment]) throws {
+        switch try cursor.kind() {
+        case .array:
+            let inside = trails.filter { $0.rest.first == .elements }.map(\.advanced)
+            if inside.contains(where: \.rest.isEmpty) {
+                try readPlace(inside, at: place + [.elements]) { take in
+                    try cursor.forEachElement { try take(nil) }
+                }
+            } else if inside.isEmpty {
+                try passOver(place)
+            } else {
+                try cursor.forEachElement { try walk(inside, at: place + [.elements]) }
+            }
+        case .dictionary where trails.contains { !$0.rest.isEmpty && $0.rest.first != .elements }:
+            let members = trails.filter { $0.rest.first == .members }.map(\.advanced)
+            if members.contains(where: \.rest.isEmpty) {
+                return try readPlace(members, at: place + [.members]) { take in
+                    try cursor.forEachMember { try take(try? $0.get()) }
+                }
+            }
+            try cursor.forEachMember { key in
+                let key = (try? key.get()) ?? ""
+                let inside =
+                    members + trails.filter { $0.rest.first == .member(key) }.map(\.advanced)
+                guard !inside.isEmpty else {
+                    // What is beside a base is the list's own.
+                    let isOwn = trails.allSatisfy(\.isBase)
+                    if isOwn { return _ = try cursor.skip() }
+                    return try passOver(place + [.member(key)])
+                }
+                try walk(inside, at: place + [.member(key)])
+            }
+        default:
+            if trails.contains(where: { $0.isBase && $0.rest.isEmpty }) {
+                if case .success(.string(let base)) = try cursor.take() { recognition.base = base }
+            } else if trails.contains(where: \.rest.isEmpty) {
+                try readPlace(trails, at: place) { take in try take(nil) }
+            } else {
+                try passOver(place)
+            }
+        }
+    }
+
+    /// Passes over a value that is no entry and looks for icons in it. A single value is the
+    /// manifest's own, such as the icon of its publisher.
+    private func passOver(_ place: [ManifestPath.Segment]) throws {
+        let kind = try cursor.kind()
+        guard !recognition.isExplicit, kind != .scalar else {
+            if let error = try cursor.skip() { failure = error }
+            return
+        }
+        try recognition.unread.count(place, kind) {
+            try cursor.skip { try look(at: $0, place, depth: 2) }
+        }
+    }
+
+    /// - Parameter depth: how many levels may be entered. What is deeper is taken as a whole, if it
+    ///   is no larger than an entry may be.
+    private func look(
+        at cursor: Cursor, _ place: [ManifestPath.Segment], depth: Int
+    ) throws {
+        switch (try cursor.kind(), depth) {
+        case (.array, 1...):
+            try cursor.forEachElement {
+                try look(at: cursor, place + [.elements], depth: depth - 1)
+            }
+        case (.dictionary, 1...):
+            try cursor.forEachMember { key in
+                let name = (try? key.get()) ?? ""
+                try look(at: cursor, place + [.member(name)], depth: depth - 1)
+            }
+        default:
+            switch try cursor.take() {
+            case .success(let value): recognition.unread.look(at: value, place)
+            case .failure(let error): failure = error
+            }
+        }
+    }
+
+    // MARK: - Entries
+
+    /// Reads a place that some shapes have entries at. If the first element is of none of these, it
+    /// is not a place of entries.
+    private func readPlace(
+        _ trails: [Trail], at place: [ManifestPath.Segment],
+        _ forEach: (_ take: (String?) throws -> Void) throws -> Void
+    ) throws {
+        let candidates = recognition.usable(trails.filter(\.rest.isEmpty).map(\.shape))
+        guard !candidates.isEmpty else {
+            let isWhole = place.last == .elements || place.last == .members
+            return try passOver(isWhole ? Array(place.dropLast()) : place)
+        }
+        let isLenient = recognition.isLenient(candidates)
+        var isOpen = isLenient || recognition.settled != nil
+        if isOpen { try open(place) }
+        var isOther = false
+        try forEach { key in
+            if isOther { return try passOver(place) }
+            let line = cursor.line
+            let content = try cursor.take()
+            let shape =
+                isLenient
+                ? recognition.lenientShape(of: content, among: candidates)
+                : recognition.shape(of: content, among: candidates)
+            guard let shape else {
+                if case .success(let value) = content { recognition.unread.look(at: value, place) }
+                return isOther = true
+            }
+            if !isOpen {
+                isOpen = true
+                try open(place)
+            }
+            try emit(RawEntry(line: line, key: key, content: content, shape: shape))
+        }
+        if !isOpen, !isOther { hasEmptyPlace = true }
+        let used = trails.first { isOpen && $0.rest.isEmpty && $0.shape == recognition.settled }
+        if let used { recognition.use(used.path) }
+    }
+
+    private func open(_ place: [ManifestPath.Segment]) throws {
+        hasEntries = true
+        mayBeMap = false
+        dropHeld()
+        // Beneath a wildcard a place is there many times.
+        guard !place.dropLast().contains(where: { $0 == .elements || $0 == .members }) else {
+            return
+        }
+        guard !places.contains(place) else {
+            let name = ManifestPath(segments: place.dropLast())
+            throw cursor.error(.malformed, "'\(name)' is there twice")
+        }
+        places.append(place)
+    }
+
+    /// Two members with an icon make a map. One may be about the manifest itself.
+    private func takeOfMap(_ member: RawEntry, size: Int) throws {
+        if recognition.isMap {
+            var member = member
+            member.shape = recognition.settled ?? 0
+            return try emit(member)
+        }
+        heldSize += size
+        heldMembers.append(member)
+        guard heldSize <= limits.maximumEntrySize, heldMembers.count <= 64 else {
+            mayBeMap = false
+            return dropHeld()
+        }
+        if recognition.isOfMap(member), !root.hasIcon,
+            heldMembers.dropLast().contains(where: recognition.isOfMap)
+        {
+            try openMap()
+        }
+    }
+
+    /// Lets go of members that are no entries.
+    func dropHeld() {
+        for member in heldMembers {
+            guard case .success(let value) = member.content, let key = member.key else { continue }
+            recognition.unread.look(at: value, [.member(key)])
+        }
+        heldMembers = []
+    }
+
+    private func openMap() throws {
+        hasEntries = true
+        let shape = recognition.settleMap(heldMembers)
+        recognition.use(ManifestPath(segments: [.members]))
+        for var member in heldMembers {
+            member.shape = shape
+            try emit(member)
+        }
+        heldMembers = []
+    }
+}
+
+extension ValueKind {
+    /// What was found instead of an array; nil if it is one.
+    fileprivate var refusal: String? {
+        switch self {
+        case .array: nil
+        case .dictionary: "a dictionary"
+        case .scalar: "a single value"
+        }
+    }
+}
+
+/// The members of a manifest's outermost dictionary that mean something in an entry: it may be one
+/// itself, as a web app manifest is, or the first of JSON Lines. Each is kept once, and all are no
+/// larger than an entry may be.
+struct RootMembers {
+    /// The names of those that are kept.
+    private let keys: Set<[UInt8]>
+    /// The line that the dictionary begins on.
+    var line: Int?
+    private let marks: [ManifestPath]
+    private let limits: ManifestLimits
+    private var members: [ManifestValue.Member] = []
+    private var size = 0
+    private var failure: EntryError?
+
+    init(_ recognition: ShapeRecognition, limits: ManifestLimits) {
+        self.limits = limits
+        let lines = recognition.lineShapes.map { recognition.shapes[$0] }
+        marks = lines.flatMap(\.marks)
+        let roots = recognition.shapes.filter { $0.entries.contains { $0.segments.isEmpty } }
+        keys = (lines + roots).reduce(into: Set(EntryDecoder.keys.map { Array($0.utf8) })) {
+            keys, shape in
+            let paths =
+                shape.icons.map(\.path) + shape.names + shape.marks
+                + [shape.priority, shape.integrity, shape.key].compactMap(\.self)
+            for case .member(let key)? in paths.map(\.segments.first) {
+                keys.insert(Array(key.utf8))
+            }
+        }
+    }
+
+    var isEmpty: Bool { members.isEmpty }
+
+    /// Whether a member of that name is one of them.
+    func isKept(_ key: String) -> Bool { keys.contains(Array(key.utf8)) }
+
+    /// The members as an element.
+    var value: ManifestValue { .dictionary(members) }
+
+    /// Whether they make an entry of a list.
+    var hasIcon: Bool {
+        let value = value
+        // As in a list, null is an icon that is missing.
+        return marks.contains { !$0.matches(in: value, limit: 1).isEmpty }
+    }
+
+    /// Hands over the arrays and dictionaries.
+    func forEachContainer(_ body: (ManifestValue.Member, ValueKind) -> Void) {
+        for member in members {
+            switch member.value {
+            case .array: body(member, .array)
+            case .dictionary: body(member, .dictionary)
+            case .null, .bool, .integer, .double, .string, .opaque: continue
+            }
+        }
+    }
+
+    mutating func take(_ key: String, _ value: Result<ManifestValue, EntryError>, size: Int) {
+        self.size += size
+        members.removeAll { $0.key.isSame(as: key) }
+        switch value {
+        case .failure(let error): failure = error
+        case .success where self.size > limits.maximumEntrySize: failure = .tooLarge(limits)
+        case .success(let value): members.append(.init(key: key, value: value))
+        }
+    }
+
+    /// The members as an entry.
+    var entry: Result<ManifestValue, EntryError> { failure.map { .failure($0) } ?? .success(value) }
+}
+
+/// One value after another of a manifest, in the order of the file: what the formats have in
+/// common.
+///
+/// The cursor stands before a value, which must be taken, passed over or entered.
+protocol ManifestCursor {
+    /// The kind of the value that comes next.
+    func kind() throws -> ValueKind
+    /// The line that it begins on; nil in a binary plist.
+    var line: Int? { get }
+    /// How many bytes have been read; only differences mean anything.
+    var progress: Int { get }
+    /// Takes the value, within the limits of an entry.
+    func take() throws -> Result<ManifestValue, EntryError>
+    /// Passes over the value. Returns what is wrong with it, if the format tells.
+    @discardableResult func skip() throws -> EntryError?
+    /// Passes over the value, and lets it be read on the way, if that changes nothing about
+    /// whether the rest can be read.
+    ///
+    /// - Parameter body: takes or passes over the value with a cursor that stands before it.
+    func skip(lookingOver body: (Self) throws -> Void) throws
+    /// Enters a dictionary, and hands over each key; what comes next then is the value.
+    func forEachMember(_ body: (Result<String, EntryError>) throws -> Void) throws
+    /// Enters an array; before each call an element comes next.
+    func forEachElement(_ body: () throws -> Void) throws
+    /// An error of the manifest where the cursor stands.
+    func error(_ code: ManifestError.Code, _ reason: String) -> ManifestError
+}
+
+/// The kinds of values that matter to where entries are.
+enum ValueKind {
+    case dictionary
+    case array
+    case scalar
+}

@@ -1,0 +1,253 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderCore
+import LarderManifest
+
+/// Reads entries back, each with what is to be done for it.
+extension Plan {
+    /// The entries that wait for a fetch, a page at a time; the plan's leading one first. After
+    /// ``orderFetches()`` or ``forEachInline(_:)``.
+    func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
+        let leader = try database.unsafeRead { db in
+            try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?")
+                .rows(fetch) { try entry($0) }
+        }
+        guard !leader.isEmpty else { return }
+        try body(leader)
+        try forEachFollower(of: fetch, body)
+    }
+
+    private func forEachFollower(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
+        let select =
+            Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
+        try forEachPage(body) { db, last in
+            try PreparedStatement(db, select).rows(fetch, last?.id ?? fetch) { try entry($0) }
+        }
+    }
+
+    /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
+    /// of the manifests, a page of rows at a time; before ``releaseIndex()``.
+    func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
+        let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
+        try forEachEntry(select, where: "p.fetch IS NULL", body)
+    }
+
+    /// Of those, the ones that were skipped or have failed.
+    func forEachProblem(_ body: ([PlannedEntry]) throws -> Void) throws {
+        guard summary.failed + summary.skipped > 0 else { return }
+        try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
+    }
+
+    /// Every entry whose URL was to be fetched and has not been reported.
+    func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
+        try forEachEntry(Self.selectEntry, where: "p.fetch IS NOT NULL", body)
+    }
+
+    /// The order in which the URLs are fetched, entries of a URL together.
+    func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
+        try make(.turn)
+        try make(.fetch)
+        let select =
+            Self.selectLeader
+            + " WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT 512"
+        typealias Leader = (turn: Int64, icons: Int64, entry: PlannedEntry)
+        try forEachPage { (page: [Leader]) in
+            for (_, icons, leader) in page {
+                try body([leader])
+                if icons > 1 { try forEachFollower(of: leader.id, body) }
+            }
+        } reading: { db, last in
+            try PreparedStatement(db, select).rows(last?.turn ?? .min, last?.entry.id ?? 0) { row in
+                (
+                    turn: row.integer(Column.others), icons: row.integer(Column.others + 1),
+                    entry: try entry(row)
+                )
+            }
+        }
+    }
+
+    private func forEachEntry(
+        _ select: String, where condition: String, _ body: ([PlannedEntry]) throws -> Void
+    ) throws {
+        try make(.fetch)
+        let select = select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
+        try forEachPage(body) { db, last in
+            try PreparedStatement(db, select).rows(last?.id ?? 0) { row in
+                var entry = try entry(row)
+                if row.columnCount > Column.others, !row.isNull(Column.others) {
+                    entry.object = try StoredObject(row, startingAt: Column.others)
+                }
+                return entry
+            }
+        }
+    }
+
+    /// Hands out what `next` reads after the last row of the page before, until that is nothing. A
+    /// page is read whole before it is handed out: the database is free meanwhile.
+    private func forEachPage<Row>(
+        _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
+    ) throws {
+        var last: Row?
+        while true {
+            let page = try database.unsafeRead { try next($0, last) }
+            guard !page.isEmpty else { return }
+            last = page.last
+            try body(page)
+        }
+    }
+
+    private static let allEntries = """
+        entries e LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id) AND f.key IS NOT NULL
+            LEFT JOIN pending p ON p.fetch = f.id
+        """
+    private static let selectEntry = select(from: allEntries)
+    private static let selectEntryWithObject = select(
+        ", \(StoredObject.columns)", from: allEntries,
+        "LEFT JOIN cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object")
+    private static let selectLeader = select(
+        ", p.turn, p.icons",
+        from: "pending p CROSS JOIN entries e ON e.id = p.fetch CROSS JOIN entries f ON f.id = e.id"
+    )
+
+    /// The columns of an entry as `select` has them, and of the first that follows.
+    private enum Column {
+        static let id: CInt = 0
+        static let manifest: CInt = 1
+        static let position: CInt = 2
+        static let name: CInt = 3
+        static let fetch: CInt = 4
+        /// The first of its columns.
+        static let expectation: CInt = 5
+        static let code: CInt = 7
+        static let message: CInt = 8
+        static let isDuplicate: CInt = 9
+        static let key: CInt = 10
+        static let url: CInt = 11
+        static let priority: CInt = 12
+        static let status: CInt = 13
+        static let failureCode: CInt = 14
+        static let failureStatus: CInt = 15
+        static let failedAt: CInt = 16
+        static let failures: CInt = 17
+        static let hasCredentials: CInt = 18
+        static let icon: CInt = 19
+        static let others: CInt = 20
+    }
+
+    private static func select(
+        _ columns: String = "", from tables: String, _ more: String = ""
+    ) -> String {
+        """
+        SELECT e.id, e.manifest, e.position, e.name, f.id, \(Expectation.columns), e.code,
+            e.message, e.leader IS NOT NULL, f.key, f.url, f.priority,
+            iif(f.id, coalesce(p.status, s.status, \(PlanStatus.cached.rawValue)), NULL),
+            x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL, e.icon\(columns)
+        FROM \(tables) LEFT JOIN settled s ON s.fetch = f.id
+            LEFT JOIN main.failures x ON x.fetch = f.id \(more)
+        """
+    }
+
+    private func entry(_ row: PreparedStatement) throws -> PlannedEntry {
+        let status = row.optionalInteger(Column.status).flatMap { PlanStatus(rawValue: Int($0)) }
+        let lastFailure = row.text(Column.failureCode).map { code in
+            PastFailure(
+                code: code, status: row.optionalInteger(Column.failureStatus).map(Int.init),
+                failedAt: Date(timeIntervalSince1970: row.double(Column.failedAt)),
+                count: Int(row.integer(Column.failures)))
+        }
+        return PlannedEntry(
+            manifest: manifests[Int(row.integer(Column.manifest))],
+            position: Int(row.integer(Column.position)),
+            icon: Int(row.integer(Column.icon)), name: row.text(Column.name) ?? "",
+            url: ResourceKey.shownURL(
+                row.text(Column.url), key: row.text(Column.key),
+                hasCredentials: row.bool(Column.hasCredentials)),
+            status: status,
+            isDuplicate: row.bool(Column.isDuplicate), priority: Int(row.integer(Column.priority)),
+            error: problem(row, status, lastFailure), lastFailure: lastFailure,
+            id: row.integer(Column.id), fetch: row.optionalInteger(Column.fetch),
+            expectation: Expectation(row, startingAt: Column.expectation))
+    }
+
+    private func problem(
+        _ row: PreparedStatement, _ status: PlanStatus?, _ lastFailure: PastFailure?
+    ) -> EntryProblem? {
+        if let message = row.text(Column.message) {
+            let code = row.text(Column.code)
+            return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
+        }
+        return switch (status, lastFailure) {
+        case (.failed, let failure?): EntryProblem(remembered: failure)
+        case (.skipped, _): .notFailedBefore
+        case (.unavailable, _): .offline
+        default: nil
+        }
+    }
+}
+
+/// One icon of an entry of a manifest, or an entry without any, as the plan sees it.
+public struct PlannedEntry: Sendable {
+    /// The manifest's name, as it was given.
+    public let manifest: String
+    /// Its place among the manifest's elements; the first is 1.
+    public let position: Int
+    /// The icon's place among those of its entry; the first is 1, also if there is none.
+    public let icon: Int
+    /// The app's name; text from outside.
+    public let name: String
+    /// The icon's URL, credentials masked; nil if the entry has none.
+    public let url: String?
+    /// What has to be done for the URL; nil if the entry has none.
+    public let status: PlanStatus?
+    /// Whether an earlier entry asks for the same resource.
+    public let isDuplicate: Bool
+    /// The priority that its URL is fetched with.
+    public let priority: Int
+    /// Why there is nothing to do for the entry: it is skipped, or has failed.
+    public let error: EntryProblem?
+    /// How its resource failed when it was last asked for; nil if it did not.
+    public let lastFailure: PastFailure?
+
+    /// What the cache has for the URL, as far as the plan looked it up.
+    var object: StoredObject?
+    let id: Int64
+    let fetch: Int64?
+    let expectation: Expectation
+
+    /// `missing`, `stale`, `cached`, `skipped` or `failed`.
+    package var statusWord: String {
+        if let error { return error.isSkip ? "skipped" : "failed" }
+        return (status ?? .missing).name
+    }
+}
+
+/// Why an entry is not planned for.
+public struct EntryProblem: Sendable, Equatable {
+    /// Whether the entry merely has no icon, which is not a failure.
+    public let isSkip: Bool
+    /// The reason's name, such as `unsupported-scheme`.
+    public let code: String
+    /// The reason in words; safe to print.
+    public let message: String
+}
+
+extension EntryProblem {
+    /// A permanent failure that is remembered.
+    init(remembered failure: PastFailure) {
+        self.init(
+            isSkip: false, code: failure.code,
+            message: "\(failure.reason) \(failure.age) ago, which is remembered; "
+                + "--force asks again")
+    }
+
+    /// It is not in the cache, and nothing is asked for.
+    static let offline = EntryProblem(
+        isSkip: false, code: "offline",
+        message: "not in the cache, or not as the entry demands, and nothing is to be downloaded")
+
+    /// Only what failed before is fetched, and this did not.
+    static let notFailedBefore = EntryProblem(
+        isSkip: true, code: "not-failed-before",
+        message: "did not fail before, and --retry-failed was given")
+}

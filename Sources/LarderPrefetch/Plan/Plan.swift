@@ -1,0 +1,344 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderCore
+import LarderManifest
+import Synchronization
+
+/// What has to be done for some manifests, given a cache: a temporary database, so that a million
+/// entries need no more memory than ten.
+///
+/// An entry's icon is a row; the first that names a resource leads the others, and is that
+/// resource's fetch. Rows are numbered in the order of the manifests.
+final class Plan: Sendable {
+    /// The manifests' names, in order.
+    let manifests: [String]
+    let summary: PlanSummary
+    /// Scheme, host and port of every URL to be fetched; a fetch names one by its place here.
+    let origins: [String]
+    let hasIndex: Bool
+    private let seal = CredentialSeal()
+    /// Read without transactions: it has this one user, and GRDB's own would make SQLite compile
+    /// every statement anew.
+    let database: DatabaseQueue
+
+    /// Reads all `manifests`, folds duplicates, and compares the rest with `cache`.
+    ///
+    /// - Parameters:
+    ///   - cache: nil reads as an empty one.
+    ///   - shard: whose icons are planned; nil for all.
+    ///   - path: where to make the temporary database; nil leaves the place to SQLite.
+    /// - Throws: `ManifestError` if one is not a manifest, ``CacheError``.
+    init(
+        of manifests: [ManifestSource], rules: ManifestRules, cache: Cache?,
+        acceptsAnyContent: Bool, policy: PlanPolicy, headers: RequestHeaders, shard: Shard? = nil,
+        at path: String?,
+        isCancelled: () -> Bool = { false },
+        onProgress: @escaping (PlanProgress) -> Void = { _ in }
+    ) throws {
+        self.manifests = manifests.map(\.name)
+        hasIndex = cache?.indexURI != nil
+        database = try PlanSchema.open(at: path, cache: cache)
+        (summary, origins) = try database.writeWithoutTransaction { [seal] db in
+            var builder = try PlanBuilder(for: db, shard: shard, sealingWith: seal)
+            var meter = PlanMeter(onProgress)
+            try db.inTransaction {
+                let feed = ManifestFeed(manifests, rules: rules)
+                defer { feed.close() }
+                while let message = try feed.next(unless: isCancelled) {
+                    if isCancelled() { throw CancellationError() }
+                    switch message {
+                    case .begin(let number): meter.begin(manifests[number].name)
+                    case .items(let items, let number, let share):
+                        meter.count(items.count, share: share)
+                        for item in items { try builder.add(item, of: number) }
+                    case .end(let summary):
+                        let source = manifests[builder.summary.manifests.count]
+                        if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
+                        builder.add(summary)
+                    }
+                }
+                return .commit
+            }
+            meter.end()
+            try db.inTransaction {
+                var classification = try PlanClassification(
+                    of: db, cache: cache, acceptsAnyContent: acceptsAnyContent, policy: policy,
+                    headers: headers)
+                try classification.apply(to: &builder.summary)
+                return .commit
+            }
+            return (builder.summary, builder.origins)
+        }
+    }
+
+    /// Lets go of what is not needed once the settled entries are reported: most of the pages in
+    /// memory, as fetches are read in order; and the cache's index, since the last connection to
+    /// leave an index folds its log into it, and this one cannot.
+    func releaseIndex() throws {
+        try database.writeWithoutTransaction { db in
+            try PlanSchema.shrink(db)
+            if hasIndex { try db.execute(sql: "DETACH DATABASE cache") }
+        }
+    }
+
+    /// Makes an order of what is to be fetched, unless it is there.
+    func make(_ order: PlanSchema.Order) throws {
+        try database.writeWithoutTransaction { try PlanSchema.make(order, in: $0) }
+    }
+
+    /// Puts what is to be fetched in its order, origin by origin.
+    ///
+    /// - Returns: the origins that have any, by what they have first, and how many URLs each has.
+    func orderFetches() throws -> [(origin: Int, urls: Int)] {
+        try make(.fetch)
+        try make(.origin)
+        return try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT origin, count(*) FROM pending p GROUP BY origin
+                ORDER BY min(turn), (
+                    SELECT first.fetch FROM pending first WHERE first.origin = p.origin
+                    ORDER BY first.turn, first.fetch LIMIT 1)
+                """
+            ).rows { (Int($0.integer(OriginColumn.origin)), Int($0.integer(OriginColumn.urls))) }
+        }
+    }
+
+    private enum OriginColumn {
+        static let origin: CInt = 0
+        static let urls: CInt = 1
+    }
+
+    /// The next URLs of an origin that are to be fetched: by priority, then in the order of the
+    /// manifests. After ``orderFetches()``.
+    ///
+    /// - Parameter place: of the one before; nil for the first.
+    func fetches(
+        ofOrigin origin: Int, after place: PlannedFetch.Place?, limit: Int
+    ) throws -> [PlannedFetch] {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT \(Self.fetchColumns) FROM pending p JOIN entries f ON f.id = p.fetch
+                WHERE p.origin = ? AND (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
+                """
+            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { try fetch($0) }
+        }
+    }
+
+    /// One of them, out of order; nil if it was reported.
+    func fetch(_ id: Int64) throws -> PlannedFetch? {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT \(Self.fetchColumns) FROM pending p CROSS JOIN entries f ON f.id = p.fetch
+                WHERE p.fetch = ?
+                """
+            ).rows(id) { try fetch($0) }.first
+        }
+    }
+
+    private static let fetchColumns =
+        "f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials, p.entries, p.icons"
+
+    private enum FetchColumn {
+        static let id: CInt = 0
+        static let key: CInt = 1
+        static let url: CInt = 2
+        static let priority: CInt = 3
+        static let isStrict: CInt = 4
+        static let status: CInt = 5
+        static let credentials: CInt = 6
+        static let entries: CInt = 7
+        static let icons: CInt = 8
+    }
+
+    private func fetch(_ row: PreparedStatement) throws -> PlannedFetch {
+        let key = row.text(FetchColumn.key) ?? ""
+        return PlannedFetch(
+            id: row.integer(FetchColumn.id), key: key, url: row.text(FetchColumn.url) ?? key,
+            credentials: try row.data(FetchColumn.credentials).map(seal.open),
+            priority: Int(row.integer(FetchColumn.priority)),
+            hasExpectation: row.bool(FetchColumn.isStrict),
+            status: PlanStatus(rawValue: Int(row.integer(FetchColumn.status))) ?? .missing,
+            entries: Int(row.integer(FetchColumn.entries)),
+            icons: Int(row.integer(FetchColumn.icons)))
+    }
+
+    /// What the manifests themselves have for pending fetches, in their order, one at a time.
+    func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
+    {
+        try make(.fetch)
+        var last: Int64 = 0
+        while true {
+            let page = try database.unsafeRead { db in
+                try PreparedStatement(
+                    db,
+                    """
+                    SELECT i.fetch, i.key, i.bytes
+                    FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
+                    WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
+                    """
+                ).rows(last) { row in
+                    (
+                        row.integer(InlineColumn.fetch), row.text(InlineColumn.key) ?? "",
+                        row.data(InlineColumn.bytes) ?? Data()
+                    )
+                }
+            }
+            guard let (fetch, key, bytes) = page.first else { return }
+            last = fetch
+            try body(fetch, key, bytes)
+        }
+    }
+
+    private enum InlineColumn {
+        static let fetch: CInt = 0
+        static let key: CInt = 1
+        static let bytes: CInt = 2
+    }
+
+    /// The largest number of different demands that are read of a fetch. At most one of them can be
+    /// met, unless they differ only in what they leave open.
+    private static let demandLimit = 1_000
+
+    /// Returns what the entries of a fetch demand, each demand once.
+    func expectations(of fetch: Int64) throws -> [Expectation] {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT \(Expectation.columns) FROM entries e WHERE id = ?1 OR leader = ?1
+                GROUP BY digest, size ORDER BY min(id) LIMIT \(Self.demandLimit)
+                """
+            ).rows(fetch) { Expectation($0, startingAt: 0) }
+        }
+    }
+
+    /// Returns why all entries of a fetch refuse these bytes, or nil if one accepts them. Reads one
+    /// demand at a time, since a manifest may make a million of one URL.
+    func refusal(of digest: Digest, size: Int64, by fetch: Int64) throws -> FetchFailure? {
+        try database.unsafeRead { db in
+            let accepting = try PreparedStatement(
+                db,
+                """
+                SELECT id FROM entries WHERE (id = ?1 OR leader = ?1)
+                    AND (digest IS NULL OR digest = ?2) AND (size IS NULL OR size = ?3) LIMIT 1
+                """
+            ).firstInteger(fetch, digest, size)
+            guard accepting == nil else { return nil }
+            return try PreparedStatement(
+                db, "SELECT \(Expectation.columns) FROM entries e WHERE id = ?"
+            ).rows(fetch) { Expectation($0, startingAt: 0) }.first?
+            .refusal(digest: digest, size: size)
+        }
+    }
+
+    /// Remembers that fetches have been reported. After ``orderFetches()`` or
+    /// ``forEachInline(_:)``.
+    func markDone(_ fetches: some Sequence<Int64>) throws {
+        try database.write { db in
+            let delete = try PreparedStatement(db, "DELETE FROM pending WHERE fetch = ?")
+            for fetch in fetches { try delete.run(fetch) }
+        }
+    }
+
+    /// The objects of what is cached and whose use is to be recorded, a page at a time, in the
+    /// order in which the index has them.
+    func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
+        try database.unsafeRead { db in
+            let rows = try PreparedStatement(db, "SELECT object, digest FROM uses ORDER BY object")
+            defer { rows.reset() }
+            var page: [IndexedObject] = []
+            while try rows.step() {
+                page.append(
+                    IndexedObject(
+                        row: rows.integer(UseColumn.object),
+                        digest: try rows.requireDigest(UseColumn.digest)))
+                guard page.count == ObjectUse.stepLimit else { continue }
+                try body(page)
+                page.removeAll(keepingCapacity: true)
+            }
+            if !page.isEmpty { try body(page) }
+        }
+    }
+
+    private enum UseColumn {
+        static let object: CInt = 0
+        static let digest: CInt = 1
+    }
+
+    /// Hands out the spellings of URLs that are not their resources' keys, in pages. Those of
+    /// entries with a key of their own are left out: nothing is looked up by them.
+    func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
+        try database.unsafeRead { db in
+            let rows = try PreparedStatement(
+                db,
+                """
+                SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
+                    JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
+                """)
+            defer { rows.reset() }
+            var page: [Spelling] = []
+            while try rows.step() {
+                page.append(
+                    Spelling(
+                        try rows.requireText(SpellingColumn.text),
+                        of: try rows.requireText(SpellingColumn.key)))
+                guard page.count == ObjectUse.stepLimit else { continue }
+                try body(page)
+                page.removeAll(keepingCapacity: true)
+            }
+            if !page.isEmpty { try body(page) }
+        }
+    }
+
+    private enum SpellingColumn {
+        static let text: CInt = 0
+        static let key: CInt = 1
+    }
+
+    /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a
+    /// full disk is called one.
+    static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
+        do {
+            return try body()
+        } catch let error as DatabaseError {
+            throw CacheError(index: "the plan", error)
+        }
+    }
+}
+
+/// What is asked for of what is cached or has failed before.
+public struct PlanPolicy: Sendable, Equatable {
+    /// Which cached resources are asked for again. Default: stale ones.
+    public var revalidation = Revalidation.stale
+    /// How long a permanent failure (404, 410) is not asked for again. Default: an hour; zero asks
+    /// every time.
+    public var failureLifetime: Duration = .seconds(3600)
+    /// Whether only what failed before is fetched, permanent failures included. Default: false.
+    public var retriesOnlyFailed = false
+    /// Whether nothing at all is asked for: what is cached counts as fresh, and what is missing
+    /// fails. Stands above everything else here. Default: false.
+    public var isOffline = false
+
+    /// The defaults.
+    public init() {}
+}
+
+/// Which cached resources are asked for again.
+public enum Revalidation: String, Sendable, CaseIterable {
+    /// Those that are no longer fresh (RFC 9111, section 4.2).
+    case stale
+    /// All, past caches on the way as well, but for those that are fresh and `immutable` (RFC
+    /// 8246).
+    case always
+    /// None: what is there counts as fresh whatever its age and its headers. The user's own word,
+    /// which stands above `must-revalidate`, `no-cache` and `Vary`.
+    case never
+}

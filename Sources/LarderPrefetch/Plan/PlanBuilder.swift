@@ -1,0 +1,144 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderCore
+import LarderManifest
+
+/// Turns the items of manifests into the rows of a plan.
+struct PlanBuilder {
+    var summary = PlanSummary()
+    /// In the order of their first appearance.
+    var origins: [String] = []
+    private var originNumbers: [String: Int] = [:]
+    /// SQLite numbers the rows from 1 on, which is faster than to look whether a number is taken.
+    private var lastID: Int64 = 0
+    private var last: (url: HTTPURL, number: Int)?
+    private let shard: Shard?
+    private let seal: CredentialSeal
+    private let insertEntry: PreparedStatement
+    private let insertBytes: PreparedStatement
+    private let insertProblem: PreparedStatement
+    private let insertSpelling: PreparedStatement
+
+    /// - Parameter shard: whose icons become rows; nil for all.
+    init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {
+        self.shard = shard
+        summary.unusedSplits = Set(shard?.splits.map(\.host) ?? [])
+        self.seal = seal
+        insertEntry = try PreparedStatement(
+            db,
+            """
+            INSERT INTO entries (manifest, position, icon, name, key, url, credentials, origin,
+                priority, digest, size)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """)
+        insertBytes = try PreparedStatement(
+            db, "INSERT OR IGNORE INTO inline (fetch, key, bytes) VALUES (?, ?, ?)")
+        insertSpelling = try PreparedStatement(
+            db, "INSERT INTO main.spellings (entry, text) VALUES (?, ?)")
+        insertProblem = try PreparedStatement(
+            db,
+            """
+            INSERT INTO entries (manifest, position, icon, name, code, message)
+            VALUES (?, ?, ?, ?, ?, ?)
+            """)
+    }
+
+    mutating func add(_ item: ManifestItem, of manifest: Int) throws {
+        if !summary.unusedSplits.isEmpty, case .entry(let entry) = item.result {
+            summary.unusedSplits.remove(entry.icon.host.withoutFinalDot)
+        }
+        if let shard, !shard.owns(item) {
+            summary.otherShards += 1
+            return
+        }
+        lastID += 1
+        if item.icon == 1 { summary.entries += 1 }
+        summary.icons += 1
+        switch item.result {
+        case .entry(let entry):
+            try add(entry, item, manifest: manifest)
+        case .inline(let entry):
+            try add(entry, item, manifest: manifest)
+        case .skipped(let reason):
+            summary.skipped += 1
+            try addProblem(item, manifest: manifest, code: nil, message: reason)
+        case .failed(let error):
+            summary.failed += 1
+            if let scheme = error.scheme { summary.countUnsupported(scheme) }
+            let place = item.line.map { "line \($0): " } ?? ""
+            try addProblem(
+                item, manifest: manifest, code: error.code.rawValue, message: place + error.message)
+        }
+    }
+
+    /// Adds what reading a manifest to its end has shown.
+    mutating func add(_ manifest: ManifestSummary) {
+        summary.manifests.append(manifest)
+        if shard?.ownsProblems ?? true { summary.unread += manifest.unread }
+    }
+
+    private mutating func add(_ entry: Entry, _ item: ManifestItem, manifest: Int) throws {
+        let (url, key) = (entry.icon.string, entry.resourceKey)
+        if entry.icon.scheme == .http { summary.insecure += 1 }
+        let credentials = try entry.icon.credentials.map(seal.seal)
+        let origin = number(ofOrigin: entry.icon)
+        try insertEntry.run {
+            $0.bind(manifest)
+            $0.bind(item.position)
+            $0.bind(item.icon)
+            $0.bind(entry.name)
+            $0.bind(key)
+            $0.bind(url.isSame(as: key) ? nil : url)
+            $0.bind(credentials)
+            $0.bind(origin)
+            $0.bind(entry.priority)
+            $0.bind(entry.expectedDigest)
+            $0.bind(entry.expectedSize)
+        }
+        let spelling = entry.spelling ?? entry.keyedSpelling
+        if let spelling { try insertSpelling.run(lastID, spelling) }
+    }
+
+    private mutating func add(_ entry: InlineEntry, _ item: ManifestItem, manifest: Int) throws {
+        try insertEntry.run(
+            manifest, item.position, item.icon, entry.name, entry.resourceKey, nil as String?,
+            nil as Data?, number(ofOrigin: ""), entry.priority, entry.expectedDigest,
+            entry.expectedSize)
+        try insertBytes.run(lastID, entry.resourceKey, Data(entry.bytes))
+    }
+
+    private func addProblem(
+        _ item: ManifestItem, manifest: Int, code: String?, message: String
+    ) throws {
+        try insertProblem.run(
+            manifest, item.position, item.icon, item.name, code, message)
+    }
+
+    /// Most URLs have the origin of the one before.
+    private mutating func number(ofOrigin url: HTTPURL) -> Int {
+        if let last, last.url.hasOrigin(of: url) { return last.number }
+        let number = number(ofOrigin: url.origin)
+        last = (url, number)
+        return number
+    }
+
+    private mutating func number(ofOrigin origin: String) -> Int {
+        if let known = originNumbers[origin] { return known }
+        let number = origins.count
+        origins.append(origin)
+        originNumbers[origin] = number
+        return number
+    }
+}
+
+extension Shard {
+    /// Whether this worker plans for an icon, or reports an entry without one.
+    fileprivate func owns(_ item: ManifestItem) -> Bool {
+        switch item.result {
+        case .entry(let entry): owns(host: entry.icon.host, key: entry.resourceKey)
+        case .inline(let entry): owns(host: nil, key: entry.resourceKey)
+        case .skipped, .failed: ownsProblems
+        }
+    }
+}

@@ -1,0 +1,293 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderCore
+import LarderManifest
+
+/// Folds the entries that name the same resource, and compares it with a cache's index: what is
+/// cached, stale, missing or failed before.
+///
+/// One pass over all entries in the order of their keys, which is the index's own, too: both are
+/// gone through side by side, which costs a fraction of looking up keys at random.
+struct PlanClassification {
+    private let cache: Cache?
+    private let acceptsAnyContent: Bool
+    private let policy: PlanPolicy
+    private let headers: RequestHeaders
+    private let now = Date()
+    private let db: Database
+    /// Nil without an index.
+    private var recall: ResourceRecall?
+    /// How it failed; nil if the index remembers no failure, as it mostly does.
+    private let recallFailure: PreparedStatement?
+    private let setLeader: PreparedStatement
+    private let raise: PreparedStatement
+    private let lendCredentials: PreparedStatement
+    private let refuse: PreparedStatement
+    private let insertPending: PreparedStatement
+    private let insertSettled: PreparedStatement
+    private let insertUse: PreparedStatement
+    private let insertFailure: PreparedStatement
+
+    /// What is looked for in the tree at once: a directory of objects is opened once for all.
+    static let pageLimit = 1024
+
+    init(
+        of db: Database, cache: Cache?, acceptsAnyContent: Bool, policy: PlanPolicy,
+        headers: RequestHeaders
+    ) throws {
+        self.db = db
+        self.cache = cache?.indexURI == nil ? nil : cache
+        self.acceptsAnyContent = acceptsAnyContent
+        self.policy = policy
+        self.headers = headers
+        setLeader = try PreparedStatement(db, "UPDATE entries SET leader = ? WHERE id = ?")
+        raise = try PreparedStatement(db, "UPDATE entries SET priority = ? WHERE id = ?")
+        lendCredentials = try PreparedStatement(
+            db,
+            """
+            UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
+            WHERE id = ?
+            """)
+        refuse = try PreparedStatement(
+            db, "UPDATE entries SET key = NULL, code = ?, message = ? WHERE id = ?")
+        insertPending = try PreparedStatement(
+            db, "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)")
+        insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
+        insertUse = try PreparedStatement(db, "INSERT INTO uses VALUES (?, ?)")
+        insertFailure = try PreparedStatement(
+            db, "INSERT INTO main.failures VALUES (?, ?, ?, ?, ?)")
+        recall = self.cache == nil ? nil : try ResourceRecall(db, at: now, policy: policy)
+        let hasFailures =
+            try self.cache != nil
+            && PreparedStatement(db, "SELECT 1 FROM cache.failures LIMIT 1").firstInteger() != nil
+        recallFailure =
+            hasFailures
+            ? try PreparedStatement(
+                db,
+                "SELECT code, status, failed_at, count, url FROM cache.failures WHERE key = ?")
+            : nil
+    }
+
+    /// Decides the status of every URL, and queues those that are to be fetched.
+    mutating func apply(to summary: inout PlanSummary) throws {
+        if let cache, try cache.listFormerKeys(in: db) {
+            try db.execute(
+                sql: """
+                    UPDATE main.entries SET url = coalesce(url, entries.key), key = f.former
+                    FROM main.former_keys f WHERE f.key = entries.key
+                    """)
+        }
+        let rows = try PreparedStatement(
+            db,
+            """
+            SELECT id, key, url, credentials IS NOT NULL, origin, priority,
+                \(Expectation.columns), icon = 1, manifest, position
+            FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
+            """)
+        defer {
+            rows.reset()
+            recall?.close()
+        }
+        // While the objects of one page are looked for in the tree, the next one is read.
+        var lookup: PresenceLookup?
+        var page: [PlannedResource] = []
+        var current: PlannedResource?
+        var key: [UInt8] = []
+        var first: (manifest: Int64, position: Int64, url: String?)?
+        while try rows.step() {
+            let isNext = rows.withBytes(Column.key) { bytes in
+                // As bytes, since that is how SQLite has them in order.
+                let isSame =
+                    bytes.count == key.count
+                    && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
+                if current != nil, isSame { return false }
+                key.replaceSubrange(key.indices, with: bytes)
+                return true
+            }
+            if isNext || first?.manifest != rows.integer(Column.manifest) {
+                first = (
+                    rows.integer(Column.manifest), rows.integer(Column.position),
+                    rows.text(Column.url)
+                )
+            } else if let first, rows.text(Column.url) != first.url,
+                let name = rows.text(Column.key).flatMap(ResourceKey.name(in:)),
+                Self.key(of: rows.text(Column.url)) != Self.key(of: first.url)
+            {
+                try refuse(rows, named: name, as: first.position)
+                summary.failed += 1
+                continue
+            }
+            if isNext {
+                if let resource = current { page.append(resource) }
+                if page.count == Self.pageLimit {
+                    try lookup.map { try settle($0, &summary) }
+                    lookup = look(for: page)
+                    page = []
+                    page.reserveCapacity(Self.pageLimit)
+                }
+                current = try resource(rows, key: key)
+            } else {
+                try follow(&current, rows)
+            }
+            current?.icons += 1
+            if rows.bool(Column.isFirst) { current?.entries += 1 }
+            demand(&current, rows)
+        }
+        if let current { page.append(current) }
+        try lookup.map { try settle($0, &summary) }
+        try settle(look(for: page), &summary)
+    }
+
+    /// The columns of an entry's icon, as they are selected.
+    private enum Column {
+        static let id: CInt = 0
+        static let key: CInt = 1
+        static let url: CInt = 2
+        static let hasCredentials: CInt = 3
+        static let origin: CInt = 4
+        static let priority: CInt = 5
+        /// The first of its columns.
+        static let expectation: CInt = 6
+        static let isFirst: CInt = 8
+        static let manifest: CInt = 9
+        static let position: CInt = 10
+    }
+
+    /// Refuses an entry whose manifest has another URL for the same key: which of the two is meant
+    /// cannot be told. In different manifests, URLs of a key may differ, because they rotate.
+    private func refuse(_ row: PreparedStatement, named key: String, as position: Int64) throws {
+        try refuse.run(
+            EntryError.Code.keyConflict.rawValue,
+            "entry \(row.integer(Column.position)) has the key \(key.quoted(limit: 80)) of"
+                + " entry \(position), and another URL", row.integer(Column.id))
+    }
+
+    /// The key of a URL, which equal URLs share.
+    private static func key(of url: String?) -> String? {
+        url.map { (try? HTTPURL($0))?.key ?? $0 }
+    }
+
+    private mutating func resource(
+        _ row: PreparedStatement, key: [UInt8]
+    ) throws -> PlannedResource {
+        var resource = PlannedResource(
+            id: row.integer(Column.id), url: row.text(Column.url),
+            origin: row.integer(Column.origin),
+            priority: row.integer(Column.priority), hasCredentials: row.bool(Column.hasCredentials))
+        resource.known = try recall?.known(for: key, row.value(Column.key))
+        if let recallFailure {
+            try recallFailure.bind(row.value(Column.key))
+            defer { recallFailure.reset() }
+            if try recallFailure.step() { resource.lastFailure = .init(recallFailure) }
+        }
+        // Of most, nobody asks for the key.
+        if resource.known?.variant != nil || resource.lastFailure != nil {
+            resource.key = row.text(Column.key)
+        }
+        return resource
+    }
+
+    /// An entry that is not the first to name its resource raises its priority at most, and lends
+    /// its credentials if they are for the same URL and there were none.
+    private func follow(_ current: inout PlannedResource?, _ row: PreparedStatement) throws {
+        guard let leader = current else { return }
+        try setLeader.run(leader.id, row.integer(Column.id))
+        if row.integer(Column.priority) > leader.priority {
+            current?.priority = row.integer(Column.priority)
+            try raise.run(row.integer(Column.priority), leader.id)
+        }
+        if !leader.hasCredentials, row.bool(Column.hasCredentials),
+            row.text(Column.url) == leader.url
+        {
+            current?.hasCredentials = true
+            try lendCredentials.run(row.integer(Column.id), leader.id)
+        }
+    }
+
+    /// Takes down which bytes an entry demands.
+    private func demand(_ current: inout PlannedResource?, _ row: PreparedStatement) {
+        let expectation = Expectation(row, startingAt: Column.expectation)
+        guard expectation.digest != nil || expectation.size != nil else { return }
+        current?.isStrict = true
+        guard let known = current?.known,
+            expectation.refusal(digest: known.digest, size: known.size) != nil
+        else { return }
+        current?.known?.isAsDemanded = false
+    }
+
+    // MARK: -
+
+    private func look(for page: [PlannedResource]) -> PresenceLookup {
+        PresenceLookup(of: page, in: cache) { known in
+            // What was accepted as any content is not an icon for a run that wants icons. And to
+            // delete objects by hand costs downloads, never correctness: what is gone is missing.
+            known.isAsDemanded && (acceptsAnyContent || known.isImage)
+        }
+    }
+
+    private func settle(_ lookup: PresenceLookup, _ summary: inout PlanSummary) throws {
+        try lookup.forEach { resource, isPresent in
+            try settle(resource, isPresent ? resource.known : nil, &summary)
+        }
+    }
+
+    /// - Parameter known: what the cache has for it.
+    private func settle(
+        _ resource: PlannedResource, _ known: PlannedResource.Known?, _ summary: inout PlanSummary
+    ) throws {
+        summary.urls += 1
+        if let failure = resource.lastFailure?.failure {
+            try insertFailure.run(
+                resource.id, failure.code, failure.status,
+                failure.failedAt.timeIntervalSince1970, failure.count)
+        }
+        if let known, resource.mayBeUsed(known, policy: policy, headers: headers) {
+            summary.cached += 1
+            summary.cachedIcons += resource.icons
+            summary.cachedEntries += resource.entries
+            // What is stale is asked for, and its use recorded with the answer.
+            if known.isUseDue { try insertUse.run(known.object, known.digest) }
+        } else if policy.isOffline {
+            try settleOffline(resource, &summary)
+        } else if policy.retriesOnlyFailed, resource.lastFailure == nil {
+            try insertSettled.run(resource.id, PlanStatus.skipped.rawValue)
+            summary.leftAlone += 1
+            summary.skipped += resource.icons
+        } else if !policy.retriesOnlyFailed, resource.isGivenUp(at: now, policy: policy) {
+            try insertSettled.run(resource.id, PlanStatus.failed.rawValue)
+            summary.remembered += 1
+            summary.failed += resource.icons
+        } else {
+            try want(resource, known == nil ? .missing : .stale, &summary)
+        }
+    }
+
+    private func want(
+        _ resource: PlannedResource, _ status: PlanStatus, _ summary: inout PlanSummary
+    ) throws {
+        if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
+        try insertPending.run {
+            $0.bind(resource.id)
+            $0.bind(resource.origin)
+            $0.bind(~resource.priority)
+            $0.bind(status.rawValue)
+            $0.bind(resource.isStrict)
+            $0.bind(resource.entries)
+            $0.bind(resource.icons)
+        }
+    }
+
+    /// Nothing is asked for; what a manifest itself holds need not be.
+    private func settleOffline(
+        _ resource: PlannedResource, _ summary: inout PlanSummary
+    ) throws {
+        let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
+        if try inline.firstInteger(resource.id) != nil {
+            return try want(resource, .missing, &summary)
+        }
+        try insertSettled.run(resource.id, PlanStatus.unavailable.rawValue)
+        summary.unavailable += 1
+        summary.failed += resource.icons
+    }
+}

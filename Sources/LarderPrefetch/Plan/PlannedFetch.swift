@@ -1,0 +1,230 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
+
+/// One URL that the plan wants from its origin.
+///
+/// An object, as what it says goes with every attempt until that is committed.
+final class PlannedFetch: Sendable {
+    /// The plan's name for it, unique within the run; in the order of the manifests.
+    let id: Int64
+    /// What the resource is looked up by: a `ResourceKey`.
+    let key: String
+    /// In canonical spelling, so without credentials.
+    let url: String
+    let credentials: Credentials?
+    /// Higher first.
+    let priority: Int
+    /// Whether an entry demands particular bytes.
+    let hasExpectation: Bool
+    let status: PlanStatus
+    /// What the cache has, if that is stale: its origin is asked whether it changed.
+    let known: Resource?
+    /// How many entries' first icons wait for it, and how many icons.
+    let entries: Int
+    let icons: Int
+
+    init(
+        id: Int64, key: String, url: String, credentials: Credentials?, priority: Int,
+        hasExpectation: Bool, status: PlanStatus, known: Resource? = nil, entries: Int, icons: Int
+    ) {
+        self.id = id
+        self.key = key
+        self.url = url
+        self.credentials = credentials
+        self.priority = priority
+        self.hasExpectation = hasExpectation
+        self.status = status
+        self.known = known
+        self.entries = entries
+        self.icons = icons
+    }
+
+    /// A place in the order of the whole plan: by priority, then as the manifests have it.
+    struct Place: Comparable, Hashable {
+        /// `~priority`, so that what is lower comes first.
+        let turn: Int
+        let fetch: Int64
+
+        static func < (left: Place, right: Place) -> Bool {
+            (left.turn, left.fetch) < (right.turn, right.fetch)
+        }
+    }
+
+    var place: Place { Place(turn: ~priority, fetch: id) }
+
+    /// The same, of what the cache has.
+    func about(_ known: Resource) -> PlannedFetch {
+        PlannedFetch(
+            id: id, key: key, url: url, credentials: credentials, priority: priority,
+            hasExpectation: hasExpectation, status: status, known: known, entries: entries,
+            icons: icons)
+    }
+
+    /// The same with another priority.
+    func with(priority: Int) -> PlannedFetch {
+        guard priority != self.priority else { return self }
+        return PlannedFetch(
+            id: id, key: key, url: url, credentials: credentials, priority: priority,
+            hasExpectation: hasExpectation, status: status, known: known, entries: entries,
+            icons: icons)
+    }
+
+    /// What is asked for first: ``url`` with the credentials.
+    var target: HTTPURL {
+        get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) }
+    }
+}
+
+/// A resource that entries of a plan name, and what a cache's index says of it.
+struct PlannedResource {
+    /// The first entry that names it: its leader, by whose number it is fetched.
+    let id: Int64
+    /// If a variant or a failure is to be compared with it.
+    var key: String?
+    /// Nil if it is the key.
+    let url: String?
+    let origin: Int64
+    var priority: Int64
+    /// Whether an entry demands particular bytes.
+    var isStrict = false
+    var hasCredentials: Bool
+    /// How many entries and icons name it.
+    var entries = 0
+    var icons = 0
+    /// What the index has for it.
+    var known: Known?
+    var lastFailure: Failure?
+
+    /// A row of the index.
+    struct Known {
+        /// The number of the object's row.
+        let object: Int64
+        let digest: Digest
+        let size: Int64
+        let isImage: Bool
+        let isFresh: Bool
+        let isImmutable: Bool
+        let isUseDue: Bool
+        let redirectedTo: String?
+        /// If header fields selected it: its variant, and those fields.
+        let variant: (digest: Digest?, vary: String?)?
+        /// Whether it has the bytes that all entries demand.
+        var isAsDemanded = true
+    }
+
+    /// The failure that the index remembers.
+    struct Failure {
+        let failure: PastFailure
+        /// Nil if it is the key.
+        let url: String?
+    }
+
+    /// Whether it may be used without asking its origin.
+    func mayBeUsed(_ known: Known, policy: PlanPolicy, headers: RequestHeaders) -> Bool {
+        if policy.isOffline { return true }
+        return switch policy.revalidation {
+        case .never: true
+        case .stale: known.isFresh && isWantedVariant(known, headers)
+        // What a redirect leads to is not immutable because its target is.
+        case .always:
+            known.isFresh && known.redirectedTo == nil && known.isImmutable
+                && isWantedVariant(known, headers)
+        }
+    }
+
+    /// Whether a request would select the variant that is cached (RFC 9111, section 4.1).
+    private func isWantedVariant(_ known: Known, _ headers: RequestHeaders) -> Bool {
+        guard let variant = known.variant else { return true }
+        guard let digest = variant.digest, let vary = variant.vary,
+            let address = self.url ?? key, let url = try? HTTPURL(address)
+        else { return false }
+        let target = known.redirectedTo.flatMap { try? HTTPURL($0) } ?? url
+        let fields = headers.selecting(
+            for: target, isRedirected: target.origin != url.origin, hasCredentials: hasCredentials)
+        return Vary(vary).variant(for: fields) == digest
+    }
+
+    /// Whether its failure keeps it from being asked for again at `now`. One of another URL, which
+    /// the key had then, says nothing of today's; nor does one in the future, which is a clock's
+    /// that was set back.
+    func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
+        guard let last = lastFailure, let status = last.failure.status,
+            PastFailure.permanentStatuses.contains(status)
+        else { return false }
+        let age = now.timeIntervalSince(last.failure.failedAt)
+        return age >= 0 && age < policy.failureLifetime / .seconds(1)
+            && (last.url ?? key) == (url ?? key)
+    }
+}
+
+extension PlannedResource.Known {
+    /// As ``ResourceRecall`` selects them.
+    private enum Column {
+        static let digest: CInt = 0
+        static let size: CInt = 1
+        static let isImage: CInt = 2
+        static let isFresh: CInt = 3
+        static let cacheControl: CInt = 4
+        static let isUseDue: CInt = 5
+        static let redirectedTo: CInt = 6
+        static let vary: CInt = 7
+        static let variant: CInt = 8
+        static let object: CInt = 9
+    }
+
+    /// Nil if the row is damaged: what it is of is fetched again.
+    init?(_ row: PreparedStatement) {
+        guard let digest = row.digest(Column.digest) else { return nil }
+        self.init(
+            object: row.integer(Column.object), digest: digest, size: row.integer(Column.size),
+            isImage: row.bool(Column.isImage),
+            isFresh: row.bool(Column.isFresh),
+            isImmutable: CacheControl(row.text(Column.cacheControl)).isImmutable,
+            isUseDue: row.bool(Column.isUseDue), redirectedTo: row.text(Column.redirectedTo),
+            variant: row.isNull(Column.variant)
+                ? nil : (row.digest(Column.variant), row.text(Column.vary)))
+    }
+}
+
+extension PlannedResource.Failure {
+    /// As they are selected of `failures`.
+    private enum Column {
+        static let code: CInt = 0
+        static let status: CInt = 1
+        static let failedAt: CInt = 2
+        static let count: CInt = 3
+        static let url: CInt = 4
+    }
+
+    init(_ row: PreparedStatement) {
+        self.init(
+            failure: PastFailure(
+                code: row.text(Column.code),
+                status: row.optionalInteger(Column.status).map(Int.init),
+                failedAt: Date(
+                    timeIntervalSince1970: min(
+                        max(row.double(Column.failedAt), 0), PreparedStatement.longestTime)
+                ), count: Int(row.integer(Column.count))),
+            url: row.text(Column.url))
+    }
+}
+
+extension Expectation {
+    /// Why these bytes are not the demanded ones; nil if they are.
+    func refusal(digest: Digest, size: Int64) -> FetchFailure? {
+        mismatch(digest: digest, size: size).map {
+            FetchFailure(code: $0.code, message: $0.message, isTransient: false)
+        }
+    }
+}
+
+extension Expectation {
+    /// The columns that ``init(_:startingAt:)`` reads, of `entries e`.
+    static let columns = "e.digest, e.size"
+
+    init(_ row: PreparedStatement, startingAt column: CInt) {
+        self.init(digest: row.digest(column), size: row.optionalInteger(column + 1))
+    }
+}

@@ -1,0 +1,211 @@
+import LarderCache
+import LarderManifest
+
+/// Plans without the network and without changing anything: manifests at URLs are read as the cache
+/// has them.
+public struct Planner: Sendable {
+    private let cache: Cache?
+    private let rules: ManifestRules
+    private let acceptsAnyContent: Bool
+    private let policy: PlanPolicy
+    private let headers: RequestHeaders
+    private let shard: Shard?
+
+    /// - Parameters:
+    ///   - cache: what is there already; nil reads as an empty cache.
+    ///   - rules: how manifests are read. Default: as their content tells.
+    ///   - acceptsAnyContent: whether objects that are no images count as cached. Default: false.
+    ///   - policy: what is asked for of what is cached or has failed before. Default: what is
+    ///     stale, and what failed permanently more than an hour ago.
+    ///   - headers: what the requests would carry. Default: what they carry by default.
+    ///   - shard: whose icons are planned. Default: nil, all.
+    public init(
+        cache: Cache?, rules: ManifestRules = .init(), acceptsAnyContent: Bool = false,
+        policy: PlanPolicy = PlanPolicy(), headers: RequestHeaders = RequestHeaders(),
+        shard: Shard? = nil
+    ) {
+        self.cache = cache
+        self.rules = rules
+        self.acceptsAnyContent = acceptsAnyContent
+        self.policy = policy
+        self.headers = headers
+        self.shard = shard
+    }
+
+    /// Hands over every entry: first those to be fetched, in the order of the fetch and with the
+    /// entries of one URL together; then the others, in the order of the manifests.
+    ///
+    /// - Parameters:
+    ///   - manifests: in their order.
+    ///   - body: nil if the summary is all that is wanted.
+    ///   - onProgress: called a few times a second while manifests are read. Default: nobody looks.
+    /// - Throws: `ManifestError`, `CacheError`, or what `body` throws.
+    public func plan(
+        _ manifests: [ManifestSource], _ body: ((PlannedEntry) throws -> Void)? = nil,
+        onProgress: @escaping (PlanProgress) -> Void = { _ in }
+    ) throws -> PlanSummary {
+        try Plan.translatingErrors {
+            let plan = try Plan(
+                of: manifests.map { $0.cached { try cache?.manifest($0)?.file } }, rules: rules,
+                cache: cache,
+                acceptsAnyContent: acceptsAnyContent, policy: policy, headers: headers,
+                shard: shard, at: nil, onProgress: onProgress)
+            if let body {
+                try plan.forEachEntryInTurn { try $0.forEach(body) }
+                try plan.forEachSettledEntry { try $0.forEach(body) }
+            }
+            try plan.releaseIndex()
+            return plan.summary
+        }
+    }
+}
+
+/// Tells how far the reading of manifests is, a few times a second.
+struct PlanMeter {
+    private static let interval: Duration = .milliseconds(200)
+
+    private let tell: (PlanProgress) -> Void
+    private let start = ContinuousClock.now
+    private var startOfThis = ContinuousClock.now
+    private var last: ContinuousClock.Instant?
+    private var progress = PlanProgress()
+
+    init(_ tell: @escaping (PlanProgress) -> Void) { self.tell = tell }
+
+    /// The next manifest is read from now on.
+    mutating func begin(_ manifest: String) {
+        startOfThis = .now
+        (progress.manifest, progress.share) = (manifest, nil)
+        show(startOfThis)
+    }
+
+    /// Counts items of the manifest.
+    mutating func count(_ items: Int, share: Double?) {
+        progress.icons += items
+        progress.share = share
+        let now = ContinuousClock.now
+        if last.map({ now - $0 >= Self.interval }) ?? true { show(now) }
+    }
+
+    /// All were read.
+    mutating func end() {
+        (progress.manifest, progress.share) = (nil, nil)
+        show(.now)
+    }
+
+    private mutating func show(_ now: ContinuousClock.Instant) {
+        last = now
+        progress.seconds = (now - start) / .seconds(1)
+        progress.secondsOfThis = (now - startOfThis) / .seconds(1)
+        tell(progress)
+    }
+}
+
+/// How far the reading of manifests is.
+public struct PlanProgress: Sendable, Equatable {
+    /// The manifest that is being read, as it was given; nil when all were, and are compared with
+    /// the cache.
+    public var manifest: String?
+    /// Icons of all manifests so far, an entry without one counting as one.
+    public var icons = 0
+    /// How much of this manifest was read, from 0 to 1; nil if nobody knows.
+    public var share: Double?
+    /// Seconds since the first manifest.
+    public var seconds: Double = 0
+    /// Seconds since this one.
+    var secondsOfThis: Double = 0
+
+    /// Icons read per second.
+    public var iconsPerSecond: Double { seconds > 0 ? Double(icons) / seconds : 0 }
+
+    /// The time in seconds until this manifest is read, if the rest goes on like this; nil if
+    /// nobody knows.
+    public var secondsLeft: Double? {
+        share.flatMap { $0 > 0 ? secondsOfThis / $0 * (1 - $0) : nil }
+    }
+}
+
+/// What a plan counts.
+public struct PlanSummary: Sendable, Equatable {
+    /// Elements in all manifests. With a shard, those whose first icon is its own, so that the
+    /// counts of all shards add up to those of one run.
+    public var entries = 0
+    /// Icons of all entries; an entry without one counts as one, so that there are as many as
+    /// entries if none has several. With a shard, its own.
+    public var icons = 0
+    /// Distinct URLs among the entries that have one.
+    public var urls = 0
+    /// URLs that are cached and fresh.
+    public var cached = 0
+    /// URLs that are cached and stale.
+    public var stale = 0
+    /// URLs that are to be fetched.
+    public var missing = 0
+    /// Of ``icons``, those that are not there, or that are left alone.
+    public var skipped = 0
+    /// Of ``icons``, those that cannot be used, or whose failure is remembered.
+    public var failed = 0
+    /// URLs whose permanent failure is remembered: they are not asked for.
+    public var remembered = 0
+    /// URLs that are left alone because only what failed before is fetched.
+    public var leftAlone = 0
+    /// URLs that are not cached, or not as demanded, and not to be asked for: see
+    /// ``PlanPolicy/isOffline``.
+    public var unavailable = 0
+
+    /// Of ``icons``, those of plain http.
+    public var insecure = 0
+    /// Of ``icons``, those that have failed because nobody here fetches their scheme.
+    public private(set) var unsupported = 0
+    /// The same for each scheme, as far as there are few; text from outside.
+    public private(set) var unsupportedSchemes: [String: Int] = [:]
+    /// Icons that are left to other shards; with ``icons``, all that the manifests have.
+    public var otherShards = 0
+    /// Values that look like icons and were not read. With a shard, only the shard that reports
+    /// entries without an icon counts them. Default: 0.
+    public internal(set) var unread = 0
+    /// Split hosts that no icon of any shard is on: misspelled, or only redirects lead there.
+    public internal(set) var unusedSplits: Set<String> = []
+    /// Icons that are cached and fresh, and entries whose first icon is.
+    var cachedIcons = 0
+    var cachedEntries = 0
+    /// How each manifest was read, in their order.
+    public var manifests: [ManifestSummary] = []
+
+    /// Nothing planned.
+    public init() {}
+
+    mutating func countUnsupported(_ scheme: String) {
+        unsupported += 1
+        // A list of nothing but different schemes is not to fill the memory.
+        let isKnown = unsupportedSchemes[scheme] != nil || unsupportedSchemes.count < 32
+        unsupportedSchemes[isKnown ? scheme : "others", default: 0] += 1
+    }
+}
+
+/// What has to be done for one URL of a plan.
+public enum PlanStatus: Int, Sendable {
+    /// It is not in the cache, or not as the manifest demands: fetch it.
+    case missing = 0
+    /// It is in the cache and no longer fresh: ask its origin whether it changed.
+    case stale = 1
+    /// It is in the cache and fresh: nothing.
+    case cached = 2
+    /// A permanent failure is remembered: it is not asked for again so soon.
+    case failed = 3
+    /// Only what failed before is fetched, and it did not.
+    case skipped = 4
+    /// It is not in the cache, or not as the manifest demands, and nothing is to be asked for.
+    case unavailable = 5
+
+    /// The word that output uses.
+    public var name: String {
+        switch self {
+        case .missing: "missing"
+        case .stale: "stale"
+        case .cached: "cached"
+        case .failed, .unavailable: "failed"
+        case .skipped: "skipped"
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderImages
+import Synchronization
+
+/// Stores the icons that manifests hold themselves, as `data:` URLs: checked, digested and made
+/// durable like any other, and without a transfer. Runs before the queue, which then finds them
+/// done.
+final class InlineStage: Depositor, Sendable {
+    private let plan: Plan
+    private let store: Store
+    private let reporter: Reporter
+    private let check: BodyCheck
+    private let isCancelled: @Sendable () -> Bool
+    private let state = Mutex(State())
+
+    private struct State {
+        /// What was handed to the store and is not yet reported, by the fetch's id.
+        var results: [Int64: FetchResult] = [:]
+        /// Why the cache cannot go on.
+        var failure: CacheError?
+    }
+
+    init(
+        plan: Plan, store: Store, reporter: Reporter, check: BodyCheck,
+        isCancelled: @escaping @Sendable () -> Bool
+    ) {
+        self.plan = plan
+        self.store = store
+        self.reporter = reporter
+        self.check = check
+        self.isCancelled = isCancelled
+    }
+
+    /// - Returns: why the cache could not go on.
+    func run() throws -> CacheError? {
+        do {
+            try plan.forEachInline { fetch, key, bytes in
+                guard !isCancelled(), state.withLock({ $0.failure == nil }) else { return }
+                do {
+                    try deposit(fetch, key, bytes)
+                } catch let failure as FetchFailure {
+                    report(failure, of: fetch)
+                } catch let fault as ImageFault {
+                    report(FetchFailure(fault, mayBeCut: false), of: fetch)
+                }
+            }
+        } catch let error as CacheError {
+            return error
+        }
+        store.flush()
+        return state.withLock { $0.failure }
+    }
+
+    func committed(_ outcomes: [Store.Outcome]) {
+        for outcome in outcomes {
+            let result = state.withLock { $0.results.removeValue(forKey: outcome.token) }
+            guard let result else { continue }
+            switch outcome.result {
+            case .success: reporter.report([result])
+            case .failure(let error):
+                if let failure = FetchFailure(ofDeposit: error) {
+                    reporter.report([FetchResult(id: outcome.token, result: .failure(failure))])
+                } else {
+                    state.withLock { $0.failure = $0.failure ?? error }
+                }
+            }
+        }
+    }
+
+    private func deposit(_ fetch: Int64, _ key: String, _ bytes: Data) throws {
+        let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
+        let (content, success) = try check.stage(
+            body, of: fetch, hasExpectation: true, mayStore: true)
+        state.withLock {
+            $0.results[fetch] = FetchResult(id: fetch, result: .success(success))
+        }
+        // The bytes are the manifest's, and do not age.
+        var validators = Validators()
+        validators.cacheControl = "max-age=31536000, immutable"
+        let accepted = DispatchSemaphore(value: 0)
+        store.add(
+            Deposit(
+                token: fetch, key: key, url: ResourceKey.name(of: success.digest),
+                validators: validators, receivedAt: Date(), content: content),
+            for: self
+        ) { accepted.signal() }
+        accepted.wait()
+    }
+
+    /// After the batches before it, beside none of which the reporter may be called.
+    private func report(_ failure: FetchFailure, of fetch: Int64) {
+        store.afterCommits { [reporter] in
+            reporter.report([FetchResult(id: fetch, result: .failure(failure))])
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import LarderCache
+import LarderCore
+import LarderHTTP
+import LarderManifest
+
+/// How a run goes about its work.
+public struct PrefetchConfiguration: Sendable {
+    /// The cache directory; made if it is not there.
+    public var cache: String
+    /// How manifests are read. Default: as their content tells.
+    public var manifestRules = ManifestRules()
+    /// Transfers under way at once. Default: 16.
+    public var maximumConcurrent = 16
+    /// Requests in flight to one scheme, host and port. Default: 6. If several of them wait, at
+    /// most one less than ``maximumConcurrent``, so that none holds every place.
+    public var maximumPerHost = 6
+    /// Requests a second to one scheme, host and port. Default: nil, no limit.
+    public var ratePerHost: Double?
+    /// Which failures are tried again, how often and when.
+    public var retry = RetryPolicy()
+    /// Larger bodies are refused. Default: 16 MiB.
+    public var maximumObjectBytes: Int64 = 16 << 20
+    /// Whether bodies that are not images are stored, too. Default: false.
+    public var acceptsAnyContent = false
+    /// Whether responses that their origin forbids to store (`no-store`) are stored, too, as always
+    /// stale. Default: false; they are checked and reported only.
+    public var storesUnstorable = false
+    /// What is asked for of what is cached or has failed before.
+    public var policy = PlanPolicy()
+    /// Which worker of a fleet this run is: it leaves the icons of the others alone. Default: nil,
+    /// there is no other.
+    public var shard: Shard?
+    /// Whether there is an event for each icon that came to its bytes. Default: true; else most are
+    /// counted only, which spares looking up whom they are for.
+    public var namesSuccesses = true
+    /// Whether failures are remembered for later runs. Default: true.
+    var remembersFailures = true
+    /// Called at the end for every icon, in the order of the manifests, with the bytes that it came
+    /// to: what a lock consists of. Not at all if not every icon came to its bytes, or `policy` or
+    /// `shard` leaves some alone; ``Report/isLocked`` tells. Default: nil.
+    public var onLocked: (@Sendable (LockedEntry) -> Void)?
+    /// Header fields to be sent. Default: none but those that larder itself needs.
+    public var headers: [HeaderRule] = []
+    /// Whether redirects from https to http are followed. Default: false.
+    public var allowsDowngrade = false
+    /// How connections are made: time-outs, certificates, proxies, refused addresses, User-Agent.
+    public var transfer = TransferConfiguration()
+    /// A store that several machines share, asked before the origins. Default: nil, none.
+    public var remote: Remote?
+    /// How long to wait for another process that rebuilds the cache's index. Default: not at all.
+    public var lockWait = LockWait.none
+    /// How long an interrupted run lets what is in flight finish. Default: 2 s.
+    public var grace: Duration = .seconds(2)
+
+    /// What every request for an icon carries.
+    public var requestHeaders: RequestHeaders {
+        RequestHeaders(
+            rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
+    }
+
+    var fetchPolicy: FetchPolicy {
+        FetchPolicy(
+            headers: requestHeaders, maximumBodyBytes: maximumObjectBytes,
+            storesUnstorable: storesUnstorable, asksOrigin: policy.revalidation == .always)
+    }
+
+    /// Downloads a manifest as these settings say, and keeps it nowhere.
+    package var openManifest: ManifestSource.Opener {
+        { url in try remoteManifest(url).download() }
+    }
+
+    /// A manifest that is downloaded as these settings say.
+    func remoteManifest(_ url: HTTPURL) -> RemoteManifest {
+        var manifest = RemoteManifest(url, transfer: transfer)
+        manifest.retry = retry
+        manifest.headers = headers
+        manifest.allowsDowngrade = allowsDowngrade
+        manifest.maximumBytes = manifestRules.limits.maximumUnpackedSize
+        return manifest
+    }
+
+    /// The defaults, for a cache directory.
+    public init(cache: String) { self.cache = cache }
+}

@@ -1,0 +1,377 @@
+@preconcurrency import Dispatch
+import Foundation
+import LarderCache
+import LarderHTTP
+import LarderManifest
+import Synchronization
+
+/// Fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index → Report.
+///
+///     let prefetcher = Prefetcher(PrefetchConfiguration(cache: "cache"))
+///     for try await event in prefetcher.prefetch([.file("apps.plist")]) {
+///         if case .finished(let report) = event { print(report.count(.fetched)) }
+///     }
+public final class Prefetcher: Sendable {
+    private let configuration: PrefetchConfiguration
+    private let control = Mutex(Control())
+    private let inbox = ChangeInbox()
+
+    private struct Control {
+        var isCancelled = false
+        /// Whether nothing more is to be fetched, for the remote that was to be filled is gone.
+        var isGivenUp = false
+        var queue: FetchQueue?
+        var tier: TierStage?
+    }
+
+    /// A prefetcher; nothing happens until its events are asked for.
+    ///
+    /// Installs libcurl's conversion of international host names (`CurlHosts`), unless this process
+    /// has another one.
+    public init(_ configuration: PrefetchConfiguration) {
+        CurlHosts.install()
+        self.configuration = configuration
+    }
+
+    /// The events of a run over `manifests`.
+    ///
+    /// All manifests are read before the first request. What fails for one entry is data in its
+    /// ``EntryResult``; the sequence throws only if the run cannot begin.
+    public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
+        PrefetchEvents { [self] in
+            let channel = EventChannel(capacity: 1024)
+            inbox.open()
+            let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
+                defer { inbox.close() }
+                channel.finish(
+                    Result { channel.send([.finished(try openAndRun(manifests, channel))]) })
+            }
+            if !hasThread {
+                inbox.close()
+                channel.finish(.failure(HelperThread.shortage))
+            }
+            return (channel, { [self] in cancel() })
+        }
+    }
+
+    /// Stops feeding, lets what is in flight finish for a moment, commits and reports. From any
+    /// thread; a run that has not begun yet stops as soon as it has.
+    public func cancel() {
+        let (queue, tier) = control.withLock { control in
+            control.isCancelled = true
+            return (control.queue, control.tier)
+        }
+        tier?.stop()
+        queue?.stop()
+    }
+
+    /// Gives one URL of the run another priority. From any thread, at any time; never waits.
+    ///
+    /// A URL that waits takes its new place at once: by priority, and among equals about in the
+    /// order of the manifests. The limits of the run, a host that asked for a pause and the delay
+    /// before another attempt hold for it all the same. Once its request is sent, nothing changes.
+    ///
+    /// - Calls before the run has read its manifests are kept until then. The last call for a URL
+    ///   counts, but one that was cancelled stays cancelled.
+    /// - A call does nothing if no manifest has the URL, if it needs no request, if it is reported
+    ///   already, or if the run is over.
+    /// - Up to 65,536 URLs, and 16 MiB of their text, wait for the run to take them up. Of those
+    ///   that it took up, up to 65,536 are not reported yet. A call beyond that does nothing: the
+    ///   URL is fetched at its old place.
+    ///
+    /// - Parameters:
+    ///   - priority: any number; higher is fetched first.
+    ///   - url: an absolute URL, as the manifest spells it, in the canonical spelling or in any
+    ///     other. An icon with a `key` in the manifest is found by `key:` and that key alone.
+    public func setPriority(_ priority: Int, of url: String) {
+        inbox.post(.priority(priority), of: url)
+    }
+
+    /// Gives one URL of the run another priority, as if its text was given.
+    public func setPriority(_ priority: Int, of url: URL) {
+        setPriority(priority, of: url.absoluteString)
+    }
+
+    /// Cancels one URL of the run. From any thread, at any time; never waits.
+    ///
+    /// If the URL waits, it is not asked for; if it is under way, its transfer ends. Each of its
+    /// icons is reported once, as ``EntryResult/Outcome/failed`` with the code `cancelled`. Later
+    /// runs do not remember that as a failure. If its bytes have arrived and were checked, it is
+    /// too late: they are stored and reported. All other icons go on.
+    ///
+    /// When calls are kept, when they do nothing, and how many there may be: as for priorities. A
+    /// URL beyond those limits is fetched.
+    ///
+    /// - Parameter url: an absolute URL in any spelling, or `key:` and the icon's key.
+    public func cancel(_ url: String) { inbox.post(.cancellation, of: url) }
+
+    /// Cancels one URL of the run, as if its text was given.
+    public func cancel(_ url: URL) { cancel(url.absoluteString) }
+
+    private var isCancelled: Bool { control.withLock { $0.isCancelled } }
+
+    /// Opens the cache and runs over it. Leaves word of an index that turns out to be damaged, so
+    /// that whoever opens it next rebuilds it: this run itself if it is still planning.
+    ///
+    /// - Parameter isLastTry: whether the index was rebuilt by this run already.
+    private func openAndRun(
+        _ manifests: [ManifestSource], _ channel: EventChannel, isLastTry: Bool = false
+    ) throws -> Report {
+        guard let cache = try openCache() else { return .interrupted }
+        defer { cache.close() }
+        if let recovery = cache.recovery { channel.send([.recovered(recovery)]) }
+        var isPlanned = false
+        do {
+            var report = try Plan.translatingErrors {
+                try run(manifests, cache, channel, &isPlanned)
+            }
+            if let failure = report.failure, failure.code == .damaged {
+                report.failure = cache.noteDamage(failure)
+            }
+            report.failure = report.failure?.located(inCacheAt: cache.path)
+            return report
+        } catch let error as CacheError where error.code == .damaged {
+            let error = cache.noteDamage(error)
+            guard error.code == .damaged, !isPlanned, !isLastTry,
+                manifests.allSatisfy(\.canBeReadAgain)
+            else { throw error }
+            cache.close()
+            return try openAndRun(manifests, channel, isLastTry: true)
+        }
+    }
+
+    /// Nil if the run is cancelled while it waits for another process.
+    private func openCache() throws -> Cache? {
+        var wait = configuration.lockWait
+        let isGivenUp = wait.isCancelled
+        wait.isCancelled = { [self] in isCancelled || isGivenUp() }
+        do {
+            return try Cache.create(at: configuration.cache, wait: wait)
+        } catch {
+            guard error.code == .locked, isCancelled else { throw error }
+            return nil
+        }
+    }
+
+    private func run(
+        _ manifests: [ManifestSource], _ cache: Cache, _ channel: EventChannel,
+        _ isPlanned: inout Bool
+    ) throws -> Report {
+        let start = ContinuousClock.now
+        let store = try cache.store()
+        defer { store.close() }
+
+        // Manifest → Plan
+        let shelf = ManifestShelf(
+            cache: cache, store: configuration.policy.isOffline ? nil : store,
+            storesUnstorable: configuration.storesUnstorable, notesUse: true)
+        let open: ManifestSource.Opener = { [configuration] url in
+            var manifest = configuration.remoteManifest(url)
+            manifest.shelf = shelf
+            manifest.isCancelled = { self.isCancelled }
+            return try manifest.download()
+        }
+        let plan: Plan
+        do {
+            plan = try Plan(
+                of: manifests.map { $0.opened(by: open) },
+                rules: configuration.manifestRules,
+                cache: cache,
+                acceptsAnyContent: configuration.acceptsAnyContent, policy: configuration.policy,
+                headers: configuration.requestHeaders, shard: configuration.shard,
+                at: store.scratchPath("plan.sqlite"),
+                isCancelled: { self.isCancelled },
+                onProgress: { channel.offer(.planning($0)) })
+        } catch is CancellationError {
+            return .interrupted
+        }
+        isPlanned = true
+        channel.send([.planned(plan.summary)])
+        let reporter = Reporter(
+            plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
+            isLocking: configuration.onLocked != nil)
+        try reporter.reportSettled()
+        try recordUse(of: plan, in: cache)
+        try plan.releaseIndex()
+
+        // What the manifests themselves hold goes straight to the store.
+        let check = BodyCheck(
+            plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
+        let inline = InlineStage(
+            plan: plan, store: store, reporter: reporter, check: check,
+            isCancelled: { self.isCancelled })
+        let inlineFailure = try inline.run()
+
+        // What other machines have stored comes from there.
+        let tier = try tier(plan, cache, store, reporter, check, channel)
+        defer { tier?.close() }
+        let pullFailure = try inlineFailure ?? tier?.pull()
+
+        // Queue → Transfer → Store → Index
+        let limits = limits(for: plan)
+        let loop = try TransferLoop(configuration: transferConfiguration(limits))
+        defer { loop.shutdown() }
+        let stage = FetchStage(
+            loop: loop, store: store, policy: configuration.fetchPolicy, check: check)
+        let queue = try FetchQueue(
+            plan: plan, cache: cache, stage: stage, limits: limits, inbox: inbox
+        ) { results in
+            reporter.report(results)
+            tier?.add(results)
+        }
+        let ticker = ProgressTicker(queue: queue, reporter: reporter, channel: channel)
+        let failure = try pullFailure ?? fetch(with: queue)
+        try tier?.finish(after: failure)
+        ticker.stop()
+        if failure == nil { recordSpellings(of: plan, in: cache) }
+
+        // Report
+        var report = try reporter.finish(
+            failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
+            seconds: (ContinuousClock.now - start) / .seconds(1))
+        report.remote = tier?.report
+        report.isLocked = try report.isComplete && lock(plan)
+        return report
+    }
+
+    /// The remote's stages; nil without one.
+    private func tier(
+        _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ check: BodyCheck,
+        _ channel: EventChannel
+    ) throws -> TierStage? {
+        guard let remote = configuration.remote else { return nil }
+        let tier = try TierStage(
+            TierContext(
+                remote: remote, plan: plan, cache: cache, store: store, reporter: reporter,
+                check: check, policy: configuration.policy, headers: configuration.requestHeaders,
+                maximumObjectBytes: configuration.maximumObjectBytes,
+                transfer: configuration.transfer, grace: configuration.grace,
+                onProgress: {
+                    var progress = reporter.progress
+                    progress.arrived = progress.done
+                    channel.offer(.progress(progress))
+                })
+        ) { [weak self] in
+            self?.control.withLock { control in
+                control.isGivenUp = true
+                return control.queue
+            }?.stop()
+        }
+        let isCancelled = control.withLock { control in
+            control.tier = tier
+            return control.isCancelled
+        }
+        if isCancelled { tier.stop() }
+        return tier
+    }
+
+    /// Tells whoever wants a lock what all entries came to.
+    private func lock(_ plan: Plan) throws -> Bool {
+        guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0,
+            plan.summary.otherShards == 0
+        else { return false }
+        try plan.forEachLocked(onLocked)
+        return true
+    }
+
+    /// What is fresh is used by being wanted. A cache that cannot record it is still worth having:
+    /// the run goes on, and ends with that error only if it has something to store.
+    private func recordUse(of plan: Plan, in cache: Cache) throws {
+        do {
+            try plan.forEachUse { objects in
+                if isCancelled { throw CancellationError() }
+                try cache.recordUse(of: objects)
+            }
+        } catch is CacheError, is CancellationError {}
+    }
+
+    /// Records how the manifests spell what is cached by now. No run fails for it: the next one
+    /// records what this one did not.
+    private func recordSpellings(of plan: Plan, in cache: Cache) {
+        try? plan.forEachSpelling { spellings in
+            if isCancelled { throw CancellationError() }
+            try cache.record(spellings)
+        }
+    }
+
+    private func fetch(with queue: FetchQueue) throws -> CacheError? {
+        let isCancelled = control.withLock { control in
+            control.queue = queue
+            return control.isCancelled || control.isGivenUp
+        }
+        defer { control.withLock { $0.queue = nil } }
+        if isCancelled { queue.stop() }
+        do {
+            try Plan.translatingErrors { try queue.run() }
+            return nil
+        } catch let error as CacheError {
+            return error
+        }
+    }
+
+    private func limits(for plan: Plan) -> FetchLimits {
+        // If there are several origins, one that does not answer must not hold every place. A
+        // single place cannot be shared: it goes by priority alone.
+        let concurrent = configuration.maximumConcurrent
+        let most =
+            plan.origins.count > 1 && concurrent > 1
+            ? min(configuration.maximumPerHost, concurrent - 1) : configuration.maximumPerHost
+        return FetchLimits(
+            concurrent: concurrent,
+            hosts: HostLimits(
+                perHost: configuration.maximumPerHost, most: most,
+                ratePerHost: configuration.ratePerHost, shard: configuration.shard),
+            retry: configuration.retry,
+            allowsDowngrade: configuration.allowsDowngrade,
+            remembersFailures: configuration.remembersFailures, grace: configuration.grace)
+    }
+
+    private func transferConfiguration(_ limits: FetchLimits) -> TransferConfiguration {
+        var transfer = configuration.transfer
+        transfer.maximumConnections = limits.concurrent
+        transfer.maximumConnectionsPerHost = limits.hosts.most
+        return transfer
+    }
+}
+
+/// Sends a run's progress a few times a second.
+final class ProgressTicker: Sendable {
+    private let timer: any DispatchSourceTimer
+    private let reporter: Reporter
+    private let channel: EventChannel
+    private let start = ContinuousClock.now
+    /// What was settled without the queue.
+    private let before: Int
+    private let isStopped = Mutex(false)
+
+    init(queue: FetchQueue, reporter: Reporter, channel: EventChannel) {
+        self.reporter = reporter
+        self.channel = channel
+        before = reporter.progress.done
+        timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "larder.progress"))
+        timer.schedule(deadline: .now() + 0.1, repeating: 0.2)
+        timer.setEventHandler { [weak self] in
+            queue.sample { [weak self] in self?.send($0) }
+        }
+        timer.resume()
+    }
+
+    deinit { timer.cancel() }
+
+    /// Sends nothing any more once this has returned.
+    func stop() {
+        timer.cancel()
+        isStopped.withLock { $0 = true }
+    }
+
+    private func send(_ sample: QueueProgress) {
+        var progress = reporter.progress
+        progress.arrived = max(before + sample.arrived, progress.done)
+        progress.underWay = sample.underWay
+        progress.waiting = sample.waiting
+        progress.secondsToAttempt = sample.nextAttempt.map { ($0 - .now) / .seconds(1) }
+        progress.receivedBytes = sample.receivedBytes
+        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+        isStopped.withLock { if !$0 { channel.offer(.progress(progress)) } }
+    }
+}

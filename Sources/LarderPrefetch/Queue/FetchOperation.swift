@@ -1,0 +1,291 @@
+import Foundation
+import LarderCache
+import LarderHTTP
+import Synchronization
+
+/// One request: from its place in the queue to a body that is checked and staged.
+///
+/// Asynchronous: ``start()`` hands over to the transfer loop and returns. The operation is finished
+/// when its bytes are staged, which frees its place in the queue.
+final class FetchOperation: Operation, @unchecked Sendable {
+    // Unchecked because `Operation` restates it so; every stored property is `let`, and what
+    // changes is in `state`.
+
+    /// What one request led to.
+    enum Outcome: Sendable {
+        /// Staged, and handed to the store.
+        case deposited
+        /// Another request follows.
+        case redirect(String, freshUntil: Date)
+        case failed(FetchFailure)
+        /// Nothing was asked: the origin wants to be left alone for now, others come first, nobody
+        /// wants the fetch any more, or the run ends.
+        case held
+        /// The cache itself failed: the run cannot go on.
+        case broken(CacheError)
+    }
+
+    /// The plan's name for what is fetched.
+    var id: Int64 { fetch.planned.id }
+    private let fetch: Fetch
+    private let cursor: Int
+    private let isLastOfHost: Bool
+    private let stage: FetchStage
+    private let depositor: any Depositor
+    private let holds: HostHolds
+    private let onTransferEnd: @Sendable (HostSign) -> Void
+    private let onEnd: @Sendable (Outcome) -> Void
+    private let state: Mutex<State>
+
+    private struct State {
+        var phase = Phase.waiting
+        var priority: Int
+        var transfer: TransferID?
+        /// Whether anything was asked, or a connection made to ask.
+        var hasBegun = false
+        /// What an interrupted transfer left, until a response decides about it.
+        var partial: PartialBody?
+        /// What its response said, once the rest of it comes.
+        var resumed: Validators?
+        var head: ResponseHead?
+        var body: StagedBody?
+        /// Why the response was stopped on our side.
+        var verdict: Outcome?
+    }
+
+    private enum Phase { case waiting, executing, finished }
+
+    /// - Parameters:
+    ///   - cursor: the place of the fetch's origin in the schedule.
+    ///   - isLastOfHost: whether nothing else of that origin is asked for.
+    ///   - depositor: is told what became of what was handed to the store.
+    ///   - onTransferEnd: called once, when the connection is free again, before the bytes are
+    ///     checked.
+    ///   - onEnd: called once, before the operation finishes.
+    init(
+        _ fetch: Fetch, cursor: Int, isLastOfHost: Bool, stage: FetchStage,
+        depositor: any Depositor, holds: HostHolds,
+        onTransferEnd: @escaping @Sendable (HostSign) -> Void,
+        onEnd: @escaping @Sendable (Outcome) -> Void
+    ) {
+        self.fetch = fetch
+        self.cursor = cursor
+        self.isLastOfHost = isLastOfHost
+        self.stage = stage
+        self.depositor = depositor
+        self.holds = holds
+        self.onTransferEnd = onTransferEnd
+        self.onEnd = onEnd
+        state = Mutex(State(priority: fetch.planned.priority))
+        super.init()
+        queuePriority = Self.queuePriority(fetch.planned.priority)
+    }
+
+    override var isAsynchronous: Bool { true }
+    override var isExecuting: Bool { state.withLock { $0.phase == .executing } }
+    override var isFinished: Bool { state.withLock { $0.phase == .finished } }
+
+    override func start() {
+        move(to: .executing)
+        if isCancelled {
+            onTransferEnd(.none)
+            return end(.held)
+        }
+        let partial = stage.store.partials.take(fetch.target.url.string)
+        state.withLock { $0.partial = partial }
+        var request = stage.policy.request(
+            to: fetch.target, about: fetch.askedAbout, continuing: partial)
+        request.isLastOfHost = isLastOfHost
+        request.priority = state.withLock { $0.priority }
+        let id = stage.loop.start(request, receiver: self)
+        state.withLock { $0.transfer = id }
+        // A cancellation between the two lines above saw no transfer to cancel.
+        if isCancelled { stage.loop.cancel(id) }
+    }
+
+    override func cancel() {
+        super.cancel()
+        if let transfer = state.withLock({ $0.transfer }) { stage.loop.cancel(transfer) }
+    }
+
+    /// Passes on another priority, as far as it matters by now. On the queue's own thread, as
+    /// ``start()``.
+    func setPriority(_ priority: Int) {
+        let (transfer, last) = state.withLock { state in
+            defer { state.priority = priority }
+            return (state.transfer, state.priority)
+        }
+        guard let transfer else { return queuePriority = Self.queuePriority(priority) }
+        stage.loop.setPriority(priority, of: transfer)
+        // It is handed over again when its turn has come.
+        if priority < last { stage.loop.withdraw(transfer) }
+    }
+
+    /// Comes back as held if it waits in the transfer loop with a lower priority: something else is
+    /// first now, and must not wait until there is room for it.
+    func withdraw(below priority: Int) {
+        let transfer = state.withLock { $0.priority < priority ? $0.transfer : nil }
+        if let transfer { stage.loop.withdraw(transfer) }
+    }
+
+    private static let cancellation = FetchFailure(.cancelled, "interrupted")
+
+    private func end(_ outcome: Outcome) {
+        onEnd(outcome)
+        move(to: .finished)
+    }
+
+    /// Changes the phase. The queue reads it back inside `didChangeValue`: no lock is held there.
+    private func move(to phase: Phase) {
+        let key = phase == .executing ? "isExecuting" : "isFinished"
+        if phase == .finished { willChangeValue(forKey: "isExecuting") }
+        willChangeValue(forKey: key)
+        state.withLock { $0.phase = phase }
+        didChangeValue(forKey: key)
+        if phase == .finished { didChangeValue(forKey: "isExecuting") }
+    }
+
+    private static func queuePriority(_ priority: Int) -> QueuePriority {
+        switch priority {
+        case ...(-8): .veryLow
+        case ..<0: .low
+        case 0: .normal
+        case ..<8: .high
+        default: .veryHigh
+        }
+    }
+}
+
+extension FetchOperation: TransferReceiver {
+    func transferMayBegin(_ id: TransferID) -> Bool {
+        let mayBegin = holds.allows(cursor)
+        state.withLock { state in
+            if mayBegin, !state.hasBegun { stage.countRequest(1) }
+            if mayBegin { state.hasBegun = true } else { state.verdict = .held }
+        }
+        return mayBegin
+    }
+
+    func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
+        let partial = state.withLock { $0.partial }
+        var outcome: Outcome?
+        var body: StagedBody?
+        let verdict = stage.policy.verdict(
+            on: head, to: fetch.target, about: fetch.askedAbout, continuing: partial)
+        switch verdict {
+        case .body:
+            do throws(CacheError) {
+                body = try stage.newBody(
+                    for: id, head: head, continuing: head.status == 206 ? partial : nil)
+            } catch {
+                outcome = .broken(error)
+            }
+        case .notModified: break
+        case .redirect(let location, let freshUntil):
+            outcome = .redirect(location, freshUntil: freshUntil)
+        case .failed(let failure): outcome = .failed(failure)
+        }
+        state.withLock { state in
+            // Another version's beginning is of no use; any other answer says nothing about it.
+            if [200, 203, 206, 404, 410, 416].contains(head.status) { state.partial = nil }
+            if body != nil, head.status == 206 { state.resumed = partial?.fields }
+            state.head = head
+            state.body = body
+            state.verdict = outcome
+        }
+        return outcome == nil
+    }
+
+    func transfer(
+        _ id: TransferID, didReceive bytes: UnsafeRawBufferPointer
+    ) -> ReceiveVerdict {
+        guard let body = state.withLock({ $0.body }) else { return .proceed }
+        do throws(CacheError) {
+            guard try body.append(bytes) == .taken else { return .pause }
+            stage.count(received: bytes.count)
+            return .proceed
+        } catch {
+            state.withLock { $0.verdict = .broken(error) }
+            return .stop
+        }
+    }
+
+    func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
+        let state = state.withLock { state in
+            defer { (state.body, state.partial) = (nil, nil) }
+            return state
+        }
+        if state.hasBegun { stage.countRequest(-1) }
+        let error: TransferError? = if case .failure(let error) = result { error } else { nil }
+        let sign = HostSign(head: state.head, error: error)
+        // Before the queue can start another operation of this origin.
+        if case .held(let delay, let since, _) = sign { holds.hold(cursor, until: since + delay) }
+        onTransferEnd(sign)
+        // Off the loop thread: what follows checks bytes and writes files.
+        stage.work.async(.init(bytes: state.body?.count ?? 0)) { [self] in
+            state.partial?.putBack()
+            if let verdict = state.verdict { return end(verdict) }
+            switch result {
+            // To check a large body takes a while, and others may wait before it: an interrupt does
+            // not.
+            case .success where isCancelled: end(.failed(Self.cancellation))
+            case .failure(let error) where error.code == .outOfFiles:
+                // Nor is there one for anything else.
+                end(.broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE)))
+            case .failure(let error)
+            where error.code == .abandoned || isCancelled && !state.hasBegun:
+                end(.held)
+            case .failure(let error):
+                interrupted(FetchFailure(error), state)
+            case .success(let metrics):
+                guard let head = state.head else { return end(.failed(Self.cancellation)) }
+                if let body = state.body, let failure = stage.lengthFailure(of: body, head) {
+                    return interrupted(failure, state)
+                }
+                stage.deposit(
+                    fetch, head: head, body: state.body, resumed: state.resumed, metrics: metrics,
+                    for: depositor
+                ) { self.end($0) }
+            }
+        }
+    }
+
+    private func interrupted(_ failure: FetchFailure, _ state: State) {
+        if let head = state.head, let body = state.body, failure.isTransient || isCancelled {
+            stage.keep(body, of: fetch, head: head, resumed: state.resumed)
+        }
+        end(.failed(failure))
+    }
+}
+
+/// The origins that asked to be left alone, and until when; and whether the run still asks anybody.
+///
+/// Shared with the operations, so that one whose turn has come sees a hold as soon as the response
+/// that imposes it has arrived.
+final class HostHolds: Sendable {
+    private let state = Mutex(State())
+
+    private struct State {
+        var instants: [Int: ContinuousClock.Instant] = [:]
+        var isStopping = false
+    }
+
+    /// Lets nothing of an origin (the place of its cursor) begin before `instant`.
+    func hold(_ cursor: Int, until instant: ContinuousClock.Instant) {
+        state.withLock { $0.instants[cursor] = max(instant, $0.instants[cursor] ?? instant) }
+    }
+
+    /// Lets nothing begin any more.
+    func stop() { state.withLock { $0.isStopping = true } }
+
+    /// Whether an origin may be asked now.
+    func allows(_ cursor: Int) -> Bool {
+        state.withLock { state in
+            if state.isStopping { return false }
+            guard let instant = state.instants[cursor] else { return true }
+            if instant > .now { return false }
+            state.instants[cursor] = nil
+            return true
+        }
+    }
+}

@@ -1,0 +1,373 @@
+import Foundation
+import LarderCache
+import Synchronization
+
+/// Feeds an `OperationQueue` from a plan, through a bounded window.
+///
+/// Only what could start soon becomes an operation, in the order of the ``HostSchedule``; the
+/// window holds four times the maximum concurrency, up to ``mostAhead`` more, so that the next ones
+/// are at hand when a place is free.
+final class FetchQueue: Depositor, @unchecked Sendable {
+    // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
+
+    /// Failures of origins that were given up, and of fetches that were cancelled, on their way to
+    /// the report, at most.
+    static let failuresAhead = 1024
+    /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be
+    /// staged.
+    private static let mostAhead = 32
+
+    let plan: Plan
+    private let stage: FetchStage
+    private let limits: FetchLimits
+    let inbox: ChangeInbox
+    private let report: @Sendable ([FetchResult]) -> Void
+    let operations = OperationQueue()
+    /// Small bodies are checked and staged on it, too: one thread to wake, not two.
+    let feeder: DispatchQueue
+    private let idle = DispatchSemaphore(value: 0)
+    private let timer: any DispatchSourceTimer
+    private let holds = HostHolds()
+    private let window: Int
+
+    /// What the operations have told and the feeder has not heard yet: it is woken once for all of
+    /// it.
+    private let events = Mutex<[Event]>([])
+
+    private enum Event {
+        /// A connection is free again.
+        case transferEnded(HostSign, cursor: Int)
+        case ended(Fetch, FetchOperation.Outcome, cursor: Int)
+    }
+
+    /// The events that are gone through, and then room for others.
+    private var taken: [Event] = []
+    var schedule: HostSchedule
+    /// Whether what callers want has to wait until cancelled fetches are reported.
+    var areChangesHeldUp = false
+    private var running = 0
+    private(set) var failuresUnderWay = 0
+    /// Bodies that were handed to the store and are not committed. Below 0 for a moment if the
+    /// store was quicker than the operation's own word, which still counts as running then.
+    private var depositsUnderWay = 0
+    /// Fetches that have come to their end, except those that were sent back since.
+    private var arrived = 0
+    private var alarm: ContinuousClock.Instant?
+    private(set) var isStopping = false
+    private var failure: (any Error)?
+
+    /// - Parameters:
+    ///   - inbox: what callers want of single URLs.
+    ///   - report: called with what became of fetches, batch by batch, never concurrently with a
+    ///     commit of the store.
+    init(
+        plan: Plan, cache: Cache, stage: FetchStage, limits: FetchLimits, inbox: ChangeInbox,
+        report: @escaping @Sendable ([FetchResult]) -> Void
+    ) throws {
+        self.plan = plan
+        self.stage = stage
+        self.inbox = inbox
+        feeder = stage.work.primary
+        self.limits = limits
+        self.report = report
+        // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
+        let ahead = limits.hosts.ratePerHost == nil ? min(3 * limits.concurrent, Self.mostAhead) : 0
+        window = limits.concurrent + ahead
+        // While as many as are allowed transfer, others are checked and staged, or wait in the
+        // transfer loop, which keeps the limits.
+        operations.maxConcurrentOperationCount = window
+        // To start one is to hand it over to the transfer loop: not worth another thread's waking.
+        operations.underlyingQueue = feeder
+        schedule = try HostSchedule(
+            plan: plan, cache: cache, places: window, limits: limits.hosts,
+            isConnected: { [loop = stage.loop] in loop.isConnected(to: $0) })
+        timer = DispatchSource.makeTimerSource(queue: feeder)
+        timer.setEventHandler { [weak self] in
+            self?.alarm = nil
+            self?.feed()
+        }
+        timer.resume()
+    }
+
+    deinit { timer.cancel() }
+
+    /// Fetches all that the plan wants; returns when everything is committed and reported.
+    ///
+    /// - Throws: what broke the cache or the plan; what was stored before is kept.
+    func run() throws {
+        feeder.async { [self] in
+            attempt {
+                try schedule.begin()
+                // What was wanted before there was a plan.
+                try makeChanges(atMost: Self.failuresAhead)
+            }
+            feed()
+        }
+        inbox.onPost { [weak self] in self?.changesCame() }
+        // A commit may send fetches back (their object was evicted meanwhile), or leave failures to
+        // be reported. And what was deposited since the flush, by fetches that were sent back,
+        // waits for the next one: the end is when nothing is under way anywhere, however often it
+        // was idle before.
+        repeat {
+            idle.wait()
+            stage.store.flush()
+        } while !feeder.sync { isDone }
+        if let failure = feeder.sync(execute: { failure }) { throw failure }
+    }
+
+    /// Feeds nothing more, and gives what is in flight a moment to finish.
+    func stop() {
+        // At once: the feeder's queue has bodies to stage, too.
+        holds.stop()
+        feeder.async { [self] in
+            stopFeeding()
+            for operation in operations.operations where !operation.isExecuting {
+                operation.cancel()
+            }
+            feeder.asyncAfter(deadline: .now() + limits.grace / .seconds(1)) { [self] in
+                operations.cancelAllOperations()
+            }
+        }
+    }
+
+    func committed(_ outcomes: [Store.Outcome]) {
+        var results: [FetchResult] = []
+        var refused: [(Fetch, FetchFailure)] = []
+        var broken: CacheError?
+        var deposits = 0
+        for outcome in outcomes {
+            guard let (fetch, result) = stage.takeDeposited(outcome.token) else { continue }
+            if case .success = result.result { deposits += 1 }
+            switch outcome.result {
+            case .success:
+                results.append(result)
+            case .failure(let error):
+                if let failure = FetchFailure(ofDeposit: error) {
+                    refused.append((fetch, failure))
+                    continue
+                }
+                // What failed has failed, remembered or not.
+                if case .failure = result.result { results.append(result) }
+                broken = error
+            }
+        }
+        if !results.isEmpty { hand(over: results) }
+        feeder.async { [self, refused, broken, deposits, results] in
+            if let broken { breakOff(broken) }
+            arrived -= refused.count
+            for (fetch, failure) in refused { retry(fetch, after: failure) }
+            // After what they came back as was taken in: between the two nothing would seem under
+            // way.
+            depositsUnderWay -= deposits
+            schedule.forget(reported: results.lazy.map(\.id))
+            feed()
+        }
+    }
+
+    /// Reports, and makes room for more failures.
+    private func hand(over results: [FetchResult]) {
+        report(results)
+        let failures = results.filter { if case .failure = $0.result { true } else { false } }
+        guard !failures.isEmpty else { return }
+        feeder.async { [self] in
+            failuresUnderWay -= failures.count
+            schedule.forget(reported: failures.lazy.map(\.id))
+            if areChangesHeldUp {
+                areChangesHeldUp = false
+                changesCame()
+            }
+            feed()
+        }
+    }
+
+    /// Has `body` called with how far the fetches are, soon, on the feeder's queue.
+    func sample(_ body: @escaping @Sendable (QueueProgress) -> Void) {
+        feeder.async { [self] in body(progress) }
+    }
+
+    // MARK: - On the feeder's queue
+
+    private var progress: QueueProgress {
+        QueueProgress(
+            arrived: arrived, underWay: stage.requestsUnderWay, waiting: schedule.delayed.count,
+            nextAttempt: schedule.delayed.min?.instant, receivedBytes: stage.receivedBytes)
+    }
+
+    private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
+
+    private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
+
+    /// Starts what may start now, and sees to being called again when something else may.
+    func feed() {
+        attempt {
+            while !isStopping, running < window, let next = try schedule.next() {
+                let fetch = try fetch(next.head)
+                if let failure = fetch.lastFailure, fetch.target.redirects == 0,
+                    ContinuousClock.now - fetch.start > limits.retry.maximumTime
+                {
+                    // Its host was held back after this attempt had been granted.
+                    try schedule.ended(next.cursor)
+                    fail(fetch, failure.outOfTime, attempts: fetch.attemptsBegun)
+                } else {
+                    start(fetch, next)
+                }
+            }
+            while !isStopping, failuresUnderWay < Self.failuresAhead,
+                let (head, failure) = try schedule.nextGivenUp()
+            {
+                let fetch = try fetch(head)
+                fail(fetch, failure, attempts: fetch.attemptsBegun)
+            }
+        }
+        setAlarm()
+        if isIdle { idle.signal() }
+    }
+
+    private func setAlarm() {
+        // In a full window nothing may start: whatever makes room looks again.
+        guard !isStopping, running < window, let next = schedule.nextInstant, next != alarm else {
+            return
+        }
+        alarm = next
+        let delay = max(.zero, next - .now)
+        timer.schedule(deadline: .now() + delay / .seconds(1), leeway: .milliseconds(1))
+    }
+
+    /// Runs what may fail for a reason that ends the run.
+    func attempt(_ body: () throws -> Void) {
+        do { try body() } catch { breakOff(error) }
+    }
+
+    private func fetch(_ head: HostCursor.Head) throws -> Fetch {
+        switch head {
+        case .returned(let fetch):
+            return fetch
+        case .planned(let planned):
+            return Fetch(planned, url: try planned.target)
+        }
+    }
+
+    private func start(_ fetch: Fetch, _ next: HostSchedule.Next) {
+        running += 1
+        let cursor = next.cursor
+        operations.addOperation(
+            FetchOperation(
+                fetch, cursor: cursor, isLastOfHost: next.isLast, stage: stage, depositor: self,
+                holds: holds,
+                onTransferEnd: { [self] in post(.transferEnded($0, cursor: cursor)) },
+                onEnd: { [self] in post(.ended(fetch, $0, cursor: cursor)) }))
+    }
+
+    /// From any thread.
+    private func post(_ event: Event) {
+        let isFirst = events.withLock { events in
+            events.append(event)
+            return events.count == 1
+        }
+        if isFirst { feeder.async { [self] in takeEvents() } }
+    }
+
+    private func takeEvents() {
+        events.withLock { swap(&$0, &taken) }
+        defer { taken.removeAll(keepingCapacity: true) }
+        for event in taken {
+            attempt {
+                switch event {
+                case .transferEnded(let sign, let cursor):
+                    try schedule.note(sign, of: cursor, patience: limits.retry.maximumTime)
+                    try schedule.ended(cursor)
+                case .ended(let fetch, let outcome, let cursor):
+                    running -= 1
+                    try settle(fetch, outcome, cursor: cursor)
+                }
+            }
+        }
+        feed()
+    }
+
+    private func settle(
+        _ fetch: Fetch, _ outcome: FetchOperation.Outcome, cursor: Int
+    ) throws {
+        let isCancelled = schedule.changes.isCancelled(fetch.planned.id)
+        switch outcome {
+        case .deposited:
+            depositsUnderWay += 1
+            arrived += 1
+        case .held where isCancelled:
+            fail(fetch, .cancelledByCaller, attempts: fetch.attemptsBegun)
+        case .redirect where isCancelled: fail(fetch, .cancelledByCaller)
+        case .redirect(let location, let freshUntil):
+            var next = fetch
+            do throws(FetchFailure) {
+                try next.target.follow(
+                    location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)
+            } catch {
+                return fail(fetch, error)
+            }
+            try schedule.put(back: next)
+        case .held: try schedule.put(back: fetch)
+        case .failed(let failure): retry(fetch, after: failure, cursor: cursor)
+        case .broken(let error): breakOff(error)
+        }
+    }
+
+    /// - Parameter cursor: of the origin that the failure came from, if it came from one.
+    private func retry(_ fetch: Fetch, after failure: FetchFailure, cursor: Int? = nil) {
+        if schedule.changes.isCancelled(fetch.planned.id) {
+            return fail(fetch, .cancelledByCaller)
+        }
+        // A fetch that an interruption ended is unfinished, not failed.
+        if isStopping, failure.isTransient || failure.code == FetchFailure.Reason.cancelled.rawValue
+        {
+            return
+        }
+        if failure.isTransient, let cursor, let reason = schedule.failure(of: cursor) {
+            return fail(fetch, reason)
+        }
+        let next = limits.retry.nextAttempt(
+            after: failure, attempt: fetch.attempt, since: fetch.start,
+            hold: cursor.flatMap { schedule.hold(of: $0) })
+        switch next {
+        case .success(let instant):
+            guard let url = try? fetch.planned.target else { return fail(fetch, failure) }
+            schedule.put(back: fetch.again(from: url, after: failure), at: instant)
+            feed()
+        case .failure(let failure):
+            fail(fetch, failure)
+        }
+    }
+
+    /// - Parameter attempts: how many were begun, if the last one was not.
+    func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
+        let result = FetchResult(
+            id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,
+            seconds: fetch.elapsed)
+        // What was never asked for has not failed by itself.
+        if limits.remembersFailures, failure.isRemembered, attempts != 0 {
+            arrived += 1
+            failuresUnderWay += 1
+            stage.remember(failure, of: fetch, result, for: self)
+        } else {
+            reportLater(result)
+        }
+    }
+
+    /// Reports a failure after the batches before it, beside none of which it may be reported.
+    func reportLater(_ failure: FetchResult) {
+        arrived += 1
+        failuresUnderWay += 1
+        stage.store.afterCommits { [self] in hand(over: [failure]) }
+    }
+
+    private func breakOff(_ error: any Error) {
+        failure = failure ?? error
+        stopFeeding()
+        operations.cancelAllOperations()
+    }
+
+    private func stopFeeding() {
+        isStopping = true
+        holds.stop()
+        if isIdle { idle.signal() }
+    }
+}

@@ -1,0 +1,241 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderHTTP
+import LarderImages
+import Synchronization
+
+/// What every operation of a run shares: how a request is made, which responses are wanted, and
+/// what is done with a body that has arrived.
+final class FetchStage: Sendable {
+    let loop: TransferLoop
+    /// Where bodies are checked and staged, beside the transfer loop.
+    let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
+    let store: Store
+    let policy: FetchPolicy
+    private let check: BodyCheck
+    /// What was handed to the store and is not yet reported, by the fetch's id.
+    private let deposited = Mutex<[Int64: Deposited]>([:])
+    private let received = Atomic<Int64>(0)
+    private let requests = Atomic<Int>(0)
+
+    /// An object, since a table's free places are as large as what it holds.
+    private final class Deposited: Sendable {
+        let fetch: Fetch
+        let result: FetchResult
+
+        init(_ fetch: Fetch, _ result: FetchResult) { (self.fetch, self.result) = (fetch, result) }
+    }
+
+    init(loop: TransferLoop, store: Store, policy: FetchPolicy, check: BodyCheck) {
+        self.loop = loop
+        self.store = store
+        self.policy = policy
+        self.check = check
+    }
+
+    /// Where a response's body goes, after a partial one's bytes if it is the rest of that.
+    func newBody(
+        for transfer: TransferID, head: ResponseHead, continuing partial: PartialBody?
+    ) throws(CacheError) -> StagedBody {
+        guard let partial else {
+            let expected = head.headers[first: "Content-Length"].flatMap { Int($0) }
+            return store.newBody(expecting: expected) { [loop] in loop.resume(transfer) }
+        }
+        return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
+    }
+
+    /// Keeps what came of an interrupted body if its rest can be asked for.
+    ///
+    /// - Parameter resumed: what the response said whose body this one goes on with.
+    func keep(
+        _ body: StagedBody, of fetch: Fetch, head: ResponseHead, resumed: Validators?
+    ) {
+        let fields = validators(of: head, resumed: resumed)
+        guard body.count > StagedBody.memoryLimit,
+            let validator = Resumption.validator(of: head, fields),
+            policy.mayStore(fields)
+        else { return }
+        store.partials.keep(
+            body, of: fetch.target.url.string, validator: validator, fields: fields,
+            totalBytes: Resumption.totalBytes(head))
+    }
+
+    private func validators(of head: ResponseHead, resumed: Validators?) -> Validators {
+        let fields = Validators(head.headers.all)
+        return resumed.map(fields.completed) ?? fields
+    }
+
+    /// What is wrong with the length of a body whose last part has come; nil if nothing is.
+    func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> FetchFailure? {
+        guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
+        else {
+            return nil
+        }
+        let message = "\(body.count) of \(total) bytes came"
+        return body.count < total
+            ? FetchFailure(TransferError(code: .bodyTruncated, message: message))
+            : FetchFailure(.range, message)
+    }
+
+    /// Checks and stages a whole body, and hands it over to the store.
+    ///
+    /// - Parameters:
+    ///   - resumed: what the response said whose body this one goes on with.
+    ///   - depositor: is told what became of it.
+    ///   - done: called once, when the store has room for another.
+    func deposit(
+        _ fetch: Fetch, head: ResponseHead, body: StagedBody?, resumed: Validators?,
+        metrics: TransferMetrics, for depositor: any Depositor,
+        done: @escaping @Sendable (FetchOperation.Outcome) -> Void
+    ) {
+        do {
+            var validators = validators(of: head, resumed: resumed)
+            let (content, success) = try settle(fetch, validators, body: body)
+            let result = FetchResult(
+                id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
+                attempts: fetch.attempt, seconds: fetch.elapsed)
+            note(result, of: fetch)
+            if success.way == .revalidated, let known = fetch.askedAbout {
+                validators = validators.completed(from: known.validators)
+            }
+            if isPersonal(fetch.planned) {
+                validators.cacheControl = CacheControl.ofPersonal(validators.cacheControl)
+            }
+            store.add(
+                Deposit(
+                    token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
+                    responseURL: fetch.target.url.string, validators: validators,
+                    variant: policy.variant(validators, at: fetch.target),
+                    redirectsFreshUntil: fetch.target.redirectsFreshUntil, receivedAt: Date(),
+                    delay: metrics.total / .seconds(1), content: content),
+                for: depositor
+            ) { done(.deposited) }
+        } catch let failure as FetchFailure {
+            done(.failed(failure))
+        } catch let fault as ImageFault {
+            // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
+            let isFramed =
+                head.headers[first: "Content-Length"] != nil
+                || head.headers[first: "Transfer-Encoding"] != nil
+                || !head.protocolVersion.utf8.starts(with: "1.".utf8)
+            done(.failed(FetchFailure(fault, mayBeCut: !isFramed)))
+        } catch let error as CacheError {
+            done(.broken(error))
+        } catch {
+            let subject = "\(fetch.target.url)".maskingQuery
+            done(.broken(CacheError(.unusable, subject: subject, message: "\(error)")))
+        }
+    }
+
+    /// Whether it is asked for with something that may be a secret.
+    private func isPersonal(_ fetch: PlannedFetch) -> Bool {
+        guard let url = try? HTTPURL(fetch.url) else { return false }
+        return policy.headers.arePersonal(for: url, hasCredentials: fetch.credentials != nil)
+    }
+
+    /// Has a failure remembered, and reported in turn with what is stored.
+    func remember(
+        _ failure: FetchFailure, of fetch: Fetch, _ result: FetchResult,
+        for depositor: any Depositor
+    ) {
+        note(result, of: fetch)
+        store.add(
+            Deposit(
+                token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
+                receivedAt: Date(), content: .failed(code: failure.code, status: failure.status)),
+            for: depositor
+        ) {}
+    }
+
+    private func note(_ result: FetchResult, of fetch: Fetch) {
+        // Made outside: nothing waits for the lock while memory is found.
+        let entry = Deposited(fetch, result)
+        deposited.withLock { $0[fetch.planned.id] = entry }
+    }
+
+    /// What is known of a fetch whose batch was committed.
+    func takeDeposited(_ id: Int64) -> (Fetch, FetchResult)? {
+        deposited.withLock { $0.removeValue(forKey: id) }.map { ($0.fetch, $0.result) }
+    }
+
+    /// Body bytes received so far, those of unfinished transfers included.
+    var receivedBytes: Int64 { received.load(ordering: .relaxed) }
+
+    func count(received bytes: Int) {
+        received.wrappingAdd(Int64(bytes), ordering: .relaxed)
+    }
+
+    /// Requests that have begun and not ended.
+    var requestsUnderWay: Int { requests.load(ordering: .relaxed) }
+
+    func countRequest(_ change: Int) { requests.wrappingAdd(change, ordering: .relaxed) }
+
+    private func settle(
+        _ fetch: Fetch, _ validators: Validators, body: StagedBody?
+    ) throws -> (Deposit.Content, FetchResult.Success) {
+        guard let body else {
+            guard let known = fetch.askedAbout else { throw FetchFailure(status: 304) }
+            let content = try policy.confirmation(of: known, by: validators)
+            let object = known.object
+            let success = FetchResult.Success(
+                digest: object.digest, size: object.size, attributes: object.attributes,
+                way: .revalidated, isStored: true)
+            return (content, success)
+        }
+        return try check.stage(
+            body, of: fetch.planned.id, hasExpectation: fetch.planned.hasExpectation,
+            mayStore: policy.mayStore(validators))
+    }
+}
+
+/// Whether a body is what somebody wants, the bytes that an entry demands and an image, and its way
+/// into the store if it is.
+struct BodyCheck: Sendable {
+    let plan: Plan
+    let store: Store
+    let acceptsAnyContent: Bool
+
+    /// The digest is not the one that the body came under.
+    struct OtherBytes: Error {}
+
+    /// Digests, checks and stages a whole body.
+    ///
+    /// - Parameters:
+    ///   - hasExpectation: whether an entry of that fetch demands particular bytes.
+    ///   - mayStore: if not, the body is only checked.
+    ///   - name: what the digest must be; default: nil, anything.
+    ///   - way: how the body came. Default: from its origin.
+    /// - Throws: ``OtherBytes``, `FetchFailure`, `ImageFault`, `CacheError` if the body cannot be
+    ///   read or staged.
+    func stage(
+        _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
+        named name: Digest? = nil, way: FetchResult.Way = .fetched
+    ) throws -> (Deposit.Content, FetchResult.Success) {
+        let digest = try body.finish()
+        if let name, name != digest { throw OtherBytes() }
+        if hasExpectation { try check(digest, body.count, of: fetch) }
+        let attributes = try attributes(of: body)
+        let success = FetchResult.Success(
+            digest: digest, size: body.count, attributes: attributes, way: way,
+            isStored: mayStore)
+        guard mayStore else { return (.unstored, success) }
+        return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
+    }
+
+    /// Refuses bytes that all entries of a fetch refuse.
+    private func check(_ digest: Digest, _ size: Int64, of fetch: Int64) throws {
+        if let refusal = try plan.refusal(of: digest, size: size, by: fetch) { throw refusal }
+    }
+
+    /// What the image says of itself.
+    private func attributes(of body: StagedBody) throws -> ObjectAttributes {
+        do {
+            let image = try body.withBytes { try ImageInspector.inspect($0) }
+            return ObjectAttributes(
+                mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
+        } catch is ImageFault where acceptsAnyContent {
+            return ObjectAttributes()
+        }
+    }
+}

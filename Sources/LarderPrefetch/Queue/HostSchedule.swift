@@ -1,0 +1,458 @@
+import HeapModule
+import LarderCache
+import LarderCore
+import LarderHTTP
+
+/// Which fetch is next, over the cursors of all origins.
+///
+/// Next is the URL with the highest priority; among equals
+/// - an origin that answers before one that last did not,
+/// - one that has less in flight than its share of what is left (``isBehind(_:)``),
+/// - the one with the fewest requests in flight, so that one at the head of the manifest never
+///   starves the others,
+/// - one that has had fewer turns, of ``turn`` requests each, so that every origin has its first
+///   before any its next,
+/// - one that a connection is open to: another takes longer to make than a request; of those the
+///   one used last, since libcurl closes the one used longest ago for another,
+/// - then manifest order.
+///
+/// What has to wait for its time (another attempt, an origin that asked for patience, a limit of
+/// requests a second) waits here and takes no place in the queue.
+struct HostSchedule {
+    typealias Instant = ContinuousClock.Instant
+
+    /// Planned fetches in memory for all origins together, about.
+    static let readAhead = 4096
+    /// An origin that answers is given up to three times what may be in flight, and at most so many
+    /// more: the transfer loop, which keeps that limit, has the next ones at hand.
+    private static let mostAhead = 24
+
+    /// An origin is asked for so many URLs before another one that has had fewer turns and has no
+    /// connection.
+    private static let turn = 16
+
+    private let source: FetchSource
+    private let isConnected: (String) -> Bool
+    private let places: Int
+    private let limits: HostLimits
+    /// Of origins that had their turn or are about to, and not of those that are done with: an icon
+    /// each from a hundred thousand hosts is no more to remember than all from one.
+    var cursors: [Int: HostCursor] = [:]
+    private var names: OriginNames
+    /// Of the fetches that wait at other origins than their own, where.
+    private(set) var away: [Int64: Int] = [:]
+    /// Origins of the plan without a cursor so far, the next one last. Until their first turn they
+    /// differ by what they have first alone, so that the next one stands for all of them.
+    private var newcomers: [Int] = []
+    /// Of each origin of the plan, how many URLs it has, until it has a cursor.
+    private(set) var planned: [Int32]
+    /// The one that has a cursor, and had no turn.
+    private(set) var newcomer: Int?
+    private let pageSize: Int
+    private let readAhead: Int
+    private(set) var ready = Heap<ReadyHost>()
+    /// Origins that may start a fetch from an instant on.
+    private var held = Heap<Delayed<ReadyHost>>()
+    /// Attempts that may begin from an instant on.
+    var delayed = Heap<Delayed<Fetch>>()
+    private var givenUp: Set<Int> = []
+    /// With more cursors, those that are done with are looked for.
+    private var mostCursors: Int
+    private var serial = 0
+    /// URLs of the plan that were not taken out yet; those that came back count as others.
+    var remaining: Int
+
+    /// What callers want of single fetches.
+    let changes = FetchChanges()
+
+    /// - Parameters:
+    ///   - places: how many fetches are taken out at once, at most.
+    ///   - limits: the most requests in flight to one origin, and how often one may begin.
+    ///   - readAhead: how many planned fetches are in memory, about.
+    ///   - isConnected: whether a connection to an origin is open.
+    init(
+        plan: Plan, cache: Cache, places: Int, limits: HostLimits,
+        readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
+    ) throws {
+        self.isConnected = isConnected
+        source = FetchSource(plan: plan, cache: cache, changes: changes)
+        names = OriginNames(plan.origins)
+        self.places = places
+        self.limits = limits
+        self.readAhead = readAhead
+        mostCursors = readAhead
+        pageSize = max(1, min(64, readAhead / max(1, plan.origins.count)))
+        planned = Array(repeating: 0, count: plan.origins.count)
+        remaining = 0
+        let origins = try plan.orderFetches()
+        for (number, urls) in origins {
+            planned[number] = Int32(clamping: urls)
+            remaining += urls
+        }
+        newcomers = origins.reversed().map(\.origin)
+    }
+
+    /// To be called once, before ``next()``.
+    mutating func begin() throws { try welcome() }
+
+    /// Takes in the next origin that has not had a turn.
+    mutating func welcome() throws {
+        newcomer = nil
+        while let number = newcomers.popLast() {
+            // One that a redirect led to before is there already.
+            guard planned[number] > 0 else { continue }
+            newcomer = number
+            if try place(number) { return }
+            newcomer = nil
+        }
+    }
+
+    /// Whether nothing waits, neither for a place nor for its time. Origins with as much under way
+    /// as they may have are not counted.
+    var isEmpty: Bool {
+        mutating get {
+            // Entries that are out of date would hide that nothing is left.
+            while let next = ready.min, isOutdated(next) { ready.removeMin() }
+            while let next = held.min, isOutdated(next.value) { held.removeMin() }
+            return ready.isEmpty && held.isEmpty && delayed.isEmpty && givenUp.isEmpty
+        }
+    }
+
+    /// When something that waits for its time will be due; nil if nothing does.
+    var nextInstant: Instant? {
+        [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
+    }
+
+    /// A fetch that is to begin.
+    struct Next {
+        let head: HostCursor.Head
+        let cursor: Int
+        /// Whether the plan has nothing else of its origin.
+        let isLast: Bool
+    }
+
+    /// Takes out the fetch that is to begin now; it counts as under way until ``ended(_:)``.
+    mutating func next() throws -> Next? {
+        try wakeUp()
+        while let host = ready.popMin() {
+            let number = host.cursor
+            guard !isOutdated(host) else { continue }
+            if host.isOpen, !isConnected(names[number]) {
+                // It was closed meanwhile: others may come first now.
+                try place(number)
+                continue
+            }
+            guard let head = try cursors[number]?.head(from: source) else { continue }
+            // First, or it might be taken for done with.
+            cursors[number]?.inFlight += 1
+            cursors[number]?.lastUse = serial
+            try takeHead(of: number)
+            if let interval = cursors[number]?.limit.interval {
+                cursors[number]?.nextStart = .now + interval
+            }
+            // Also if it may start nothing else now: its last request is to be known as that.
+            _ = try cursors[number]?.head(from: source)
+            let isLast = cursors[number]?.isLast ?? false
+            try place(number)
+            if number == newcomer { try welcome() }
+            return Next(head: head, cursor: number, isLast: isLast)
+        }
+        return nil
+    }
+
+    /// Takes out a fetch whose origin was given up, and the reason.
+    mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: FetchFailure)? {
+        while let number = givenUp.first {
+            if let failure = cursors[number]?.failure,
+                let head = try cursors[number]?.head(from: source)
+            {
+                try takeHead(of: number)
+                return (head, failure)
+            }
+            givenUp.remove(number)
+        }
+        return nil
+    }
+
+    private mutating func takeHead(of number: Int) throws {
+        let head = try cursors[number]?.head(from: source)
+        cursors[number]?.removeHead(changes)
+        remaining = max(0, remaining - 1)
+        guard case .returned(let fetch)? = head, let source = countAway(fetch, at: number, -1)
+        else { return }
+        try announce(source)
+        forget(source)
+    }
+
+    /// A fetch has left its connection, or never got to have one.
+    mutating func ended(_ cursor: Int) throws {
+        cursors[cursor]?.inFlight -= 1
+        try announce(cursor)
+        forget(cursor)
+    }
+
+    /// Lets go of a cursor that is done with, and now and then of those that were not when their
+    /// last request ended: a limit of requests a second had yet to pass.
+    mutating func forget(_ number: Int) {
+        if cursors[number]?.isDone ?? false { cursors[number] = nil }
+        guard cursors.count > mostCursors else { return }
+        cursors = cursors.filter { !$0.value.isDone }
+        mostCursors = max(readAhead, 2 * cursors.count)
+    }
+
+    /// Takes note of how an origin took a request; the origin is given up if it has been without
+    /// an answer, or asks to be left alone, for longer than `patience`.
+    mutating func note(_ sign: HostSign, of cursor: Int, patience: Duration) throws {
+        let wasGivenUp = failure(of: cursor) != nil
+        cursors[cursor]?.note(sign, patience: patience)
+        guard !wasGivenUp, failure(of: cursor) != nil else { return }
+        // What waits for another attempt waits in vain.
+        let waiting = delayed.unordered
+        delayed = Heap(waiting.filter { !names.isNumber(cursor, of: $0.value.target.url.origin) })
+        cursors[cursor]?.waiting = 0
+        for entry in waiting where names.isNumber(cursor, of: entry.value.target.url.origin) {
+            countAway(entry.value, at: cursor, -1)
+            try put(back: entry.value)
+        }
+    }
+
+    /// Why an origin was given up; nil if it was not.
+    func failure(of cursor: Int) -> FetchFailure? { cursors[cursor]?.failure }
+
+    /// Until when an origin is to be left alone; nil for not at all.
+    func hold(of cursor: Int) -> Instant? { cursors[cursor]?.heldUntil }
+
+    /// Puts a fetch into the line of the origin that its next request goes to.
+    mutating func put(back fetch: Fetch) throws {
+        let fetch = changes.applied(to: fetch)
+        let number = names.number(of: fetch.target.url.origin)
+        enter(number)
+        cursors[number]?.put(back: fetch)
+        countAway(fetch, at: number, 1)
+        try announce(number)
+    }
+
+    /// The same, once its time has come.
+    mutating func put(back fetch: Fetch, at instant: Instant) {
+        serial += 1
+        let number = names.number(of: fetch.target.url.origin)
+        enter(number)
+        cursors[number]?.waiting += 1
+        countAway(fetch, at: number, 1)
+        delayed.insert(Delayed(instant: instant, serial: serial, value: fetch))
+    }
+
+    /// Counts a fetch that waits (1), or no longer does (-1), at an origin that a redirect led to:
+    /// what an origin sends to a slow one waits in memory, and stops its own next ones.
+    ///
+    /// - Returns: the origin that it was led away from; nil for one that is at home.
+    @discardableResult
+    mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
+        guard !fetch.target.isAtOwnOrigin else { return nil }
+        let source = names.number(of: fetch.target.ownOrigin)
+        guard source != number else { return nil }
+        away[fetch.planned.id] = change > 0 ? number : nil
+        enter(source)
+        cursors[source]?.sentAway += change
+        return source
+    }
+
+    /// Makes the origin's cursor, unless it has one.
+    mutating func enter(_ number: Int) {
+        guard cursors[number] == nil else { return }
+        let urls = planned.indices.contains(number) ? planned[number] : 0
+        if urls > 0 { planned[number] = 0 }
+        cursors[number] = HostCursor(
+            origin: number, limit: limits.limit(ofOrigin: names[number]), planned: Int(urls),
+            pageSize: pageSize)
+    }
+
+    private mutating func wakeUp() throws {
+        guard let first = nextInstant else { return }
+        let now = Instant.now
+        guard first <= now else { return }
+        while let next = delayed.min, next.instant <= now {
+            let fetch = delayed.removeMin().value
+            let number = names.number(of: fetch.target.url.origin)
+            cursors[number]?.waiting -= 1
+            countAway(fetch, at: number, -1)
+            try put(back: fetch)
+        }
+        while let next = held.min, next.instant <= now {
+            let host = held.removeMin().value
+            if !isOutdated(host) { try announce(host.cursor) }
+        }
+    }
+
+    private func limit(of cursor: HostCursor) -> Int {
+        let requests = cursor.limit.requests
+        guard cursor.limit.interval == nil else {
+            // A rate is kept here: what was handed over too early, or had to wait for a connection,
+            // would exceed it.
+            return cursor.isAnswering ? requests : 1
+        }
+        guard cursor.isAnswering, !cursor.limit.isShared else { return requests }
+        return requests + min(2 * requests, Self.mostAhead)
+    }
+
+    /// Whether an origin has less in flight than its share of all that is left: what has most of
+    /// the icons would else be asked for them alone in the end, when all others have had their
+    /// turns. Never more than half of all places are given so.
+    private func isBehind(_ cursor: HostCursor) -> Bool {
+        guard cursor.isAnswering, remaining > 0 else { return false }
+        let share = places * cursor.remaining / remaining
+        return cursor.inFlight < min(share, places / 2)
+    }
+
+    private func isOutdated(_ host: ReadyHost) -> Bool {
+        host.version != cursors[host.cursor]?.version
+    }
+
+    /// Puts an origin that can start a fetch in its place among the others, after something has
+    /// changed.
+    mutating func announce(_ number: Int) throws {
+        // Who has to wait stands for no one.
+        if try !place(number), number == newcomer { try welcome() }
+    }
+
+    /// - Returns: whether it can start a fetch now.
+    @discardableResult
+    mutating func place(_ number: Int) throws -> Bool {
+        enter(number)
+        serial += 1
+        cursors[number]?.version = serial
+        guard let cursor = cursors[number],
+            cursor.inFlight < limit(of: cursor) || cursor.failure != nil,
+            let head = try cursors[number]?.head(from: source)
+        else { return false }
+        if cursors.count > readAhead { cursors[number]?.forgetPage() }
+        if cursor.failure != nil {
+            givenUp.insert(number)
+            return false
+        }
+        let host = ReadyHost(
+            cursor: number, version: cursor.version, isSilent: cursor.isSilent,
+            isBehind: isBehind(cursor), inFlight: cursor.inFlight,
+            turns: cursor.taken / Self.turn,
+            isOpen: cursor.isAnswering && isConnected(names[number]),
+            lastUse: cursor.lastUse, place: head.planned.place)
+        if let instant = cursor.notBefore, instant > .now {
+            held.insert(Delayed(instant: instant, serial: serial, value: host))
+            return false
+        }
+        ready.insert(host)
+        if ready.count > 2 * cursors.count + Self.readAhead {
+            // Most are out of date, and too far down to be met.
+            ready = Heap(ready.unordered.filter { !isOutdated($0) })
+        }
+        return true
+    }
+}
+
+/// Something with a time to wait for; what came first is first among equals.
+struct Delayed<Value>: Comparable {
+    let instant: ContinuousClock.Instant
+    let serial: Int
+    let value: Value
+
+    static func == (left: Delayed, right: Delayed) -> Bool { left.serial == right.serial }
+
+    static func < (left: Delayed, right: Delayed) -> Bool {
+        (left.instant, left.serial) < (right.instant, right.serial)
+    }
+}
+
+/// The numbers of origins: the plan's own, then those that redirects lead to.
+struct OriginNames {
+    private let planned: [String]
+    private var others: [String] = []
+    private var numbers: [String: Int] = [:]
+
+    init(_ planned: [String]) {
+        self.planned = planned
+        numbers.reserveCapacity(planned.count)
+        for (number, origin) in planned.enumerated() { numbers[origin] = number }
+    }
+
+    /// Takes in an origin that has no number yet.
+    mutating func number(of origin: String) -> Int {
+        if let known = numbers[origin] { return known }
+        let number = numbers.count
+        numbers[origin] = number
+        others.append(origin)
+        return number
+    }
+
+    func isNumber(_ number: Int, of origin: String) -> Bool { numbers[origin] == number }
+
+    subscript(number: Int) -> String {
+        number < planned.count ? planned[number] : others[number - planned.count]
+    }
+}
+
+/// How an origin took a request.
+enum HostSign: Sendable {
+    /// It answered, whatever it said.
+    case answered
+    /// It answered, with a status, that it wants no request for so long, from an instant on.
+    case held(Duration, since: ContinuousClock.Instant, status: Int)
+    /// It did not answer at all.
+    case silent
+    /// The request was never made, or was given up on our side: no sign at all.
+    case none
+
+    /// - Parameters:
+    ///   - head: the response's head, as far as one came.
+    ///   - error: why the transfer failed, if it did.
+    init(head: ResponseHead?, error: TransferError?) {
+        if let head {
+            let mayPass = RetryPolicy.retriedStatuses.contains(head.status)
+            let delay = mayPass ? RetryAfter.delay(of: head) : nil
+            self = delay.map { .held($0, since: .now, status: head.status) } ?? .answered
+            return
+        }
+        self =
+            switch error?.code {
+            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
+                .timeout:
+                .silent
+            case .cancelled, .abandoned, .invalidRequest, .outOfFiles, nil: .none
+            default: .answered
+            }
+    }
+}
+
+/// How much may be asked of each origin.
+struct HostLimits: Sendable {
+    /// Requests at once that all workers together may have under way at one.
+    let perHost: Int
+    /// Requests at once that this run may have under way at one: the transfer loop allows no more.
+    let most: Int
+    /// Requests a second that all workers together may begin; nil for no limit.
+    let ratePerHost: Double?
+    /// Which worker of several this is; nil if there is no other.
+    var shard: Shard?
+
+    /// What one origin may be asked for.
+    struct Limit {
+        let requests: Int
+        /// The least time between the beginnings of two of them; nil for none.
+        let interval: Duration?
+        /// Whether other workers have the rest of it. The transfer loop does not know of them.
+        let isShared: Bool
+    }
+
+    /// - Parameter origin: as ``HTTPURL/origin`` has it.
+    func limit(ofOrigin origin: String) -> Limit {
+        let share = share(ofOrigin: origin)
+        let rate = ratePerHost.map { share?.rate(of: $0) ?? $0 }
+        return Limit(
+            requests: min(share?.requests(of: perHost) ?? perHost, most),
+            interval: rate.map { .seconds(1 / $0) }, isShared: share != nil)
+    }
+
+    private func share(ofOrigin origin: String) -> HostShare? {
+        guard let shard, !shard.splits.isEmpty, let url = try? HTTPURL(origin) else { return nil }
+        return shard.share(ofHost: url.host)
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
+
+extension ManifestSource {
+    /// A manifest of all that a cache has from URLs, written while it is read.
+    ///
+    /// - Throws: ``CacheError`` if there is no pipe to be had.
+    package static func listing(of cache: Cache) throws -> ManifestSource {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
+            throw CacheError(.unusable, subject: cache.path, message: "no socket for its list")
+        }
+        let (reader, writer) = (ends[0], ends[1])
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        let hasThread = HelperThread.start {
+            defer { close(writer) }
+            // Who reads has seen that something is missing: the list has no end.
+            try? CacheListing(writer).write(cache)
+        }
+        guard hasThread else {
+            for end in ends { close(end) }
+            throw HelperThread.shortage
+        }
+        return .descriptor(reader, name: "the cache")
+    }
+
+    #if canImport(Darwin)
+        private static let stream = SOCK_STREAM
+    #else
+        private static let stream = Int32(SOCK_STREAM.rawValue)
+    #endif
+}
+
+/// Writes a cache's resources as a JSON array of entries.
+private final class CacheListing {
+    private struct ReaderIsGone: Error {}
+
+    private let descriptor: Int32
+    private var buffer: [UInt8] = []
+
+    init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+    func write(_ cache: Cache) throws {
+        buffer = Array("[".utf8)
+        var isFirst = true
+        try cache.forEachResource { resource in
+            let key = ResourceKey.name(in: resource.key)
+            // What a manifest held is there, too.
+            guard key != nil || !ResourceKey.isSpelledOut(resource.key) else { return }
+            var entry = JSONObject()
+            entry.set("icon", exactly: resource.url)
+            if let key { entry.set("key", exactly: key) }
+            buffer += (isFirst ? "" : ",").utf8
+            buffer += entry.text.utf8
+            isFirst = false
+            if buffer.count > 64 << 10 { try flush() }
+        }
+        buffer += "]".utf8
+        try flush()
+    }
+
+    private func flush() throws {
+        var rest = buffer[...]
+        while !rest.isEmpty {
+            let sent = rest.withUnsafeBytes { bytes in
+                #if canImport(Darwin)
+                    write(descriptor, bytes.baseAddress, bytes.count)
+                #else
+                    send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
+                #endif
+            }
+            if sent < 0, errno == EINTR { continue }
+            guard sent > 0 else { throw ReaderIsGone() }
+            rest = rest.dropFirst(sent)
+        }
+        buffer.removeAll(keepingCapacity: true)
+    }
+}

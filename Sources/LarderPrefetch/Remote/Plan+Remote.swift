@@ -1,0 +1,195 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderCore
+
+/// What a plan and a remote have to do with each other: tables of their own, made if there is one.
+extension Plan {
+    /// A resource that a remote may have, or is to have.
+    struct Shareable {
+        /// The plan's number of it.
+        let id: Int64
+        let key: String
+        let url: String
+        let hasCredentials: Bool
+        /// What the remote has of it.
+        let known: SharedTier.Known?
+        /// Whether that could be used, as far as somebody has tried.
+        let isUsable: Bool
+    }
+
+    /// Lists the resources that are to be looked for in a remote: what is present, that is cached,
+    /// too, since the remote may lack it. Not what the manifests themselves hold. Before the first
+    /// fetch is done.
+    func prepareRemote() throws {
+        try make(.fetch)
+        let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
+        try database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE main.wanted (part INTEGER NOT NULL, name BLOB NOT NULL,
+                        fetch INTEGER NOT NULL);
+                    CREATE TABLE main.found (fetch INTEGER NOT NULL, digest BLOB NOT NULL,
+                        modified REAL NOT NULL, is_usable INTEGER NOT NULL DEFAULT 1);
+                    CREATE TABLE main.present (fetch INTEGER PRIMARY KEY);
+                    """)
+            try db.inTransaction {
+                let insert = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?)")
+                let rows = try PreparedStatement(
+                    db,
+                    """
+                    SELECT e.id, e.key, e.origin, p.fetch IS NULL
+                    FROM main.entries e LEFT JOIN settled s ON s.fetch = e.id
+                        LEFT JOIN inline i ON i.fetch = e.id LEFT JOIN pending p ON p.fetch = e.id
+                    WHERE e.key IS NOT NULL AND e.leader IS NULL AND s.fetch IS NULL
+                        AND i.fetch IS NULL
+                    ORDER BY e.id
+                    """)
+                let present = try PreparedStatement(db, "INSERT INTO present VALUES (?)")
+                defer { rows.reset() }
+                while try rows.step() {
+                    let key = try rows.requireText(1)
+                    let own = ReferenceName(key: key, host: nil)
+                    let isURL = !ResourceKey.isSpelledOut(key)
+                    let part = isURL ? parts[Int(rows.integer(2))] : own.part
+                    try insert.run(Int64(part), own.name, rows.integer(0))
+                    if rows.bool(3) { try present.run(rows.integer(0)) }
+                }
+                try db.execute(
+                    sql: "CREATE INDEX main.wanted_by_name ON wanted (part, name, fetch)")
+                return .commit
+            }
+        }
+    }
+
+    /// The parts that resources are to be looked for in.
+    func wantedParts() throws -> [UInt8] {
+        try database.unsafeRead { db in
+            try PreparedStatement(db, "SELECT DISTINCT part FROM wanted ORDER BY part")
+                .rows { UInt8(truncatingIfNeeded: $0.integer(0)) }
+        }
+    }
+
+    /// The next names that are looked for in a part.
+    func wantedNames(
+        in part: UInt8, after last: Digest?, limit: Int
+    ) throws -> [Digest] {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                "SELECT name FROM wanted WHERE part = ? AND name > ? ORDER BY part, name LIMIT ?"
+            ).rows(Int64(part), Data(last?.bytes ?? []), limit) { try $0.requireDigest(0) }
+        }
+    }
+
+    /// Remembers what a remote has of the names that are wanted in a part.
+    func note(found: [(name: Digest, known: SharedTier.Known)], in part: UInt8) throws {
+        guard !found.isEmpty else { return }
+        try database.write { db in
+            let insert = try PreparedStatement(
+                db,
+                """
+                INSERT INTO found (fetch, digest, modified)
+                SELECT fetch, ?, ? FROM wanted WHERE part = ? AND name = ?
+                """)
+            for (name, known) in found {
+                try insert.run(
+                    known.digest, known.modified.timeIntervalSince1970, Int64(part), name)
+            }
+        }
+    }
+
+    /// Puts what was found in the order of fetches.
+    func orderFound() throws {
+        try database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: "DROP TABLE main.wanted; CREATE INDEX main.found_by_fetch ON found (fetch)")
+        }
+    }
+
+    /// What a remote has for it cannot be used, and is there only to be replaced.
+    func discredit(_ fetch: Int64) throws {
+        try database.write { db in
+            try PreparedStatement(db, "UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
+        }
+    }
+
+    /// The next URLs that are to be fetched and that a remote has, as they are fetched. After
+    /// ``orderFetches()``.
+    func foundFetches(
+        after place: PlannedFetch.Place?, limit: Int
+    ) throws -> [(fetch: PlannedFetch, known: SharedTier.Known)] {
+        try make(.turn)
+        let ids = try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT p.fetch, r.digest, r.modified FROM pending p
+                CROSS JOIN found r ON r.fetch = p.fetch
+                WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
+                """
+            ).rows(place?.turn ?? .min, place?.fetch ?? 0, limit) { row in
+                (row.integer(0), try Self.known(row, 1))
+            }
+        }
+        return try ids.compactMap { id, known in try fetch(id).map { ($0, known) } }
+    }
+
+    /// The first of those that are to be fetched.
+    func pendingFetches(limit: Int) throws -> [Int64] {
+        try database.unsafeRead { db in
+            try PreparedStatement(db, "SELECT fetch FROM pending ORDER BY fetch LIMIT ?")
+                .rows(limit) { $0.integer(0) }
+        }
+    }
+
+    /// What was to be fetched is there by now, and stale: its origin is asked whether it changed.
+    func markStale(_ fetches: [Int64]) throws {
+        try database.write { db in
+            let update = try PreparedStatement(
+                db,
+                "UPDATE pending SET status = \(PlanStatus.stale.rawValue) WHERE fetch = ?")
+            for fetch in fetches { try update.run(fetch) }
+        }
+    }
+
+    /// What a remote has of fetches, in their order.
+    func shareables(_ fetches: [Int64]) throws -> [Shareable] {
+        try database.unsafeRead { db in
+            let select = try PreparedStatement(db, Self.selectShareable + " WHERE e.id = ?")
+            return try fetches.flatMap { try select.rows($0, as: Self.shareable) }
+        }
+    }
+
+    /// The next resources that were cached when the plan was made, in the order of the manifests.
+    func cachedShareables(after last: Int64, limit: Int) throws -> [Shareable] {
+        try database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                Self.selectShareable
+                    + " JOIN present n ON n.fetch = e.id WHERE n.fetch > ? ORDER BY n.fetch LIMIT ?"
+            ).rows(last, limit, as: Self.shareable)
+        }
+    }
+
+    private static let selectShareable = """
+        SELECT e.id, e.key, e.url, e.credentials IS NOT NULL, r.digest, r.modified,
+            r.is_usable
+        FROM main.entries e LEFT JOIN found r ON r.fetch = e.id
+        """
+
+    private static func shareable(_ row: PreparedStatement) throws -> Shareable {
+        let key = try row.requireText(1)
+        return Shareable(
+            id: row.integer(0), key: key, url: row.text(2) ?? key, hasCredentials: row.bool(3),
+            known: row.isNull(4) ? nil : try known(row, 4), isUsable: row.bool(6))
+    }
+
+    private static func known(
+        _ row: PreparedStatement, _ column: CInt
+    ) throws -> SharedTier.Known {
+        SharedTier.Known(
+            digest: try row.requireDigest(column),
+            modified: Date(timeIntervalSince1970: row.double(column + 1)))
+    }
+}

@@ -1,0 +1,275 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderHTTP
+import LarderImages
+import Synchronization
+
+/// Takes from a remote what the cache lacks, before the origins are asked. What it cannot use stays
+/// with the queue.
+final class PullStage: Depositor, Sendable {
+    private let context: TierContext
+    private let tier: SharedTier
+    private let tally: RemoteTally
+    private let state = Mutex(State())
+
+    private struct State {
+        /// What was handed to the store and is not yet committed, by the fetch's id.
+        var deposits: [Int64: Deposited] = [:]
+        /// Why the cache cannot go on.
+        var failure: CacheError?
+        var hasLooked = false
+    }
+
+    private struct Deposited {
+        let result: FetchResult
+        /// If not, its origin is asked whether it changed.
+        let isFresh: Bool
+    }
+
+    init(_ context: TierContext, tier: SharedTier, tally: RemoteTally) {
+        self.context = context
+        self.tier = tier
+        self.tally = tally
+    }
+
+    private var plan: Plan { context.plan }
+    private var remote: Remote { context.remote }
+
+    /// Whether it is known what the remote has.
+    var hasLooked: Bool { state.withLock { $0.hasLooked } }
+
+    /// Finds out what the remote has, then takes it, in the order in which it would be fetched.
+    ///
+    /// - Throws: `StorageError` if the remote's listings cannot be had; ``CacheError``;
+    ///   `CancellationError`.
+    func run() async throws {
+        try await look()
+        guard remote.use != .store else { return }
+        _ = try plan.orderFetches()
+        try await pull()
+        context.store.flush()
+        if let failure = state.withLock({ $0.failure }) { throw failure }
+    }
+
+    /// Reports everything that it did not give as failed: nothing else is asked.
+    func failRest() throws {
+        let failure =
+            tally.failure.map { FetchFailure($0) }
+            ?? FetchFailure(.notInRemote, "the remote does not have it")
+        while case let rest = try plan.pendingFetches(limit: 512), !rest.isEmpty {
+            context.reporter.report(rest.map { FetchResult(id: $0, result: .failure(failure)) })
+        }
+    }
+
+    // MARK: - What it has
+
+    private func look() async throws {
+        try plan.prepareRemote()
+        let lookup = RemoteLookup(tier, width: remote.maximumConcurrent)
+        var parts = try plan.wantedParts()[...]
+        try await forEach(atOnce: remote.maximumConcurrent) {
+            parts.popFirst()
+        } _: { [plan] part in
+            let names = WantedNames(in: part, of: plan)
+            try await lookup.look(in: part) {
+                try names.next()
+            } found: {
+                try names.note($0, $1)
+            }
+            try names.finish()
+        }
+        try plan.orderFound()
+        state.withLock { $0.hasLooked = true }
+    }
+
+    // MARK: - What is taken
+
+    private func pull() async throws {
+        var page: ArraySlice<(fetch: PlannedFetch, known: SharedTier.Known)> = []
+        var last: PlannedFetch.Place?
+        try await forEach(atOnce: remote.maximumConcurrent) {
+            try Task.checkCancellation()
+            if page.isEmpty, !isStopped {
+                page = try plan.foundFetches(after: last, limit: 256)[...]
+                last = page.last?.fetch.place
+            }
+            return page.popFirst()
+        } _: { [self] fetch, known in
+            try await pull(fetch, known)
+        }
+    }
+
+    private var isStopped: Bool {
+        tally.isGivenUp || state.withLock { $0.failure != nil }
+    }
+
+    private func pull(_ fetch: PlannedFetch, _ known: SharedTier.Known) async throws {
+        guard !isStopped else { return }
+        if isFreshAsListed(known, fetch) { return await leave(fetch, known, nil) }
+        let start = ContinuousClock.now
+        do {
+            let name = ReferenceName(key: fetch.key, url: fetch.url)
+            let reference = try await tier.reference(to: name, known.digest, key: fetch.key)
+            guard try isAsDemanded(known.digest, reference, by: fetch) else { return }
+            let isFresh = isFresh(reference, known, of: fetch)
+            if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
+            guard reference.size <= context.maximumObjectBytes else {
+                let error = StorageError(
+                    .tooLarge, subject: tier.storage.subject(RemoteLayout.object(known.digest)),
+                    "\(reference.size) bytes are more than allowed")
+                return fail(fetch.id, FetchFailure(error))
+            }
+            let body = try await tier.receive(
+                known.digest, limit: context.maximumObjectBytes, into: context.store)
+            let (content, success) = try context.check.stage(
+                body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
+                named: known.digest, way: .pulled)
+            let result = FetchResult(
+                id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
+                seconds: (ContinuousClock.now - start) / .seconds(1))
+            state.withLock { $0.deposits[fetch.id] = Deposited(result: result, isFresh: isFresh) }
+            let deposit = Deposit(fetch, reference, content)
+            await withCheckedContinuation { accepted in
+                context.store.add(deposit, for: self) { accepted.resume() }
+            }
+        } catch let error as StorageError {
+            try note(error, of: fetch)
+        } catch is BodyCheck.OtherBytes {
+            let place = tier.storage.subject(RemoteLayout.object(known.digest))
+            try note(
+                StorageError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
+        } catch let error as FetchFailure {
+            // Whole, and not what this manifest wants.
+            fail(fetch.id, error)
+        } catch let error as ImageFault {
+            fail(fetch.id, FetchFailure(error, mayBeCut: false))
+        } catch let error as CacheError {
+            state.withLock { $0.failure = $0.failure ?? error }
+        }
+    }
+
+    private func note(_ error: StorageError, of fetch: PlannedFetch) throws {
+        tally.note(error)
+        guard !tally.isGivenUp else { return }
+        try plan.discredit(fetch.id)
+        fail(fetch.id, FetchFailure(error))
+    }
+
+    /// Reports why the remote's bytes cannot be used, unless the origin is asked next.
+    private func fail(_ fetch: Int64, _ failure: FetchFailure) {
+        guard remote.use == .only else { return }
+        context.reporter.report([FetchResult(id: fetch, result: .failure(failure))])
+        context.onProgress()
+    }
+
+    private func isAsDemanded(
+        _ digest: Digest, _ reference: Reference, by fetch: PlannedFetch
+    ) throws -> Bool {
+        guard fetch.hasExpectation else { return true }
+        return try plan.refusal(of: digest, size: reference.size, by: fetch.id) == nil
+    }
+
+    /// Whether it may be used without asking its origin.
+    private func isFresh(
+        _ reference: Reference, _ known: SharedTier.Known, of fetch: PlannedFetch
+    ) -> Bool {
+        if remote.use == .only { return true }
+        let resource = PlannedResource(
+            id: fetch.id, key: fetch.key, url: fetch.url, origin: 0, priority: 0,
+            hasCredentials: fetch.credentials != nil)
+        return resource.mayBeUsed(
+            PlannedResource.Known(known.digest, reference), policy: context.policy,
+            headers: context.headers)
+    }
+
+    /// Whether its listing alone tells that it is fresh.
+    private func isFreshAsListed(_ known: SharedTier.Known, _ fetch: PlannedFetch) -> Bool {
+        guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
+            context.policy.revalidation != .always
+        else { return false }
+        return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
+    }
+
+    /// Reports what is left where it is, in turn with what is stored. Returns once it has: listings
+    /// are read faster than anything is reported.
+    ///
+    /// - Parameter reference: nil if it was not read.
+    private func leave(
+        _ fetch: PlannedFetch, _ known: SharedTier.Known, _ reference: Reference?
+    ) async {
+        let success = FetchResult.Success(
+            digest: known.digest, size: reference?.size,
+            attributes: ObjectAttributes(mediaType: reference?.mediaType), way: .shared,
+            isStored: true)
+        let result = FetchResult(
+            id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1)
+        await withCheckedContinuation { reported in
+            context.store.afterCommits { [context] in
+                context.reporter.report([result])
+                context.onProgress()
+                reported.resume()
+            }
+        }
+    }
+
+    func committed(_ outcomes: [Store.Outcome]) {
+        var results: [FetchResult] = []
+        var stale: [Int64] = []
+        for outcome in outcomes {
+            let deposited = state.withLock { $0.deposits.removeValue(forKey: outcome.token) }
+            guard let deposited, case .success(let success) = deposited.result.result else {
+                continue
+            }
+            switch outcome.result {
+            case .success where deposited.isFresh: results.append(deposited.result)
+            case .success: stale.append(outcome.token)
+            case .failure(let error):
+                // What was evicted meanwhile, or has something else in its place, is the queue's.
+                if let failure = FetchFailure(ofDeposit: error) {
+                    fail(outcome.token, failure)
+                } else {
+                    state.withLock { $0.failure = $0.failure ?? error }
+                }
+                continue
+            }
+            tally.count { report in
+                report.pulled += 1
+                report.pulledBytes += success.size ?? 0
+            }
+        }
+        context.reporter.report(results)
+        context.onProgress()
+        do {
+            try plan.markStale(stale)
+        } catch {
+            let error = CacheError(.unusable, subject: "the plan", message: "\(error)")
+            state.withLock { $0.failure = $0.failure ?? error }
+        }
+    }
+}
+
+extension PlannedResource.Known {
+    /// What a remote has.
+    fileprivate init(_ digest: Digest, _ reference: Reference) {
+        self.init(
+            object: 0, digest: digest, size: reference.size,
+            isImage: reference.mediaType != nil, isFresh: reference.isFresh(at: Date()),
+            isImmutable: CacheControl(reference.validators.cacheControl).isImmutable,
+            isUseDue: false, redirectedTo: reference.responseURL,
+            variant: reference.validators.vary.map { (reference.variantDigest, $0) })
+    }
+}
+
+extension Deposit {
+    /// As the index of the machine had it that fetched it.
+    fileprivate init(_ fetch: PlannedFetch, _ reference: Reference, _ content: Content) {
+        self.init(
+            token: fetch.id, key: fetch.key, url: fetch.url,
+            responseURL: reference.responseURL, validators: reference.validators,
+            variant: reference.variantDigest,
+            // The earlier of it and what the fields say: that machine's, in the end.
+            redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
+            content: content)
+    }
+}

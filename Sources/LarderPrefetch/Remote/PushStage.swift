@@ -1,0 +1,157 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderHTTP
+import Synchronization
+
+/// Stores in a remote what is committed to the cache; and in the end what was in the cache before
+/// and the remote lacks.
+final class PushStage: Sendable {
+    /// With so many that wait, whoever commits more waits, too: what a killed worker has fetched
+    /// and not shared is fetched again by the one that takes its place.
+    private static let capacity = 512
+    /// By how much two machines' clocks may differ.
+    private static let clockSkew: TimeInterval = 300
+    /// So many digests are remembered.
+    private static let rememberedLimit = 65_536
+
+    private let context: TierContext
+    private let tier: SharedTier
+    private let tally: RemoteTally
+    private let committed = Channel<Int64>(capacity: capacity)
+    private let task = Mutex<RunTask?>(nil)
+    private let state = Mutex(State())
+
+    private struct State {
+        var isStopping = false
+        /// What this run stored.
+        var stored: Set<Digest> = []
+    }
+
+    init(_ context: TierContext, tier: SharedTier, tally: RemoteTally) {
+        self.context = context
+        self.tier = tier
+        self.tally = tally
+    }
+
+    private var width: Int { context.remote.maximumConcurrent }
+
+    /// Begins to store what ``add(_:)`` is told.
+    ///
+    /// - Parameter isLookedUp: whether it is known what the remote has.
+    func begin(isLookedUp: Bool) {
+        let new = RunTask { [self] in
+            // Whoever commits is not to wait for one that is gone.
+            defer { committed.abandon() }
+            try await run(isLookedUp: isLookedUp)
+        }
+        task.withLock { $0 = new }
+    }
+
+    /// Takes what was committed and reported; waits while too much waits.
+    func add(_ results: [FetchResult]) {
+        committed.send(
+            results.compactMap { result in
+                guard case .success(let success) = result.result, success.isStored else {
+                    return nil
+                }
+                return [.fetched, .revalidated].contains(success.way) ? result.id : nil
+            })
+    }
+
+    /// Ends after what was added, and what was in the cache before.
+    ///
+    /// - Throws: ``CacheError`` if the cache could not be read.
+    func finish() throws {
+        committed.finish(.success(()))
+        do { try task.withLock { $0 }?.wait() } catch is CancellationError {}
+    }
+
+    /// Ends soon: what is under way may end within the run's grace, the rest is left for the next
+    /// run.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        let end = DispatchTime.now() + context.grace / .seconds(1)
+        DispatchQueue.global().asyncAfter(deadline: end) { [weak self] in
+            self?.task.withLock { $0 }?.cancel()
+        }
+    }
+
+    // MARK: -
+
+    private func run(isLookedUp: Bool) async throws {
+        var page: ArraySlice<Plan.Shareable> = []
+        try await forEach(atOnce: width) {
+            while page.isEmpty, case let fetches = try await committed.next(), !fetches.isEmpty {
+                page = try context.plan.shareables(fetches)[...]
+            }
+            return page.popFirst()
+        } _: { [self] item in
+            try await push(item, isKept: false)
+        }
+        var last: Int64 = 0
+        try await forEach(atOnce: width) {
+            // Once stopped, the rest is only counted, for as long as there is time; but not if
+            // most of it may be there.
+            if page.isEmpty, isLookedUp || !isStopping, !Task.isCancelled {
+                page = try context.plan.cachedShareables(after: last, limit: 256)[...]
+                last = page.last?.id ?? last
+            }
+            return page.popFirst()
+        } _: { [self] item in
+            try await push(item, isKept: true)
+        }
+    }
+
+    private var isStopping: Bool { state.withLock { $0.isStopping } }
+
+    /// - Parameter isKept: whether it was in the cache before: then it is stored only if the remote
+    ///   lacks it or has an older one.
+    private func push(_ item: Plan.Shareable, isKept: Bool) async throws {
+        guard let resource = try context.cache.resource(item.key) else { return }
+        if isKept, let known = item.known,
+            resource.receivedAt <= known.modified.addingTimeInterval(Self.clockSkew)
+        {
+            return tally.count { $0.present += 1 }
+        }
+        guard mayShare(resource, item) else { return tally.count { $0.personal += 1 } }
+        guard !tally.isGivenUp, !isStopping else { return tally.count { $0.unpushed += 1 } }
+        let digest = resource.object.digest
+        let isThere =
+            item.isUsable && item.known?.digest == digest
+            || state.withLock { $0.stored.contains(digest) }
+        do {
+            let bytes = try await tier.keep(
+                resource, of: context.cache, replacing: item.known, isThere: isThere)
+            remember(digest)
+            tally.count { report in
+                report.pushed += 1
+                report.pushedBytes += bytes
+            }
+        } catch let error as StorageError {
+            tally.note(error)
+            tally.count { $0.unpushed += 1 }
+        } catch is CancellationError {
+            tally.count { $0.unpushed += 1 }
+        } catch let error as CacheError where error.isOfDamagedObject {
+            // Evicted meanwhile, or damaged: `verify` tells.
+            tally.count { report in
+                report.unpushed += 1
+                report.firstFault = report.firstFault ?? error.description
+            }
+        }
+    }
+
+    private func mayShare(_ resource: Resource, _ item: Plan.Shareable) -> Bool {
+        guard let url = try? HTTPURL(item.url) else { return false }
+        return CacheControl(resource.validators.cacheControl).mayBeShared(
+            isPersonal: context.headers.arePersonal(for: url, hasCredentials: item.hasCredentials))
+    }
+
+    private func remember(_ digest: Digest) {
+        state.withLock { state in
+            if state.stored.count >= Self.rememberedLimit { state.stored = [] }
+            state.stored.insert(digest)
+        }
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import LarderCache
+import LarderCore
+
+/// What a remote has of a resource beside its digest: a small JSON object.
+///
+/// Read from a store that others write to, so nothing of it is taken as it comes.
+struct Reference: Codable, Sendable {
+    /// Longer ones are refused.
+    static let sizeLimit: Int64 = 64 << 10
+
+    /// Nil if it is the URL's.
+    private var key: String?
+    /// Without secrets if there is a key.
+    let url: String
+    let size: Int64
+    let mediaType: String?
+    private var etag: String?
+    private var lastModified: String?
+    private var date: String?
+    private var age: TimeInterval?
+    private var cacheControl: String?
+    private var expires: String?
+    private var vary: String?
+    private var variant: String?
+    /// Without its query.
+    let responseURL: String?
+    private var fetchedAt: TimeInterval
+    private var freshUntil: TimeInterval
+
+    private enum CodingKeys: String, CodingKey {
+        case key, url, size
+        case mediaType = "media_type"
+        case etag
+        case lastModified = "last_modified"
+        case date, age
+        case cacheControl = "cache_control"
+        case expires, vary, variant
+        case responseURL = "response_url"
+        case fetchedAt = "fetched_at"
+        case freshUntil = "fresh_until"
+    }
+
+    /// What an index has of a resource.
+    init(_ resource: Resource) {
+        let isNamedByURL = !ResourceKey.isApart(resource.key, from: resource.url)
+        key = isNamedByURL ? nil : resource.key
+        url = isNamedByURL ? resource.url : resource.url.maskingQuery
+        size = resource.object.size
+        mediaType = resource.object.mediaType
+        etag = resource.validators.etag
+        lastModified = resource.validators.lastModified
+        date = resource.validators.date
+        age = resource.validators.age
+        cacheControl = resource.validators.cacheControl
+        expires = resource.validators.expires
+        vary = resource.validators.vary
+        variant = resource.variant?.hex
+        // Where a redirect leads to may be signed, and may repeat the query of a secret URL.
+        responseURL =
+            resource.responseURL == resource.url ? nil : resource.responseURL.maskingQuery
+        fetchedAt = resource.receivedAt.timeIntervalSince1970
+        freshUntil = resource.freshUntil.timeIntervalSince1970
+    }
+
+    /// What a remote has of one; nil if that cannot be.
+    init?(_ bytes: [UInt8]) {
+        guard let reference = try? JSONDecoder().decode(Reference.self, from: Data(bytes)),
+            reference.isPlausible
+        else { return nil }
+        self = reference
+    }
+
+    /// The JSON text.
+    var bytes: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Of strings and numbers that are finite.
+        return (try? encoder.encode(self)).map(Array.init) ?? []
+    }
+
+    /// What it is looked up by.
+    var resourceKey: String {
+        if let key { return key }
+        // Nothing but a canonical spelling, so that a URL with credentials has no key.
+        guard let parsed = try? HTTPURL(url), parsed.string.isSame(as: url) else { return url }
+        return parsed.key
+    }
+
+    var receivedAt: Date { Date(timeIntervalSince1970: fetchedAt) }
+    var freshEnd: Date { Date(timeIntervalSince1970: freshUntil) }
+    var variantDigest: Digest? { variant.flatMap { Digest(hex: $0) } }
+
+    var validators: Validators {
+        var validators = Validators()
+        validators.etag = etag
+        validators.lastModified = lastModified
+        validators.date = date
+        validators.age = age
+        validators.cacheControl = cacheControl
+        validators.expires = expires
+        validators.vary = vary
+        return validators
+    }
+
+    /// Whether it may be used at `instant` without asking its origin, as for a resource.
+    func isFresh(at instant: Date) -> Bool {
+        freshEnd > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
+    }
+
+    private var isPlausible: Bool {
+        let times = [fetchedAt, freshUntil, age ?? 0]
+        let texts = [
+            key, url, mediaType, etag, lastModified, date, cacheControl, expires, vary, responseURL,
+        ]
+        return times.allSatisfy { $0.isFinite && abs($0) <= PreparedStatement.longestTime }
+            && (0...StoredObject.largest).contains(size)
+            // What they say is sent, or printed.
+            && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
+            && (variant == nil) == (vary == nil || variantDigest == nil)
+            && (try? HTTPURL(responseURL ?? url)) != nil
+            && (mediaType ?? "").utf8.count <= 255
+            && (mediaType ?? "").utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
+    }
+}
+
+/// Where a remote has what is known of a resource: `refs/<part>/<name>/`.
+package struct ReferenceName: Hashable, Comparable, Sendable {
+    /// The ``Part`` of the URL's host, or of the key if that is not a URL's.
+    package let part: UInt8
+    /// The SHA-256 of the resource's key.
+    package let name: Digest
+
+    /// The name of a resource.
+    ///
+    /// - Parameters:
+    ///   - key: a `ResourceKey`.
+    ///   - host: of its URL if the key is that of a URL; else nil.
+    package init(key: String, host: String?) {
+        part = (host.map { Part(ofHost: $0) } ?? Part(ofKey: key)).number
+        name = Digest(of: Array(key.utf8))
+    }
+
+    /// The name of a resource of the index.
+    package init(key: String, url: String) {
+        self.init(key: key, host: ResourceKey.isSpelledOut(key) ? nil : (try? HTTPURL(url))?.host)
+    }
+
+    /// A name that is known.
+    package init(part: UInt8, name: Digest) {
+        self.part = part
+        self.name = name
+    }
+
+    /// The order of listings.
+    package static func < (left: Self, right: Self) -> Bool {
+        (left.part, left.name) < (right.part, right.name)
+    }
+}

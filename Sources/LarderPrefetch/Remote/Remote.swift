@@ -1,0 +1,122 @@
+import LarderCache
+import LarderCore
+import LarderHTTP
+
+/// A store of icons that several machines share, and what a run does with it.
+public struct Remote: Sendable {
+    /// What is asked of it before origins are.
+    public enum Use: Sendable {
+        /// What it has is copied into the cache, and what it lacks is stored in it.
+        case mirror
+        /// The same, and nothing is stored in it.
+        case read
+        /// It is filled, and what it has and is fresh is left there: for workers, whose own caches
+        /// nobody reads.
+        case fill
+        /// What it has is copied into the cache, whatever its age; what it lacks fails. No origin
+        /// is asked.
+        case only
+        /// What the cache has is stored in it. Nothing is copied from it, and no origin is asked.
+        case store
+    }
+
+    /// Where it is.
+    public var settings: S3Settings
+    /// What is asked of it. Default: ``Use-swift.enum/mirror``.
+    public var use = Use.mirror
+    /// For a worker that fills it: what was stored in it or confirmed less than this ago counts as
+    /// fresh, and its reference, which tells what its origin said, is not read. Default: nil, every
+    /// reference is.
+    public var freshFor: Duration?
+    /// Requests to it under way at once. Default: 16.
+    public var maximumConcurrent = 16
+    /// The maximum number of objects that one listing of the remote may name: of all icons, or of
+    /// all references. Default: 5,000,000. A listing that names more is an error, since those of a
+    /// hostile server need not end.
+    public var maximumListed = 5_000_000
+    /// In its place, if it is another kind of store.
+    package var storage: (any ObjectStorage)?
+
+    /// A remote, with the defaults.
+    public init(_ settings: S3Settings) { self.settings = settings }
+
+    /// - Parameter transfer: how connections are made.
+    func open(_ transfer: TransferConfiguration) throws -> any ObjectStorage {
+        try storage
+            ?? S3Storage(settings, connections: maximumConcurrent, transfer: transfer)
+    }
+}
+
+/// What a remote's objects are called: those of icons as in a cache directory, and a reference for
+/// each resource, whose name alone tells the digest.
+package enum RemoteLayout {
+    static let objects = "objects/sha256/"
+    static let references = "refs/"
+
+    /// The bytes with a digest.
+    package static func object(_ digest: Digest) -> String {
+        let hex = digest.hex
+        return "\(objects)\(hex.prefix(2))/\(hex)"
+    }
+
+    /// The digest of an object's name; nil for anything else that lies there.
+    static func digest(ofObject key: String) -> Digest? {
+        guard key.utf8.count == objects.utf8.count + 3 + 64,
+            let digest = Digest(hex: key.suffix(64)), object(digest) == key
+        else { return nil }
+        return digest
+    }
+
+    /// The objects whose digests begin with a byte.
+    static func objects(beginningWith byte: UInt8) -> String { "\(objects)\(byte.hex)/" }
+
+    /// The references of a part.
+    static func references(ofPart part: UInt8) -> String { "\(references)\(part.hex)/" }
+
+    /// The references of a resource.
+    static func references(to name: ReferenceName) -> String {
+        "\(references(ofPart: name.part))\(name.name.hex)/"
+    }
+
+    /// The reference of a resource to the object with a digest.
+    package static func reference(_ name: ReferenceName, to digest: Digest) -> String {
+        references(to: name) + digest.hex
+    }
+
+    /// Resource and digest of a reference's name; nil for anything else that lies there.
+    static func reference(_ key: String) -> (name: ReferenceName, digest: Digest)? {
+        // Each has its place.
+        func text(_ start: Int, _ count: Int) -> String {
+            String(decoding: key.utf8.dropFirst(start).prefix(count), as: UTF8.self)
+        }
+        guard key.utf8.count == 137, let part = UInt8(text(5, 2), radix: 16),
+            let name = Digest(hex: text(8, 64)), let digest = Digest(hex: text(73, 64))
+        else { return nil }
+        let reference = ReferenceName(part: part, name: name)
+        return Self.reference(reference, to: digest) == key ? (reference, digest) : nil
+    }
+}
+
+extension UInt8 {
+    /// Two digits in lower case.
+    var hex: String { String(self >> 4, radix: 16) + String(self & 15, radix: 16) }
+}
+
+/// What the stages of a remote have to do with the rest of a run.
+struct TierContext: Sendable {
+    let remote: Remote
+    let plan: Plan
+    let cache: Cache
+    let store: Store
+    let reporter: Reporter
+    let check: BodyCheck
+    let policy: PlanPolicy
+    let headers: RequestHeaders
+    let maximumObjectBytes: Int64
+    /// How connections are made.
+    let transfer: TransferConfiguration
+    /// How long an interrupted run lets what is in flight finish.
+    let grace: Duration
+    /// Called when something was taken from the remote, or left there.
+    let onProgress: @Sendable () -> Void
+}

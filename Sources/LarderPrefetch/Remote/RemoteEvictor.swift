@@ -1,0 +1,247 @@
+import Foundation
+import LarderHTTP
+import Synchronization
+
+/// Removes from a remote the references that are too old, and then the objects that nothing refers
+/// to.
+///
+/// Others write meanwhile, and no request removes something only if it has not changed. So whoever
+/// stores writes the reference first and looks for the object then (`SharedTier.keep`), and here
+/// objects are removed first and new references looked for then: of the two, the second sees what
+/// the first did, and no reference is left without its object.
+public struct RemoteEvictor: Sendable {
+    /// What is removed.
+    public struct Policy: Sendable {
+        /// References that were not renewed for so long, in seconds.
+        public var maximumAge: TimeInterval
+        /// Objects without references are left for so long after they were written, in seconds:
+        /// their references may be on their way. Default: a day.
+        public var grace: TimeInterval = 86_400
+        /// Whether nothing is removed, only counted. Default: false.
+        public var isDryRun = false
+        /// Which worker this is: it removes the references of its parts, and the objects whose
+        /// digests begin with the same bytes. Default: nil, there is no other.
+        public var shard: Shard?
+
+        /// References older than so many seconds.
+        public init(maximumAge: TimeInterval) { self.maximumAge = maximumAge }
+    }
+
+    private let remote: Remote
+    private let transfer: TransferConfiguration
+
+    /// - Parameters:
+    ///   - remote: where it is.
+    ///   - transfer: how connections are made. Default: its defaults.
+    public init(_ remote: Remote, transfer: TransferConfiguration = TransferConfiguration()) {
+        self.remote = remote
+        self.transfer = transfer
+    }
+
+    /// Evicts.
+    ///
+    /// - Parameters:
+    ///   - policy: what is removed.
+    ///   - onProgress: called for each page of a listing with what was done so far. Default: nobody
+    ///     looks.
+    /// - Throws: `StorageError`. If the task is cancelled, the report says so instead.
+    public func evict(
+        _ policy: Policy,
+        onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
+    ) async throws -> RemoteEvictionReport {
+        try await remote.run(over: transfer, onProgress: onProgress) { run in
+            try await Eviction(run, policy).evict()
+        }
+    }
+}
+
+/// One eviction.
+private struct Eviction: Sendable {
+    private let run: TierRun<RemoteEvictionReport>
+    private let policy: RemoteEvictor.Policy
+    /// By the clock of this machine. References and objects have that of the store, which may be
+    /// another by minutes, no more: it would not take our signatures.
+    private let start = Date()
+
+    init(_ run: TierRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
+        self.run = run
+        self.policy = policy
+        run.count { $0.isDryRun = policy.isDryRun }
+    }
+
+    private var tier: SharedTier { run.tier }
+    private var scratch: RemoteScratch { run.scratch }
+
+    func evict() async throws {
+        try await listObjects()
+        try await goThroughReferences()
+        try await run.removeObjects {
+            run.count { $0.undone += 1 }
+        } _: {
+            try await removeUnreferenced()
+        }
+    }
+
+    private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
+
+    /// Takes down which objects there are, and which of them may go: a younger one's reference may
+    /// be on its way.
+    private func listObjects() async throws {
+        let latest = start.addingTimeInterval(-policy.grace)
+        try await run.forEachByte(where: owns) { byte in
+            try await tier.forEachObject(beginningWith: byte) { page in
+                try scratch.add(
+                    page.entries.map { digest, listed in
+                        let mayGo = listed.modified <= latest
+                        return (digest, listed.size, mayGo ? .unreferenced : .referenced)
+                    })
+                run.count { report in
+                    report.objects += page.entries.count
+                    for (_, listed) in page.entries { report.bytes.addForeign(listed.size) }
+                }
+                run.tellProgress()
+            }
+        }
+    }
+
+    /// Removes references that are too old or were replaced, and notes what the others refer to.
+    private func goThroughReferences() async throws {
+        try await run.forEachByte { part in
+            var group: [SharedTier.ListedReference] = []
+            try await tier.forEachReference(ofPart: part) { page in
+                var groups: [[SharedTier.ListedReference]] = []
+                for reference in page.entries {
+                    // More of one resource than a page holds are a stranger's doing.
+                    if let last = group.last, last.name != reference.name || group.count > 1000 {
+                        groups.append(group)
+                        group = []
+                    }
+                    group.append(reference)
+                }
+                try await settle(groups)
+                run.count { $0.references += page.entries.count }
+                run.tellProgress()
+            }
+            try await settle([group])
+        }
+    }
+
+    /// Removes what is too old or was replaced, and notes what the others refer to.
+    ///
+    /// - Parameter groups: each of all references of one resource.
+    private func settle(_ groups: [[SharedTier.ListedReference]]) async throws {
+        let kept = Mutex<[SharedTier.ListedReference]>([])
+        var rest = groups[...]
+        try await forEach(atOnce: run.width) {
+            rest.popFirst()
+        } _: { group in
+            let left = try await prune(group)
+            kept.withLock { $0 += left }
+        }
+        try await note(kept.withLock { $0 })
+    }
+
+    /// Removes what is too old or was replaced.
+    ///
+    /// - Parameter references: all of one resource.
+    /// - Returns: what is left.
+    private func prune(
+        _ references: [SharedTier.ListedReference]
+    ) async throws -> [SharedTier.ListedReference] {
+        let oldest = start.addingTimeInterval(-policy.maximumAge)
+        let latest = start.addingTimeInterval(-policy.grace)
+        let newest = references.max {
+            ($0.known.modified, $0.known.digest)
+                < ($1.known.modified, $1.known.digest)
+        }
+        var kept: [SharedTier.ListedReference] = []
+        for reference in references {
+            let isExpired = reference.known.modified < oldest
+            let isReplaced =
+                reference.known != newest?.known && reference.known.modified <= latest
+            guard owns(reference.name.part), isExpired || isReplaced,
+                try await remove(reference)
+            else {
+                kept.append(reference)
+                continue
+            }
+            run.count { report in
+                if isExpired { report.expired += 1 } else { report.replaced += 1 }
+            }
+        }
+        return kept
+    }
+
+    /// Notes what references lead to.
+    private func note(_ kept: [SharedTier.ListedReference]) async throws {
+        for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
+        where state == nil && owns(reference.known.digest.firstByte) {
+            // Written since, or gone: an eviction was killed before it could look once more.
+            guard try await !run.isThere(reference.known.digest) else { continue }
+            if !policy.isDryRun { try await tier.storage.delete(reference.key) }
+            run.count { $0.undone += 1 }
+        }
+    }
+
+    /// - Returns: false if it was renewed meanwhile.
+    private func remove(_ reference: SharedTier.ListedReference) async throws -> Bool {
+        if policy.isDryRun { return true }
+        if let now = try await tier.storage.head(reference.key),
+            now.modified.timeIntervalSince(reference.known.modified) >= 1
+        {
+            // A head has whole seconds.
+            return false
+        }
+        try await tier.storage.delete(reference.key)
+        return true
+    }
+
+    private func removeUnreferenced() async throws {
+        let latest = start.addingTimeInterval(-policy.grace)
+        try await run.forEachObject(.unreferenced) { digest, size in
+            if !policy.isDryRun {
+                let place = RemoteLayout.object(digest)
+                guard let now = try await tier.storage.head(place), now.modified <= latest else {
+                    return
+                }
+                try await run.removeObject(digest)
+            }
+            run.count { report in
+                report.evictedObjects += 1
+                report.evictedBytes.addForeign(size)
+            }
+            run.tellProgress()
+        }
+    }
+}
+
+/// What an eviction of a remote did, or would do.
+public struct RemoteEvictionReport: Sendable, TierRunReport {
+    /// The remote, as `s3://bucket/prefix`.
+    public internal(set) var location: String
+    /// Whether nothing was removed, only counted.
+    public internal(set) var isDryRun = false
+    /// References that were looked at.
+    public internal(set) var references = 0
+    /// Objects that were looked at.
+    public internal(set) var objects = 0
+    /// The sum of their sizes.
+    public internal(set) var bytes: Int64 = 0
+    /// References that were older than the limit, and removed.
+    public internal(set) var expired = 0
+    /// References that newer ones of the same URL had replaced, and that were removed.
+    public internal(set) var replaced = 0
+    /// Objects that nothing referred to, and that were removed.
+    public internal(set) var evictedObjects = 0
+    /// The sum of their sizes.
+    public internal(set) var evictedBytes: Int64 = 0
+    /// References to objects that are not there, and that were removed: written while their
+    /// objects were. What they are of is fetched again.
+    public internal(set) var undone = 0
+    /// Seconds that it took.
+    public internal(set) var seconds: Double = 0
+    /// Whether it was cancelled; what was removed stays removed, and the next one continues.
+    public internal(set) var isInterrupted = false
+
+    init(location: String) { self.location = location }
+}

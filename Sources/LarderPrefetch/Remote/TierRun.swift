@@ -1,0 +1,192 @@
+import Foundation
+import LarderCore
+import LarderHTTP
+import Synchronization
+
+/// A run that goes through all of a remote, and what it counts.
+final class TierRun<Report: TierRunReport>: Sendable {
+    let tier: SharedTier
+    /// Requests at once.
+    let width: Int
+    let scratch: RemoteScratch
+    private let onProgress: @Sendable (Report) -> Void
+    private let state: Mutex<Report>
+
+    fileprivate init(
+        _ storage: any ObjectStorage, of remote: Remote,
+        _ onProgress: @escaping @Sendable (Report) -> Void
+    ) throws {
+        tier = SharedTier(storage, maximumListed: remote.maximumListed)
+        width = remote.maximumConcurrent
+        scratch = try RemoteScratch()
+        self.onProgress = onProgress
+        state = Mutex(Report(location: storage.subject(nil)))
+    }
+
+    fileprivate var report: Report { state.withLock { $0 } }
+
+    func count(_ change: (inout Report) -> Void) { state.withLock { change(&$0) } }
+
+    func tellProgress() { onProgress(report) }
+
+    /// Calls `body`, which lists the objects or references of a byte, for several of the wanted
+    /// bytes at once. They are one listing for the limit of names.
+    func forEachByte(
+        where isWanted: (UInt8) -> Bool = { _ in true },
+        _ body: @escaping @Sendable (UInt8) async throws -> Void
+    ) async throws {
+        tier.listed.reset()
+        var bytes = (UInt8.min...UInt8.max).filter(isWanted)[...]
+        try await forEach(atOnce: width) {
+            try Task.checkCancellation()
+            return bytes.popFirst()
+        } _: { byte in
+            try await body(byte)
+        }
+    }
+
+    /// Calls `body` for several listed objects of a state at once, in the order of their digests.
+    func forEachObject(
+        _ state: RemoteScratch.State,
+        _ body: @escaping @Sendable (Digest, Int64) async throws -> Void
+    ) async throws {
+        var page: ArraySlice<(digest: Digest, size: Int64)> = []
+        var last: Digest?
+        try await forEach(atOnce: width) {
+            try Task.checkCancellation()
+            if page.isEmpty {
+                page = try scratch.objects(state, after: last)[...]
+                last = page.last?.digest ?? last
+            }
+            return page.popFirst()
+        } _: { digest, size in
+            try await body(digest, size)
+        }
+    }
+}
+
+/// What is told in the end of a run that goes through all of a remote.
+protocol TierRunReport: Sendable {
+    var seconds: Double { get set }
+    var isInterrupted: Bool { get set }
+    init(location: String)
+}
+
+extension Remote {
+    /// Opens the remote, goes through it, and closes it.
+    ///
+    /// - Throws: what `body` throws. If the task is cancelled, the report says so instead.
+    func run<Report: TierRunReport>(
+        over transfer: TransferConfiguration,
+        onProgress: @escaping @Sendable (Report) -> Void,
+        _ body: (TierRun<Report>) async throws -> Void
+    ) async throws -> Report {
+        let storage = try open(transfer)
+        defer { (storage as? S3Storage)?.shutdown() }
+        let run = try TierRun(storage, of: self, onProgress)
+        let start = ContinuousClock.now
+        do {
+            try await body(run)
+        } catch is CancellationError {
+            run.count { $0.isInterrupted = true }
+        }
+        run.count { $0.seconds = (ContinuousClock.now - start) / .seconds(1) }
+        return run.report
+    }
+}
+
+/// How objects are removed while others write: first the object, and then the references to it that
+/// were written meanwhile (``SharedTier/keep(_:of:replacing:isThere:)`` does the opposite).
+extension TierRun {
+    /// Calls `body`, which removes objects, and then removes new references to them.
+    ///
+    /// - Parameter undone: called for each of those references.
+    func removeObjects(
+        undone: @escaping @Sendable () -> Void = {}, _ body: () async throws -> Void
+    ) async throws {
+        var failure: (any Error)?
+        do { try await body() } catch { failure = error }
+        // Whatever ended it: what was removed may have been referred to meanwhile. As a task of its
+        // own, since this one may be cancelled.
+        try await Task { try await removeNewReferences(undone) }.value
+        if let failure { throw failure }
+    }
+
+    /// Removes an object, within ``removeObjects(undone:_:)``.
+    func removeObject(_ digest: Digest) async throws {
+        // Before, for a request whose answer is lost may have been carried out; and to its end, for
+        // one that is cut off may be carried out after we have looked.
+        try scratch.set(.removed, of: digest)
+        try await Task { try await tier.storage.delete(RemoteLayout.object(digest)) }.value
+    }
+
+    /// A reference that was written while its object was removed refers to nothing, unless whoever
+    /// wrote it has seen that and put the object back.
+    private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
+        guard try scratch.count(.removed) > 0 else { return }
+        try await forEachByte { [self] part in
+            try await tier.forEachReference(ofPart: part) { page in
+                let states = try scratch.refer(to: page.entries.map(\.known.digest))
+                for (reference, state) in zip(page.entries, states) where state == .removed {
+                    guard try await !isThere(reference.known.digest) else { continue }
+                    try await tier.storage.delete(reference.key)
+                    undone()
+                }
+            }
+        }
+    }
+
+    /// Whether the remote has an object now.
+    func isThere(_ digest: Digest) async throws -> Bool {
+        try await tier.storage.head(RemoteLayout.object(digest)) != nil
+    }
+}
+
+/// Asynchronous work that a thread of the run's own waits for.
+final class RunTask: Sendable {
+    private let task: Task<Void, Never>
+    private let end: End
+
+    private final class End: Sendable {
+        let group = DispatchGroup()
+        let error = Mutex<(any Error)?>(nil)
+    }
+
+    init(_ body: @escaping @Sendable () async throws -> Void) {
+        let end = End()
+        end.group.enter()
+        task = Task {
+            do { try await body() } catch { end.error.withLock { $0 = error } }
+            end.group.leave()
+        }
+        self.end = end
+    }
+
+    func cancel() { task.cancel() }
+
+    /// Waits for its end. Not for tasks: it holds up the thread.
+    func wait() throws {
+        end.group.wait()
+        if let error = end.error.withLock({ $0 }) { throw error }
+    }
+}
+
+/// Calls `body` for each that `next` gives, for up to `width` at once, and returns once all are
+/// done. The first error ends it, and cancels the others.
+func forEach<Item: Sendable>(
+    atOnce width: Int, next: () async throws -> Item?,
+    _ body: @escaping @Sendable (Item) async throws -> Void
+) async throws {
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        var running = 0
+        while let item = try await next() {
+            if running == width {
+                try await group.next()
+                running -= 1
+            }
+            group.addTask { try await body(item) }
+            running += 1
+        }
+        try await group.waitForAll()
+    }
+}

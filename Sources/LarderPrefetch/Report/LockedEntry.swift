@@ -1,0 +1,107 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderCore
+import LarderManifest
+
+/// One icon of a lock: a manifest's entry with the bytes that it came to, so that whoever
+/// prefetches it gets the same ones or an error.
+public struct LockedEntry: Sendable, Equatable {
+    /// The app's name; "" if it has none. Text from outside.
+    public let name: String
+    /// The icon's absolute URL without credentials, as the manifest spells it if that is absolute,
+    /// or a `data:` URL if the manifest held the icon itself.
+    public let icon: String
+    /// The resource's identity if that is not the URL.
+    public let key: String?
+    /// Higher is fetched first: the highest of all entries of the resource.
+    public let priority: Int
+    /// The digest of its bytes.
+    public let digest: Digest
+    /// How many there are.
+    public let size: Int64
+
+    /// The entry in a manifest's plain form: one JSON object, without a line end. What could steer
+    /// a terminal is escaped.
+    public var json: String {
+        var object = JSONObject()
+        if !name.isEmpty { object.set("name", exactly: name) }
+        object.set("icon", exactly: icon)
+        if let key { object.set("key", exactly: key) }
+        switch PriorityName(of: priority) {
+        case .normal: break
+        case let name?: object.set("priority", name.rawValue)
+        case nil: object.set("priority", priority)
+        }
+        object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
+        object.set("size", size)
+        return object.text
+    }
+}
+
+extension Plan {
+    /// Notes which bytes icons came to, as far as they came to any, for ``forEachLocked(_:)``.
+    func note(locked results: [EntryResult]) throws {
+        try database.write { db in
+            let insert = try PreparedStatement(
+                db, "INSERT INTO locked (entry, digest, size, media_type) VALUES (?, ?, ?, ?)")
+            for result in results {
+                guard let digest = result.digest, let bytes = result.bytes else { continue }
+                try insert.run(result.id, digest, bytes, result.attributes.mediaType)
+            }
+        }
+    }
+
+    /// The icons whose bytes were noted, in the order of the manifests.
+    func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
+        var last: Int64 = 0
+        while true {
+            let page = try database.unsafeRead { db in
+                try Row.fetchAll(
+                    db.cachedStatement(
+                        sql: """
+                            SELECT e.id AS entry, e.name, f.key, f.priority, l.digest, l.size,
+                                l.media_type, i.fetch AS inline, s.text AS spelling,
+                                iif(f.key GLOB 'key:*', f.url, e.url) AS url
+                            FROM locked l JOIN entries e ON e.id = l.entry
+                                JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                                LEFT JOIN inline i ON i.fetch = f.id
+                                LEFT JOIN main.spellings s
+                                    ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
+                                        f.id, e.id)
+                            WHERE l.entry > ? ORDER BY l.entry LIMIT 512
+                            """), arguments: [last])
+            }
+            guard let end = page.last?["entry"] as Int64? else { return }
+            last = end
+            for row in page {
+                if let entry = try locked(row) { try body(entry) }
+            }
+        }
+    }
+
+    private func locked(_ row: Row) throws -> LockedEntry? {
+        guard let digest = Digest(bytes: row["digest"] as Data) else { return nil }
+        let key: String = row["key"]
+        var url: String? = row["url"]
+        if let fetch = row["inline"] as Int64? {
+            // One at a time: a page of them could take any amount of memory.
+            let bytes = try inlineBytes(of: fetch)
+            let mediaType: String = row["media_type"] ?? "application/octet-stream"
+            url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
+        }
+        return LockedEntry(
+            // An app asks for a URL as the manifest spells it.
+            name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
+            key: ResourceKey.name(in: key),
+            priority: row["priority"], digest: digest, size: row["size"])
+    }
+
+    private func inlineBytes(of fetch: Int64) throws -> Data {
+        try database.unsafeRead { db in
+            try Data.fetchOne(
+                db.cachedStatement(sql: "SELECT bytes FROM inline WHERE fetch = ?"),
+                arguments: [fetch]) ?? Data()
+        }
+    }
+}

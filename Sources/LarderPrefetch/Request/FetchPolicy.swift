@@ -1,0 +1,117 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderHTTP
+
+/// How a resource is asked for and which responses are taken, an icon's or a manifest's.
+struct FetchPolicy: Sendable {
+    let headers: RequestHeaders
+    /// The longest body that is taken, in bytes.
+    let maximumBodyBytes: Int64
+    /// Whether what its origin forbids to store is stored, too.
+    let storesUnstorable: Bool
+    /// Whether caches on the way are told to ask the origin.
+    var asksOrigin = false
+
+    /// - Parameters:
+    ///   - known: what the cache has from this very URL, if the request is to ask whether it
+    ///     changed.
+    ///   - partial: the beginning of the body, if there is one to go on with.
+    func request(
+        to target: RequestTarget, about known: Resource?, continuing partial: PartialBody? = nil
+    ) -> TransferRequest {
+        var fields = headers.sent(to: target.url, isRedirected: !target.isAtOwnOrigin)
+        fields += partial.map(Resumption.headers) ?? conditions(on: known, at: target)
+        // Not no-cache: with max-age=0 a cache on the way asks, too, and may still answer 304
+        // (RFC 9111, section 5.2.1.1).
+        if asksOrigin { fields.append(("Cache-Control", "max-age=0")) }
+        return TransferRequest(
+            url: target.url, headers: fields, maximumBodyBytes: maximumBodyBytes,
+            usesStoredCredentials: target.isAtOwnOrigin)
+    }
+
+    /// What makes a request conditional; nothing if every answer is news.
+    private func conditions(
+        on known: Resource?, at target: RequestTarget
+    ) -> [(name: String, value: String)] {
+        guard let known else { return [] }
+        // What anything at all selects matches no request (RFC 9111, section 4.1).
+        let isAny = known.validators.vary.map { Vary($0).isAny } ?? false
+        return known.validators.conditions(
+            sameVariant: !isAny && variant(known.validators, at: target) == known.variant)
+    }
+
+    /// Which variant of a response with these fields the request selects.
+    func variant(_ validators: Validators, at target: RequestTarget) -> Digest? {
+        validators.vary.flatMap {
+            Vary($0).variant(
+                for: headers.selecting(
+                    for: target.url, isRedirected: !target.isAtOwnOrigin,
+                    hasCredentials: target.url.credentials != nil))
+        }
+    }
+
+    /// Decides about the response to ``request(to:about:continuing:)`` with the same arguments.
+    func verdict(
+        on head: ResponseHead, to target: RequestTarget, about known: Resource?,
+        continuing partial: PartialBody? = nil
+    ) -> ResponseVerdict {
+        switch head.status {
+        case 200, 203:
+            return .body
+        case 304 where partial == nil && !conditions(on: known, at: target).isEmpty:
+            return .notModified
+        case 206, 416:
+            guard let partial else { return .failed(FetchFailure(status: head.status)) }
+            guard Resumption.isRest(of: partial, head) else {
+                return .failed(
+                    FetchFailure(
+                        .range, "the server did not send the rest of the body that was asked for"))
+            }
+            guard Resumption.totalBytes(head) ?? 0 <= maximumBodyBytes else {
+                return .failed(FetchFailure(.bodyTooLong(limit: maximumBodyBytes)))
+            }
+            return .body
+        // Those that redirect a GET (RFC 9110, section 15.4).
+        case 301, 302, 303, 307, 308:
+            guard let location = head.headers.url("Location") else {
+                return .failed(FetchFailure(.badRedirect, "redirected without a Location"))
+            }
+            return .redirect(location, freshUntil: Freshness.expiry(ofRedirect: head))
+        default:
+            return .failed(
+                FetchFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
+        }
+    }
+
+    /// Whether a response with these fields may be stored.
+    func mayStore(_ validators: Validators) -> Bool {
+        storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
+    }
+
+    /// What is to be recorded after a 304.
+    ///
+    /// - Parameter validators: the fields of that response.
+    func confirmation(
+        of known: Resource, by validators: Validators
+    ) throws(FetchFailure) -> Deposit.Content {
+        guard validators.vouch(for: known.validators) else {
+            throw FetchFailure(
+                .validator, "the server says that another version than the cached has not changed")
+        }
+        // If it forbids to store, it vouches for the bytes, and of itself nothing is kept.
+        let digest = known.object.digest
+        return mayStore(validators) ? .unchanged(digest) : .kept(digest)
+    }
+}
+
+/// What the head of a response decides.
+enum ResponseVerdict: Sendable {
+    /// Its body is wanted.
+    case body
+    /// What the cache has is still what the origin has.
+    case notModified
+    /// Another request follows.
+    case redirect(String, freshUntil: Date)
+    case failed(FetchFailure)
+}

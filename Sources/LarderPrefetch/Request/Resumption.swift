@@ -1,0 +1,99 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderHTTP
+
+/// When and how an interrupted body is continued (RFC 9110, sections 13.1.5 and 14).
+///
+/// Only what was sent unencoded, by a server that offers ranges and names the version with a strong
+/// validator; and only with a 206 that is the very rest of that version.
+enum Resumption {
+    /// The header fields that ask for the rest. The validator makes the server send the whole
+    /// instead if the resource has changed.
+    static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
+        [
+            ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
+            // Offsets in an encoded body would be others.
+            ("Accept-Encoding", "identity"),
+        ]
+    }
+
+    /// Whether a response is the rest of what there is.
+    static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
+        guard head.status == 206, head.headers.contentCodings.isEmpty,
+            let range = ByteRange(head.headers),
+            range.first == partial.count, let total = range.total,
+            partial.totalBytes == nil || partial.totalBytes == total
+        else { return false }
+        // A date need not be repeated in answer to If-Range (RFC 9110, section 15.3.7).
+        return isDate(partial.validator)
+            ? head.headers[first: "Last-Modified"]?.isSame(as: partial.validator) ?? true
+            : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
+    }
+
+    /// What the rest of a body can be asked for by, should it be interrupted; nil if it cannot.
+    ///
+    /// - Parameter fields: the response's, completed by those of the one that it goes on with.
+    static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
+        guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
+            return nil
+        }
+        if let tag = fields.etag {
+            return isDate(tag) ? nil : tag
+        }
+        // A date is strong only if the resource cannot have changed twice within its resolution
+        // (RFC 9110, section 8.8.2.2); a minute makes up for clocks that differ.
+        guard let modified = fields.lastModified,
+            let instant = HTTPDate.parse(modified),
+            let date = fields.date.flatMap({ HTTPDate.parse($0) }),
+            date.timeIntervalSince(instant) >= 60
+        else { return nil }
+        return modified
+    }
+
+    /// The length of the whole body, if a response says it.
+    static func totalBytes(_ head: ResponseHead) -> Int64? {
+        if head.status == 206 { return ByteRange(head.headers)?.total }
+        return head.headers[first: "Content-Length"].flatMap { Int64($0) }
+    }
+
+    private static func offersRanges(_ head: ResponseHead) -> Bool {
+        head.headers.all("Accept-Ranges").contains { field in
+            field.utf8.split(separator: UInt8(ascii: ",")).contains {
+                $0.trimmingBlanks.isWord("bytes")
+            }
+        }
+    }
+
+    private static func isDate(_ validator: String) -> Bool {
+        validator.utf8.first != UInt8(ascii: "\"")
+    }
+}
+
+/// What a 206 response carries (RFC 9110, section 14.4): `Content-Range: bytes 100-199/200`.
+struct ByteRange: Equatable {
+    let first: Int64
+    let last: Int64
+    /// The length of the whole; nil if it is said to be unknown.
+    let total: Int64?
+
+    /// Nil if the field is missing, or names no single range of bytes.
+    init?(_ headers: HeaderFields) {
+        guard let field = headers[first: "Content-Range"] else { return nil }
+        let words = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)
+        guard words.count == 2, words[0].isWord("bytes") else { return nil }
+        let halves = words[1].split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard halves.count == 2 else { return nil }
+        let ends = halves[0].split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
+        guard ends.count == 2, let first = Self.number(ends[0]), let last = Self.number(ends[1]),
+            first <= last
+        else { return nil }
+        let total = Self.number(halves[1])
+        guard halves[1].isWord("*") || (total.map { last < $0 } ?? false) else { return nil }
+        (self.first, self.last, self.total) = (first, last, total)
+    }
+
+    private static func number(_ digits: Substring.UTF8View) -> Int64? {
+        digits.allSatisfy(\.isDigit) ? Int64(Substring(digits)) : nil
+    }
+}

@@ -1,0 +1,88 @@
+import Foundation
+import LarderCore
+import LarderHTTP
+
+/// Which failures are tried again, how often, and after what delay.
+///
+/// Exponential back-off with full jitter (Marc Brooker, "Exponential Backoff And Jitter", AWS
+/// Architecture Blog, 2015): each delay is drawn evenly from zero to a ceiling that doubles.
+public struct RetryPolicy: Sendable {
+    /// Attempts for each URL, the first included. Default: 5.
+    public var attempts = 5
+    /// The ceiling of the delay after a first failure. Default: 100 ms.
+    public var base: Duration = .milliseconds(100)
+    /// The same after a status by which a server says that it has too much to do
+    /// (``overloadStatuses``). Default: 5 s.
+    public var overloadBase: Duration = .seconds(5)
+    /// No ceiling is higher. Default: 60 s.
+    public var cap: Duration = .seconds(60)
+    /// No attempt begins later than this after a URL's first one, and a host that asks to be left
+    /// alone for longer, or is without an answer for longer, is given up. Default: 10 min.
+    public var maximumTime: Duration = .seconds(600)
+
+    /// The defaults.
+    public init() {}
+
+    /// The statuses that may pass; every other one is final.
+    public static let retriedStatuses: Set = [408, 425, 429, 500, 502, 503, 504, 522, 524]
+
+    /// The statuses that ask for patience.
+    public static let overloadStatuses: Set = [429, 503]
+
+    /// Whether a failed transfer may succeed another time: time-outs, names that do not resolve,
+    /// connections that do not come about or are lost, and bodies that are cut short.
+    package static func isRetried(_ code: TransferError.Code) -> Bool {
+        switch code {
+        case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
+            .timeout, .bodyTruncated, .connectionLost:
+            true
+        case .certificate, .tls, .proxyRefused, .addressRefused, .tooLarge, .headersTooLarge,
+            .malformedResponse, .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
+            false
+        }
+    }
+
+    /// The longest delay before the next attempt.
+    ///
+    /// - Parameters:
+    ///   - failures: attempts that have failed so far; at least 1.
+    ///   - isOverload: whether the last one failed with one of ``overloadStatuses``.
+    public func ceiling(afterFailures failures: Int, isOverload: Bool) -> Duration {
+        let base = isOverload ? overloadBase : base
+        return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
+    }
+
+    /// When a URL that failed is asked for again, or what it failed with for good.
+    ///
+    /// - Parameters:
+    ///   - attempt: the one that failed; the first is 1.
+    ///   - start: when the first one began.
+    ///   - hold: until when the host asked to be left alone.
+    func nextAttempt(
+        after failure: FetchFailure, attempt: Int, since start: ContinuousClock.Instant,
+        hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
+    ) -> Result<ContinuousClock.Instant, FetchFailure> {
+        guard failure.isTransient, attempt < attempts else { return .failure(failure) }
+        let ceiling = ceiling(afterFailures: attempt, isOverload: failure.isOverload)
+        var instant = now + ceiling * Double.random(in: 0...1)
+        if let hold { instant = max(instant, hold) }
+        guard instant - start <= maximumTime else { return .failure(failure.outOfTime) }
+        return .success(instant)
+    }
+}
+
+/// How long a response asks not to be bothered again (RFC 9110, section 10.2.3).
+enum RetryAfter {
+    /// A century; what is longer is as good as never.
+    private static let longest: Int64 = 3_200_000_000
+
+    /// The time from `now` on; nil if the response names none, or none that can be read.
+    static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
+        guard let field = head.headers[first: "Retry-After"] else { return nil }
+        if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {
+            return .seconds(min(Int64(field) ?? longest, longest))
+        }
+        guard let date = HTTPDate.parse(field) else { return nil }
+        return .seconds(max(0, date.timeIntervalSince(now)))
+    }
+}

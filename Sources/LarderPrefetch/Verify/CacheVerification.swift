@@ -1,0 +1,203 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
+
+/// Verifies a cache, alone or as manifests need it, and mends it from its URLs' origins.
+///
+///     let verification = CacheVerification(PrefetchConfiguration(cache: "cache"))
+///     var report = try verification.verify(cache)
+///     if !report.isClean { try await verification.repair(&report, of: cache) }
+public struct CacheVerification: Sendable {
+    private let configuration: PrefetchConfiguration
+
+    /// - Parameter configuration: where the cache is, and how manifests and icons are fetched.
+    public init(_ configuration: PrefetchConfiguration) { self.configuration = configuration }
+
+    /// Verifies a cache; changes nothing.
+    ///
+    /// - Parameters:
+    ///   - cache: the one to read.
+    ///   - manifests: if there are any, what they name is verified and nothing else, and an entry
+    ///     that is not in the cache is missing. Default: none.
+    ///   - options: which objects, how thoroughly, for how long; cancellation is asked for once the
+    ///     manifests are read.
+    ///   - onProgress: called a few times a second, from any thread.
+    /// - Throws: `ManifestError`, `CacheError`.
+    public func verify(
+        _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
+        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
+    ) throws -> VerifyReport {
+        guard !manifests.isEmpty else {
+            return try cache.verify(options, onProgress: onProgress)
+        }
+        return try Plan.translatingErrors {
+            let start = ContinuousClock.now
+            let coverage = try ManifestCoverage(
+                of: manifests, cache: cache, configuration: configuration)
+            defer { coverage.close() }
+            let entryFindings = try coverage.findings()
+            let end = ContinuousClock.now
+
+            var options = options
+            options.selection = .named { (byte) throws(CacheError) in try coverage.objects(byte) }
+            var report = try cache.verify(options, onProgress: onProgress)
+            report.note(.manifests, since: start, until: end)
+            report.entries = coverage.entries
+            report.manifests = manifests.map(\.name)
+            report.findings += try coverage.damaged()
+            report.demands = try coverage.demands(on: report.findings.compactMap(\.digest))
+            report.entryFindings = entryFindings
+            return report
+        }
+    }
+
+    /// Mends what a verification found, and notes in `report` what became of it: moves what is not
+    /// whole to `quarantine/`, and fetches its URLs again. What cannot be fetched, or is by now not
+    /// what the manifests demand that it was verified for, is not served any more. The index keeps
+    /// its URL as damaged, so that the next repair or prefetch asks for it: the failure is not
+    /// remembered. What was never cached is left to a prefetch.
+    ///
+    /// - Parameters:
+    ///   - report: what ``verify(_:manifests:options:onProgress:)`` has found.
+    ///   - cache: the one that was verified.
+    ///   - isCancelled: asked a few times a second: true ends the repair as
+    ///     ``Prefetcher/cancel()`` ends a run. Default: never.
+    ///   - onProgress: called a few times a second while URLs are fetched. Default: nobody looks.
+    /// - Throws: `CacheError` if the cache cannot be written, its index cannot be read, or the
+    ///   disk fails meanwhile; `report` then tells how far it came.
+    public func repair(
+        _ report: inout VerifyReport, of cache: Cache, isCancelled: () -> Bool = { false },
+        onProgress: (Progress) -> Void = { _ in }
+    ) async throws {
+        var dropped: [DroppedResource] = []
+        try report.time(.repair) { report in
+            dropped = try cache.repair(&report, isCancelled: isCancelled)
+        }
+        defer { if isCancelled() { report.isInterrupted = true } }
+        let start = ContinuousClock.now
+        defer { report.note(.fetch, since: start) }
+        var refetches: [Int: [VerifyReport.Refetch]] = [:]
+        defer {
+            for (finding, refetches) in refetches { report.settle(finding, refetches) }
+            report.refetches = refetches.sorted { $0.key < $1.key }.flatMap(\.value)
+        }
+        // As they were accepted then.
+        for (way, group) in Dictionary(grouping: dropped, by: Way.init) {
+            try await fetch(group, way, report.demands, isCancelled, onProgress) {
+                resource, refetch in
+                refetches[resource.finding, default: []].append(refetch)
+            }
+        }
+    }
+
+    /// What a run accepts.
+    private struct Way: Hashable {
+        let isAnyContent: Bool
+        let isUnstorable: Bool
+
+        init(_ resource: DroppedResource) {
+            isAnyContent = resource.isAnyContent
+            isUnstorable = resource.isUnstorable
+        }
+    }
+
+    /// An entry of the manifest of a repair.
+    private struct Entry: Encodable {
+        let icon: String
+        let key: String?
+        let sha256: String?
+        let size: Int64?
+
+        init(_ resource: DroppedResource, _ demand: VerifyReport.Demand) {
+            icon = resource.url
+            key = ResourceKey.name(in: resource.key)
+            sha256 = demand.digest?.hex
+            size = demand.size
+        }
+    }
+
+    private func fetch(
+        _ resources: [DroppedResource], _ way: Way,
+        _ demands: [String: Set<VerifyReport.Demand>], _ isCancelled: () -> Bool,
+        _ onProgress: (Progress) -> Void,
+        _ done: (DroppedResource, VerifyReport.Refetch) -> Void
+    ) async throws {
+        var configuration = configuration
+        configuration.acceptsAnyContent = way.isAnyContent
+        configuration.storesUnstorable = way.isUnstorable
+        configuration.policy = PlanPolicy()
+        configuration.policy.failureLifetime = .zero
+        configuration.remembersFailures = false
+        // One for each thing that is demanded of a resource, as in the manifests.
+        let wanted = resources.flatMap { resource in
+            (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
+        }
+        let manifest = ManifestSource.bytes(
+            Array(try JSONEncoder().encode(wanted.map(Entry.init))), name: "repair")
+        var unfinished: [DroppedResource] = []
+        let prefetcher = Prefetcher(configuration)
+        if isCancelled() { prefetcher.cancel() }
+        for try await event in prefetcher.prefetch([manifest]) {
+            // Progress comes a few times a second.
+            if isCancelled() { prefetcher.cancel() }
+            switch event {
+            case .entry(let result):
+                let resource = wanted[result.position - 1].0
+                if let refetch = VerifyReport.Refetch(result, of: resource) {
+                    done(resource, refetch)
+                } else {
+                    unfinished.append(resource)
+                }
+            case .finished(let report):
+                for resource in unfinished {
+                    done(resource, .init(unfinished: resource, because: report.failure))
+                }
+                if let failure = report.failure { throw failure }
+            case .progress(let progress): onProgress(progress)
+            case .recovered, .planning, .planned: continue
+            }
+        }
+    }
+}
+
+extension VerifyReport {
+    /// Decides what a finding's repair came to.
+    fileprivate mutating func settle(_ finding: Int, _ refetches: [Refetch]) {
+        findings[finding].repair =
+            if refetches.contains(where: { $0.outcome == .failed }) {
+                .lost
+            } else if refetches.contains(where: { $0.outcome == .changed }) {
+                .changed
+            } else {
+                .restored
+            }
+    }
+}
+
+extension VerifyReport.Refetch {
+    /// Nil if its turn did not come.
+    fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
+        switch result.outcome {
+        case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
+            // If the index had no object, nothing can be said to have changed.
+            let isSame = resource.digest == nil || result.digest == resource.digest
+            self.init(
+                key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
+        case .unfinished: return nil
+        case .skipped, .failed, .unstored:
+            let problem = result.problem.map { (code: $0.code, message: $0.message) }
+            self.init(
+                key: resource.key, outcome: .failed,
+                problem: problem ?? (code: "unstored", message: "is not to be stored"))
+        }
+    }
+
+    /// - Parameter failure: what ended the run; nil if it was interrupted.
+    fileprivate init(unfinished resource: DroppedResource, because failure: CacheError?) {
+        self.init(
+            key: resource.key, outcome: .failed,
+            problem: failure.map { (code: $0.code.rawValue, message: $0.description) }
+                ?? (code: "cancelled", message: "the verification was interrupted"))
+    }
+}

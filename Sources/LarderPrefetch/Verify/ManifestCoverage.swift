@@ -1,0 +1,213 @@
+import Foundation
+import GRDB
+import LarderCache
+import LarderCore
+import LarderManifest
+
+/// What manifests name, compared with a cache's index: the answer to "can this go offline?".
+final class ManifestCoverage: Sendable {
+    private let plan: Plan
+    /// Whether the index has resources that are damaged.
+    private let hasDamaged: Bool
+
+    /// Reads all manifests, those at URLs as the cache has them.
+    ///
+    /// - Throws: `ManifestError` if one is no manifest, or none of its entries has shown a
+    ///   shape; ``CacheError``.
+    init(of manifests: [ManifestSource], cache: Cache, configuration: PrefetchConfiguration) throws
+    {
+        plan = try Plan(
+            of: manifests.map { $0.cached { try cache.manifest($0)?.file } },
+            rules: configuration.manifestRules,
+            cache: cache,
+            acceptsAnyContent: true,
+            policy: PlanPolicy(), headers: configuration.requestHeaders, at: nil)
+        hasDamaged = plan.hasIndex && cache.hasDamaged
+        for (source, summary) in zip(manifests, plan.summary.manifests) {
+            if let refusal = summary.refusal(of: source) { throw refusal }
+            // Nothing would be compared with a digest, and be called proven.
+            let digest = ManifestSummary.NamedPart.integrity
+            if summary.entries > 0, summary.unmet.contains(digest) {
+                throw ManifestError(.malformed, source: source.name, digest.warning)
+            }
+        }
+        // Objects look for their entries.
+        try plan.database.writeWithoutTransaction { db in
+            try db.execute(
+                sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
+        }
+    }
+
+    /// Elements of all manifests.
+    var entries: Int { plan.summary.entries }
+
+    /// Lets go of the cache's index; nothing can be asked any more.
+    func close() { try? plan.releaseIndex() }
+
+    /// The objects whose digests begin with `byte`, of those that entries resolve to.
+    func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
+        guard plan.hasIndex else { return [] }
+        do {
+            return try plan.database.unsafeRead { db in
+                // A cross join is one that SQLite does not turn round: few objects look for their
+                // entries, and not all entries for each of 256 sets of objects.
+                let digests = try Data.fetchSet(
+                    db,
+                    sql: """
+                        SELECT o.digest FROM cache.objects o CROSS JOIN cache.resources r
+                            CROSS JOIN main.entries f
+                        WHERE o.digest >= ?1 AND (?2 IS NULL OR o.digest < ?2)
+                            AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
+                        """,
+                    arguments: [Data([byte]), byte == 255 ? nil : Data([byte + 1])])
+                return Set(digests.compactMap { Digest(bytes: $0) })
+            }
+        } catch {
+            throw CacheError(index: "the plan", error)
+        }
+    }
+
+    /// The findings about entries that have no object in the index, or another than they demand.
+    func findings() throws -> VerifyReport.EntryFindings {
+        var (count, fetchable) = (0, 0)
+        var first: VerifyReport.Finding?
+        try plan.database.writeWithoutTransaction { db in
+            // The rest of a finding is read from its entry.
+            try db.execute(
+                sql: "CREATE TABLE main.findings (entry INTEGER PRIMARY KEY, problem TEXT)")
+            try db.inTransaction {
+                let insert = try PreparedStatement(db, "INSERT INTO findings VALUES (?, ?)")
+                let rows = try Row.fetchCursor(db, sql: comparison)
+                while let row = try rows.next() {
+                    guard let problem = problem(row) else { continue }
+                    let finding = Self.finding(row, problem, in: plan)
+                    count += 1
+                    fetchable += finding.urls.count
+                    first = first ?? finding
+                    try insert.run(
+                        row["id"] as Int64, problem == Self.notCached ? nil : problem)
+                }
+                return .commit
+            }
+        }
+        return .init(count: count, fetchable: fetchable, first: first) { [plan] body in
+            try Plan.translatingErrors {
+                try plan.database.unsafeRead { db in
+                    let rows = try Row.fetchCursor(
+                        db,
+                        sql: """
+                            SELECT \(Self.columns), m.problem
+                            FROM findings m JOIN entries e ON e.id = m.entry
+                                LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                            ORDER BY m.entry
+                            """)
+                    while let row = try rows.next() {
+                        try body(Self.finding(row, row["problem"] ?? Self.notCached, in: plan))
+                    }
+                }
+            }
+        }
+    }
+
+    private static let notCached = "is not cached"
+
+    /// The columns of a finding, from `entries e` and its leader `f`.
+    private static let columns = """
+        e.id, e.manifest, e.position, f.key, f.url, f.credentials IS NOT NULL AS has_credentials
+        """
+
+    private var comparison: String {
+        let known = """
+            cache.resources r ON r.key = f.key LEFT JOIN cache.objects o ON o.id = r.object
+            """
+        let object =
+            plan.hasIndex
+            ? "CAST(o.digest AS BLOB) AS digest, coalesce(CAST(o.size AS INTEGER), 0) AS size"
+            : "NULL AS digest, NULL AS size"
+        return """
+            SELECT \(Self.columns), e.message, e.digest AS wanted, e.size AS wanted_size, \(object)
+            FROM entries e
+                LEFT JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                \(plan.hasIndex ? "LEFT JOIN \(known)" : "")
+            WHERE (e.key IS NOT NULL OR e.code IS NOT NULL) AND NOT \(isDamaged) ORDER BY e.id
+            """
+    }
+
+    private static func finding(
+        _ row: Row, _ problem: String, in plan: Plan
+    ) -> VerifyReport.Finding {
+        let url = ResourceKey.shownURL(
+            row["url"], key: row["key"], hasCredentials: row["has_credentials"])
+        return .init(
+            .missing, "\(plan.manifests[row["manifest"]]): entry \(row["position"] as Int)",
+            problem, urls: url.map { [$0] } ?? [])
+    }
+
+    /// Whether the resource of a row of `entries f` is damaged, as an SQL condition.
+    private var isDamaged: String {
+        hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
+    }
+
+    /// A finding for every object of damaged resources that entries name.
+    func damaged() throws -> [VerifyReport.Finding] {
+        guard hasDamaged else { return [] }
+        let rows = try plan.database.unsafeRead { db in
+            try PreparedStatement(
+                db,
+                """
+                SELECT d.digest, d.key FROM cache.damaged d CROSS JOIN main.entries f
+                WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
+                """
+            ).rows { (digest: $0.digest(0), key: try $0.requireText(1)) }
+        }
+        return Dictionary(grouping: rows, by: \.digest).map { digest, rows in
+            .init(damaged: digest, urls: rows.map(\.key))
+        }
+    }
+
+    private func problem(_ row: Row) -> String? {
+        if let message = row["message"] as String? { return message }
+        guard let digest = (row["digest"] as Data?).flatMap({ Digest(bytes: $0) }),
+            ResourceKey.mayName(digest, (row["key"] as String).utf8)
+        else { return Self.notCached }
+        let expected = Expectation(
+            digest: (row["wanted"] as Data?).flatMap { Digest(bytes: $0) }, size: row["wanted_size"]
+        )
+        let size: Int64 = row["size"]
+        guard expected.refusal(digest: digest, size: size) != nil else { return nil }
+        if let wanted = expected.digest, wanted != digest {
+            return "expected \(wanted), the cache has \(digest) (\(size) bytes)"
+        }
+        return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
+    }
+
+    /// What entries demand of those objects, by the key of the resource that resolves to one.
+    func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
+        guard plan.hasIndex, !digests.isEmpty else { return [:] }
+        let ofDamaged =
+            hasDamaged
+            ? """
+            UNION SELECT f.key, f.id FROM cache.damaged d CROSS JOIN main.entries f
+            WHERE d.digest = ?1 AND f.key = d.key AND f.leader IS NULL
+            """ : ""
+        let fetches = try plan.database.unsafeRead { db in
+            let select = try db.cachedStatement(
+                sql: """
+                    SELECT f.key, f.id FROM cache.objects o CROSS JOIN cache.resources r
+                        CROSS JOIN main.entries f
+                    WHERE o.digest = ?1 AND r.object = o.id AND f.key = r.key AND f.leader IS NULL
+                    \(ofDamaged)
+                    """)
+            return try digests.flatMap { digest in
+                try Row.fetchAll(select, arguments: [Data(digest.bytes)])
+                    .map { (key: $0[0] as String, id: $0[1] as Int64) }
+            }
+        }
+        var demands: [String: Set<VerifyReport.Demand>] = [:]
+        for (key, id) in fetches {
+            let expectations = try plan.expectations(of: id)
+            demands[key] = Set(expectations.map { .init(digest: $0.digest, size: $0.size) })
+        }
+        return demands
+    }
+}

@@ -1,0 +1,134 @@
+import Foundation
+import NIOCore
+
+/// Rewrites request heads that NIO's parser does not read as the standards ask.
+///
+/// - `Upgrade` is ignored (RFC 9110, section 7.8). The parser reads nothing behind a request with
+///   it, so the last letter of the name is replaced.
+/// - A minor version above 1 is served as 1.1 (RFC 9110, section 2.5). The parser refuses it.
+///
+/// Only single bytes are replaced, so no bytes are held back. A request with a body is refused and
+/// ends the connection, so replacing bytes in a body does no harm.
+final class HeadRewriter: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private static let name = Array("upgrade".utf8)
+    private static let version = Array(" HTTP/1.".utf8)
+
+    /// Whether no line of a head has begun.
+    private var isBetweenHeads = true
+    private var isRequestLine = true
+    /// The number of bytes of this line, but for a carriage return.
+    private var length = 0
+    /// The number of bytes of `version` or `name` that the last bytes are.
+    private var matched = 0
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var buffer = unwrapInboundIn(data)
+        rewrite(&buffer)
+        context.fireChannelRead(wrapInboundOut(buffer))
+    }
+
+    /// Rewrites the next bytes of the connection.
+    func rewrite(_ buffer: inout ByteBuffer) {
+        buffer.withUnsafeMutableReadableBytes { rewrite($0) }
+    }
+
+    private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) {
+        var index = 0
+        while index < bytes.count {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: "\n") {
+                endLine()
+            } else if byte != UInt8(ascii: "\r") {
+                if isRequestLine {
+                    if isVersion(byte) { bytes[index] = UInt8(ascii: "1") }
+                } else if isName(byte) {
+                    bytes[index] = UInt8(ascii: "x")
+                } else if length > matched, let end = Self.end(of: bytes, from: index) {
+                    // Skip the rest of the line.
+                    length += 1
+                    index = end
+                    continue
+                }
+                isBetweenHeads = false
+                length += 1
+            }
+            index += 1
+        }
+    }
+
+    /// The place of the line's end; nil if that is not there yet.
+    private static func end(of bytes: UnsafeMutableRawBufferPointer, from start: Int) -> Int? {
+        guard let base = bytes.baseAddress,
+            let end = memchr(base + start, 0x0A, bytes.count - start)
+        else { return nil }
+        return UnsafeMutableRawPointer(end) - base
+    }
+
+    private func endLine() {
+        // Empty lines before a request are ignored (RFC 9112, section 2.2).
+        if length == 0 { isBetweenHeads = true }
+        isRequestLine = isBetweenHeads
+        (length, matched) = (0, 0)
+    }
+
+    /// Whether a byte of the request line is a minor version that the parser does not know.
+    private func isVersion(_ byte: UInt8) -> Bool {
+        if matched == Self.version.count {
+            matched = 0
+            return UInt8(ascii: "2")...UInt8(ascii: "9") ~= byte
+        }
+        matched = byte == Self.version[matched] ? matched + 1 : byte == Self.version[0] ? 1 : 0
+        return false
+    }
+
+    /// Whether a byte is the last letter of `upgrade` at the beginning of a line.
+    private func isName(_ byte: UInt8) -> Bool {
+        guard matched == length, matched < Self.name.count, byte | 0x20 == Self.name[matched]
+        else { return false }
+        matched += 1
+        return matched == Self.name.count
+    }
+}
+
+/// Percent-encodes bytes beyond ASCII in a request's first line. curl sends a URL's characters as
+/// they are, and SwiftNIO's parser refuses them.
+///
+/// No request here has a body: a connection on which one begins is closed.
+final class TargetEncoder: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    private var isFirstLine = true
+    private var isLineEmpty = true
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = unwrapInboundIn(data)
+        let encoded = buffer.withUnsafeReadableBytes(encode)
+        context.fireChannelRead(
+            encoded.map { wrapInboundOut(context.channel.allocator.buffer(bytes: $0)) } ?? data)
+    }
+
+    /// Returns the encoded bytes; nil if nothing changes.
+    private func encode(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+        var encoded: [UInt8]?
+        for (index, byte) in bytes.enumerated() {
+            if byte >= 0x80, isFirstLine {
+                if encoded == nil { encoded = Array(bytes[..<index]) }
+                encoded?.append(percentEncoded: byte)
+            } else {
+                encoded?.append(byte)
+            }
+            if byte == UInt8(ascii: "\n") {
+                // An empty line ends a head, or comes before the next one.
+                isFirstLine = isLineEmpty
+                isLineEmpty = true
+            } else if byte != UInt8(ascii: "\r") {
+                isLineEmpty = false
+            }
+        }
+        return encoded
+    }
+}

@@ -1,0 +1,295 @@
+import Dispatch
+import LarderCore
+import LarderHTTP
+import LarderTestSupport
+import Synchronization
+import Testing
+
+/// Starting, cancelling, shutting down; each of it from anywhere, at any stage.
+@Suite(.timeLimit(.minutes(10))) struct TransferLoopTests {
+    let origin: Origin
+    let gate: Gate
+
+    init() throws {
+        gate = try Gate()
+        origin = try Origin(replies: [
+            "/small": .ok("small"), "/held": Reply.ok("held").heldBy(gate),
+            "/stalls": Reply.ok([UInt8](repeating: 1, count: 1_000)).stalling(after: 500),
+        ])
+        origin.onAny { .ok("body of \($0.path)") }
+    }
+
+    @Test func fetchesManyFromManyThreads() async throws {
+        try await withClient { client in
+            await withThrowingTaskGroup { group in
+                for worker in 0..<8 {
+                    group.addTask { [origin] in
+                        for number in 0..<100 {
+                            let path = "/\(worker)/\(number)"
+                            let recorder = try await client.fetch(origin.url(path))
+                            #expect(recorder.text == "body of \(path)")
+                        }
+                    }
+                }
+            }
+            #expect(client.recorders.count == 800)
+            for recorder in client.recorders { _ = try await recorder.metrics() }
+        }
+    }
+
+    @Test func asksInTheOrderOfTheStarts() async throws {
+        try await withClient {
+            $0.maximumConnectionsPerHost = 1
+        } _: { client in
+            for number in 0..<200 { try client.start(origin.url("/\(number)")) }
+            for recorder in client.recorders { _ = try await recorder.metrics() }
+            #expect(origin.requests.map(\.path) == (0..<200).map { "/\($0)" })
+        }
+    }
+
+    @Test func aBusyHostHoldsUpNoOther() async throws {
+        try await withClient {
+            $0.maximumConnectionsPerHost = 2
+        } _: { client in
+            for _ in 0..<50 { try client.start(origin.url("/held")) }
+            let other = try await client.fetch(origin.url("/small", host: "localhost"))
+            #expect(other.text == "small")
+            gate.open()
+            for recorder in client.recorders { _ = try await recorder.metrics() }
+        }
+    }
+
+    @Test func waitingCostsNoTimeout() async throws {
+        try await withClient {
+            $0.maximumConnectionsPerHost = 1
+            $0.totalTimeout = .seconds(5)
+            $0.connectTimeout = .seconds(5)
+        } _: { client in
+            origin.on("/slow", Reply.ok("slow").delayed(1))
+            for _ in 0..<7 { try client.start(origin.url("/slow")) }
+            for recorder in client.recorders { _ = try await recorder.metrics() }
+        }
+    }
+
+    @Test func aReceiverMayStartTheNextOne() async throws {
+        try await withClient { client in
+            let url = origin.url("/small")
+            let last = Recorder()
+            let first = Recorder(atEnd: { [weak client] in
+                _ = try? client?.start(url, recorder: last)
+            })
+            try client.start(url, recorder: first)
+            _ = try await last.metrics()
+            #expect(last.text == "small")
+        }
+    }
+
+    @Test func needsItsAuthorityFile() throws {
+        var configuration = TransferConfiguration()
+        configuration.certificateAuthorities = "/does/not/exist.pem"
+        let error = try #require(throws: TransferError.self) {
+            try TransferLoop(configuration: configuration)
+        }
+        #expect(error.code == .tls)
+        #expect(error.message.contains("/does/not/exist.pem: "))
+    }
+
+    // MARK: Cancelling
+
+    @Test func cancelsWhatWaitsForItsTurn() async throws {
+        try await withClient {
+            $0.maximumConnections = 1
+        } _: { client in
+            let first = try client.start(origin.url("/held")).recorder
+            let waiting = try client.start(origin.url("/small"))
+            let last = try client.start(origin.url("/small")).recorder
+            client.loop.cancel(waiting.id)
+            #expect(await waiting.recorder.error()?.code == .cancelled)
+            gate.open()
+            _ = try await first.metrics()
+            _ = try await last.metrics()
+            #expect(origin.count("/small") == 1)
+        }
+    }
+
+    @Test func cancelsWhatConnects() async throws {
+        let hole = try BlackHole()
+        try await withClient {
+            $0.connectTimeout = .seconds(3600)
+        } _: { client in
+            let transfer = try client.start(hole.url("/"))
+            _ = try await client.fetch(origin.url("/small"))
+            client.loop.cancel(transfer.id)
+            #expect(await transfer.recorder.error()?.code == .cancelled)
+        }
+    }
+
+    @Test func cancelsWhatWaitsForAResponse() async throws {
+        try await withClient { client in
+            let transfer = try client.start(origin.url("/held"))
+            try await origin.waitForRequests(1)
+            client.loop.cancel(transfer.id)
+            #expect(await transfer.recorder.error()?.code == .cancelled)
+            #expect(transfer.recorder.heads.isEmpty)
+        }
+    }
+
+    @Test func cancelsWhatReceives() async throws {
+        try await withClient { client in
+            let transfer = try client.start(origin.url("/stalls"))
+            await transfer.recorder.reached(.bytes)
+            client.loop.cancel(transfer.id)
+            #expect(await transfer.recorder.error()?.code == .cancelled)
+            #expect(transfer.recorder.body.count == 500)
+            #expect(try await client.fetch(origin.url("/small")).text == "small")
+        }
+    }
+
+    @Test func cancelsWhatIsPaused() async throws {
+        try await withClient { client in
+            let paused = Recorder(verdict: { _, _ in .pause })
+            let id = try client.start(origin.url("/small"), recorder: paused).id
+            await paused.reached(.bytes)
+            client.loop.cancel(id)
+            client.loop.resume(id)
+            #expect(await paused.error()?.code == .cancelled)
+            #expect(paused.pieces == 1)
+        }
+    }
+
+    @Test func cancellingWhatHasEndedDoesNothing() async throws {
+        try await withClient { client in
+            let transfer = try client.start(origin.url("/small"))
+            _ = try await transfer.recorder.metrics()
+            client.loop.cancel(transfer.id)
+            client.loop.resume(transfer.id)
+            #expect(try await client.fetch(origin.url("/small")).text == "small")
+        }
+    }
+
+    // MARK: Shutting down
+
+    @Test func shutdownEndsEverything() async throws {
+        let hole = try BlackHole()
+        try await withClient {
+            // To connect to the hole takes none.
+            $0.maximumConnections = 3
+            // However long a busy machine keeps this test from going on.
+            $0.connectTimeout = .seconds(3600)
+            $0.stallTimeout = .seconds(3600)
+            $0.totalTimeout = .seconds(3600)
+        } _: { client in
+            let paused = Recorder(verdict: { _, _ in .pause })
+            try client.start(origin.url("/small"), recorder: paused)
+            let receiving = try client.start(origin.url("/stalls")).recorder
+            try client.start(origin.url("/held"))
+            try client.start(hole.url("/"))
+            for _ in 0..<20 { try client.start(origin.url("/small")) }
+            await paused.reached(.bytes)
+            await receiving.reached(.bytes)
+            try await origin.waitForRequests(1, to: "/held")
+            client.loop.shutdown()
+            for recorder in client.recorders {
+                #expect(recorder.ends.count == 1)
+                #expect(await recorder.error()?.code == .cancelled)
+            }
+        }
+    }
+
+    @Test func afterShutdownEverythingIsCancelled() async throws {
+        try await withClient { client in
+            client.loop.shutdown()
+            client.loop.shutdown()
+            let recorder = try client.start(origin.url("/small")).recorder
+            #expect(recorder.ends.count == 1)
+            #expect(await recorder.error()?.code == .cancelled)
+            client.loop.cancel(try client.start(origin.url("/small")).id)
+            #expect(origin.count() == 0)
+        }
+    }
+
+    @Test func everybodyMayShutDownAtOnce() async throws {
+        try await withClient { client in
+            for _ in 0..<50 { try client.start(origin.url("/held")) }
+            await withTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        client.loop.shutdown()
+                        // Whoever returns finds that all is over.
+                        #expect(client.recorders.allSatisfy { $0.ends.count == 1 })
+                    }
+                }
+            }
+        }
+    }
+
+    @Test func startsThatRaceWithShutdownStillEnd() async throws {
+        for _ in 0..<20 {
+            try await withClient { client in
+                let url = origin.url("/small")
+                async let starts: Void = {
+                    for _ in 0..<50 { try client.start(url) }
+                }()
+                client.loop.shutdown()
+                try await starts
+            }
+        }
+    }
+
+    @Test func aReceiverMayShutDown() async throws {
+        try await withClient { client in
+            let blocking = try Gate()
+            let isOpen = Shared(false)
+            try client.start(origin.url("/held"), recorder: Recorder(atEnd: { blocking.wait() }))
+            let recorder = Recorder(atEnd: { client.loop.shutdown() })
+            try client.start(origin.url("/small"), recorder: recorder)
+            await recorder.reached(.end)
+            // The loop cannot end before this; and from any other thread, shutdown waits for it.
+            DispatchQueue.global().asyncAfter(deadline: .now() + 0.2) {
+                isOpen.value.withLock { $0 = true }
+                blocking.open()
+            }
+            client.loop.shutdown()
+            #expect(client.recorders.allSatisfy { $0.ends.count == 1 })
+            #expect(isOpen.value.withLock { $0 })
+        }
+    }
+
+    @Test func theLastReferenceMayGoOnTheLoopsThread() async throws {
+        let kept = Mutex<TransferLoop?>(try TransferLoop(configuration: .allowingAll))
+        weak let loop = kept.withLock { $0 }
+        let other = Recorder()
+        let last = Recorder(atEnd: { kept.withLock { $0 = nil } })
+        for (path, recorder) in [("/held", other), ("/small", last)] {
+            let request = TransferRequest(url: try HTTPURL(origin.url(path)))
+            _ = kept.withLock { $0?.start(request, receiver: recorder) }
+        }
+        #expect(await other.error()?.code == .cancelled)
+        #expect(loop == nil)
+    }
+
+    @Test func letsGoOfReceivers() async throws {
+        try await withClient { client in
+            weak var receiver: Recorder?
+            let request = TransferRequest(url: try HTTPURL(origin.url("/small")))
+            let ended = Recorder()
+            do {
+                let recorder = Recorder()
+                receiver = recorder
+                client.loop.start(request, receiver: recorder)
+                await recorder.reached(.end)
+            }
+            // The next one has ended, so the loop is done with the first.
+            client.loop.start(request, receiver: ended)
+            _ = try await ended.metrics()
+            #expect(receiver == nil)
+        }
+    }
+}
+
+/// A mutex that an escaping closure can hold.
+private final class Shared<Value: Sendable>: Sendable {
+    let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+}

@@ -1,0 +1,127 @@
+import Foundation
+import LarderCore
+import LarderHTTP
+import LarderTestSupport
+
+import struct Crypto.SHA256
+
+/// A bucket that a test has for itself, and storages of it.
+struct Bucket: Sendable {
+    var endpoint: String
+    var name: String
+    var credentials: S3Credentials?
+
+    /// An empty one on the server that all tests share.
+    static func on(_ kind: S3ServerKind) async throws -> Bucket {
+        try await Bucket(of: kind.shared())
+    }
+
+    /// An empty one.
+    init(of server: any S3Server) async throws {
+        endpoint = server.endpoint
+        name = try await server.makeBucket()
+        credentials = S3Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
+    }
+
+    /// One that an origin pretends to have.
+    init(at origin: Origin) {
+        endpoint = origin.baseURL
+        name = "bucket"
+        credentials = S3Credentials(accessKey: "AKIA", secretKey: "secret")
+    }
+
+    /// The same by another way.
+    func through(_ proxy: MisbehavingProxy) -> Bucket {
+        var bucket = self
+        bucket.endpoint = proxy.endpoint
+        return bucket
+    }
+
+    /// The same for somebody else.
+    func asked(by credentials: S3Credentials?) -> Bucket {
+        var bucket = self
+        bucket.credentials = credentials
+        return bucket
+    }
+
+    func withStorage(
+        prefix: String = "", region: String = "us-east-1", connections: Int = 16,
+        attempts: S3Attempts = S3Attempts(delay: .milliseconds(1)),
+        transfer configure: ((inout TransferConfiguration) -> Void)? = nil,
+        _ body: (S3Storage) async throws -> Void
+    ) async throws {
+        var configuration = TransferConfiguration()
+        configure?(&configuration)
+        let storage = try S3Storage(
+            S3Settings(
+                location: S3Location("s3://\(name)/\(prefix)"), endpoint: HTTPURL(endpoint),
+                region: region, credentials: credentials),
+            connections: connections, attempts: attempts, transfer: configuration)
+        defer { storage.shutdown() }
+        try await body(storage)
+    }
+}
+
+extension S3Storage {
+    /// Writes bytes under their digest.
+    func put(_ key: String, _ bytes: [UInt8]) async throws {
+        try await put(key, RequestBody(bytes), digest: bytes.digest, mediaType: nil)
+    }
+
+    func bytes(_ key: String) async throws -> [UInt8] {
+        try await bytes(key, maximumBytes: 64 << 20)
+    }
+
+    /// All names with that prefix, page by page.
+    func keys(_ prefix: String, after last: String? = nil) async throws -> [String] {
+        var keys: [String] = []
+        var last = last
+        repeat {
+            let page = try await list(prefix, after: last)
+            keys += page.objects.map(\.key)
+            last = page.next
+        } while last != nil
+        return keys
+    }
+
+    /// Writes one small object for each name, many at once.
+    func fill(_ keys: [String]) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (place, key) in keys.enumerated() {
+                if place >= 16 { try await group.next() }
+                group.addTask { try await self.put(key, Array(key.utf8)) }
+            }
+            try await group.waitForAll()
+        }
+    }
+}
+
+extension [UInt8] {
+    var digest: String {
+        SHA256.hash(data: self).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
+            .joined()
+    }
+
+    /// Bytes that are nowhere alike.
+    static func noise(_ count: Int) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var state: UInt64 = 0x9E37_79B9_7F4A_7C15
+        bytes.withUnsafeMutableBytes { buffer in
+            for place in buffer.indices {
+                state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                buffer[place] = UInt8(truncatingIfNeeded: state >> 33)
+            }
+        }
+        return bytes
+    }
+}
+
+/// The code of the error that `body` ends with.
+func code(_ body: () async throws -> Void) async throws -> StorageError.Code? {
+    do {
+        try await body()
+        return nil
+    } catch let error as StorageError {
+        return error.code
+    }
+}

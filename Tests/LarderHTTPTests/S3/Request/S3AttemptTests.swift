@@ -1,0 +1,226 @@
+import LarderHTTP
+import LarderTestSupport
+import Synchronization
+import Testing
+
+/// Requests that fail on their way to a real server, and are made again.
+@Suite(
+    .timeLimit(.minutes(10)),
+    .enabled(if: RcloneServer.missing == nil, "\(RcloneServer.missing ?? "")"))
+struct S3AttemptTests {
+    /// A bucket with the object `old`, behind a proxy.
+    private func bucket() async throws -> (Bucket, MisbehavingProxy) {
+        let bucket = try await Bucket.on(.rclone)
+        try await bucket.withStorage { try await $0.put("old", .noise(200_000)) }
+        let proxy = try MisbehavingProxy(to: bucket.endpoint)
+        return (bucket.through(proxy), proxy)
+    }
+
+    /// What is asked of a storage, by the request's method; a list is by itself.
+    enum Question: String, CaseIterable, Sendable {
+        case put = "PUT"
+        case get = "GET"
+        case head = "HEAD"
+        case delete = "DELETE"
+        case list
+
+        var method: String { self == .list ? "GET" : rawValue }
+
+        func ask(_ storage: S3Storage) async throws {
+            switch self {
+            case .put: try await storage.put("new", .noise(5000))
+            case .get:
+                let isSame = try await storage.bytes("old") == .noise(200_000)
+                #expect(isSame)
+            case .head:
+                let head = try await storage.head("old")
+                #expect(head?.size == 200_000)
+            case .delete: try await storage.delete("old")
+            case .list:
+                let keys = try await storage.keys("")
+                #expect(keys == ["old"])
+            }
+        }
+    }
+
+    @Test(arguments: Question.allCases)
+    func untilTheServerHasTime(_ question: Question) async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { request, _ in request.attempt <= 3 ? .slowDown : nil }
+        try await bucket.withStorage { try await question.ask($0) }
+        #expect(proxy.count(question.method) == 4)
+    }
+
+    /// libcurl itself makes a request again if a connection that it had used before was lost.
+    @Test(arguments: Question.allCases)
+    func afterLostConnections(_ question: Question) async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { request, _ in request.attempt == 1 ? .lost : nil }
+        try await bucket.withStorage { try await question.ask($0) }
+        #expect(proxy.count(question.method) == 2)
+    }
+
+    /// The write was done, and the answer lost: to do it again changes nothing.
+    @Test(arguments: [Question.put, .delete])
+    func afterLostAnswers(_ question: Question) async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { request, forward in
+            let reply = forward(request)
+            return request.attempt == 1 ? .lost : reply
+        }
+        try await bucket.withStorage { try await question.ask($0) }
+        #expect(proxy.count(question.method) == 2)
+    }
+
+    @Test(arguments: Question.allCases)
+    func areNotWithoutEnd(_ question: Question) async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { _, _ in .slowDown }
+        try await bucket.withStorage(attempts: S3Attempts(limit: 4, delay: .zero)) { storage in
+            let code = try await code { try await question.ask(storage) }
+            #expect(code == .unavailable)
+        }
+        #expect(proxy.count(question.method) == 4)
+    }
+
+    /// What another attempt cannot mend.
+    @Test(arguments: Question.allCases, [403, 400, 301])
+    func areNotMadeInVain(_ question: Question, _ status: Int) async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { _, _ in .s3Error(status, "Anything") }
+        try await bucket.withStorage { storage in
+            let code = try await code { try await question.ask(storage) }
+            #expect(code == [403: .accessRefused, 400: .refused, 301: .wrongRegion][status])
+        }
+        #expect(proxy.count(question.method) == 1)
+    }
+
+    @Test func sendTheWholeBodyAgain() async throws {
+        let (bucket, proxy) = try await bucket()
+        let bytes = [UInt8].noise(2 << 20)
+        proxy.origin.cutBodies { request in
+            request.attempt <= 2 ? request.attempt * 300_000 : nil
+        }
+        proxy.misbehave { request, _ in request.attempt == 3 ? .slowDown : nil }
+        try await bucket.withStorage { storage in
+            try await storage.put("new", bytes)
+            let isSame = try await storage.bytes("new") == bytes
+            #expect(isSame)
+        }
+        #expect(proxy.count("PUT") == 4)
+    }
+
+    @Test func beginTheSinkAnew() async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { request, forward in
+            switch request.attempt {
+            case 1: forward(request).cut(after: 50_000)
+            case 2: forward(request).reset(after: 100_000)
+            default: nil
+            }
+        }
+        let made = Atomic(0)
+        let collected = Mutex<[[UInt8]]>([])
+        try await bucket.withStorage { storage in
+            try await storage.get("old", maximumBytes: 1 << 20) { _ in
+                made.add(1, ordering: .relaxed)
+                collected.withLock { $0.append([]) }
+                return { bytes in
+                    collected.withLock { $0[$0.count - 1] += Array(bytes) }
+                    return true
+                }
+            }
+        }
+        #expect(made.load(ordering: .relaxed) == 3)
+        let isSame = collected.withLock { $0.last == .noise(200_000) }
+        #expect(isSame)
+        #expect(collected.withLock { $0.first }?.count == 50_000)
+    }
+
+    /// Each attempt may take as long as it takes, if only something happens.
+    @Test func haveNoTimeAsAWhole() async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { request, forward in forward(request).delayed(0.3) }
+        try await bucket.withStorage(transfer: { $0.totalTimeout = .milliseconds(50) }) {
+            try await Question.get.ask($0)
+        }
+        #expect(proxy.count("GET") == 1)
+    }
+
+    /// Its processes are stopped in the middle of a body, and go on later.
+    @Test func endWhenTheServerIsStopped() async throws {
+        let server = try await RcloneServer()
+        let bucket = try await Bucket(of: server)
+        let bytes = [UInt8].noise(64 << 20)
+        try await bucket.withStorage { try await $0.put("a", bytes) }
+        try await bucket.withStorage(
+            attempts: S3Attempts(limit: 1), transfer: { $0.stallTimeout = .seconds(1) }
+        ) { storage in
+            let got = Atomic(0)
+            let error = await #expect(throws: StorageError.self) {
+                try await storage.get("a", maximumBytes: 64 << 20) { _ in
+                    { bytes in
+                        server.suspend()
+                        got.add(bytes.count, ordering: .relaxed)
+                        return true
+                    }
+                }
+            }
+            #expect(error?.code == .unavailable && error?.underlying?.code == .stalled)
+            let count = got.load(ordering: .relaxed)
+            #expect(count > 0 && count < bytes.count)
+            let code = try await code { try await storage.put("b", bytes) }
+            #expect(code == .unavailable)
+            server.resume()
+            let isSame = try await storage.bytes("a") == bytes
+            #expect(isSame)
+        }
+    }
+
+    // MARK: Cancelled
+
+    @Test func canBeCancelled() async throws {
+        let (bucket, proxy) = try await bucket()
+        let gate = try Gate()
+        proxy.misbehave { request, forward in forward(request).heldBy(gate) }
+        try await bucket.withStorage { storage in
+            let task = Task { try await storage.bytes("old") }
+            try await proxy.origin.waitForRequests(1)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+            let late = Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                return try await storage.head("old")
+            }
+            await #expect(throws: CancellationError.self) { try await late.value }
+        }
+        #expect(proxy.origin.count() == 1)
+    }
+
+    @Test func canBeCancelledInBetween() async throws {
+        let (bucket, proxy) = try await bucket()
+        proxy.misbehave { _, _ in .slowDown }
+        let attempts = S3Attempts(delay: .seconds(3600), longestDelay: .seconds(3600))
+        try await bucket.withStorage(attempts: attempts) { storage in
+            let task = Task { try await storage.delete("old") }
+            try await proxy.origin.waitForRequests(1)
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        #expect(proxy.count("DELETE") == 1)
+    }
+
+    /// No attempt follows.
+    @Test func endWithTheStorage() async throws {
+        let (bucket, proxy) = try await bucket()
+        let gate = try Gate()
+        proxy.misbehave { request, forward in forward(request).heldBy(gate) }
+        let attempts = S3Attempts(delay: .seconds(3600), longestDelay: .seconds(3600))
+        try await bucket.withStorage(attempts: attempts) { storage in
+            let task = Task { try await storage.bytes("old") }
+            try await proxy.origin.waitForRequests(1)
+            storage.shutdown()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import Testing
+
+/// XML's rules, seen through SVG documents.
+struct XMLWellFormednessTests: ImageTests {
+    @Test(arguments: [
+        "<svg/>", "<svg></svg>", "<svg ></svg >", "\n<svg/>\n", "<svg><g/><g></g>text</svg>",
+        "<?xml version='1.0'?><svg/>", "<?xml\nversion='1.0'?><svg/>",
+        "<?xml-stylesheet href='a'?><svg/>",
+        "<?xml version = \"1.1\" standalone='no' ?>\n<svg/>",
+        "<!-- - > < & -->\n<svg/><!---->", "<?php <svg> ?><svg/>", "<svg><?a?><?b c?></svg>",
+        "<svg><![CDATA[<g> & ]] ]> ]]></svg>", "<svg a='\"' b=\"'\" c = ']]>' d='>'/>",
+        "<svg>&amp;&lt;&gt;&quot;&apos;&#9;&#65;&#x1F600;</svg>", "<svg a='&amp;&#10;'/>",
+        "<svg><a-b.c_1 xlink:href='#'/></svg>", "<svg>] ]] >]</svg>", "<svg>été 図</svg>",
+        "<!DOCTYPE svg><svg>&whatever;</svg>", "<!DOCTYPE svg SYSTEM '>]'><svg/>",
+        "<!DOCTYPE svg [<!-- ' ] > --><?a ' ]> ?><!ENTITY a \"']>\">\n%p;] ><svg/>",
+    ])
+    func wellFormed(text: String) {
+        #expect(fault(text) == nil)
+    }
+
+    @Test(arguments: [
+        ("<svg><g></svg>", "not open"), ("<svg></svg></svg>", "not open"),
+        ("<svg></SVG>", "not open"), ("<svg/><svg/>", "second root"), ("<svg/>text", "outside"),
+        ("<svg/>\0", "outside"), ("<svg a=1/>", "without quotes"), ("<svg a/>", "without a value"),
+        ("<svg a='1'b='2'/>", "damaged tag"), ("<svg a='1' a='2'/>", "twice"),
+        ("<svg a='<'/>", "inside an attribute"), ("<svg>< g/></svg>", "damaged name"),
+        ("<svg><1g/></svg>", "damaged name"), ("<svg><-g/></svg>", "damaged name"),
+        ("<svg>&nbsp;</svg>", "nothing that is declared"), ("<svg>&amp </svg>", "without an end"),
+        ("<svg>& </svg>", "damaged name"), ("<svg>&#0;</svg>", "impossible character"),
+        ("<svg>&#xD800;</svg>", "impossible character"),
+        ("<svg>&#1a;</svg>", "impossible character"),
+        ("<svg>&#99999999999;</svg>", "impossible character"), ("<svg>]]></svg>", "CDATA"),
+        ("<svg><!-- a -- b --></svg>", "hyphens"), ("<svg><?xml version='1.0'?></svg>", "XML decl"),
+        ("<?xml version='1'?><svg/>", "version"), ("<?xml encoding='x'?><svg/>", "XML declaration"),
+        ("<svg><!DOCTYPE svg></svg>", "damaged name"), ("<svg>\u{1}</svg>", "impossible character"),
+        ("<svg>\u{FFFE}</svg>", "impossible character"),
+    ])
+    func damaged(text: String, word: String) {
+        expectDamage(Array(text.utf8), word)
+    }
+
+    @Test func theLineIsSaid() {
+        #expect(fault("<svg>\n<g>\n</h></svg>")?.message.hasSuffix(", line 3") == true)
+        #expect(fault("<svg>\n\u{1}\n</svg>")?.message.hasSuffix(", line 2") == true)
+    }
+
+    @Test func brokenUTF8IsFoundUnlessAnotherEncodingIsDeclared() {
+        let text = [UInt8]("<svg>".utf8) + [0xE9] + "</svg>".utf8
+        expectDamage(text, "impossible character")
+        expectDamage(Array("<?xml version='1.0' encoding='UTF-8'?>".utf8) + text, "impossible")
+        #expect(fault(Array("<?xml version='1.0' encoding='latin1'?>".utf8) + text) == nil)
+    }
+
+    @Test func nestingHasALimit() {
+        #expect(fault(nested(200)) == nil)
+        expectDamage(Array(nested(200_000).utf8), "too deeply")
+    }
+
+    @Test func attributesHaveALimit() {
+        func tag(_ count: Int) -> String {
+            "<svg " + (0..<count).map { "a\($0)=''" }.joined(separator: " ") + "/>"
+        }
+        #expect(fault(tag(256)) == nil)
+        expectDamage(Array(tag(257).utf8), "too many attributes")
+    }
+
+    /// What grew without bounds, or with the square of the length, would take minutes.
+    @Test(.timeLimit(.minutes(10)))
+    func hostileDocumentsTakeNoTime() {
+        var entities = "<!ENTITY e0 '\(String(repeating: "a", count: 100))'>"
+        for level in 1...12 {
+            let previous = String(repeating: "&e\(level - 1);", count: 10)
+            entities += "<!ENTITY e\(level) '\(previous)'>"
+        }
+        #expect(fault("<!DOCTYPE svg [\(entities)]><svg a='&e12;'>&e12;</svg>") == nil)
+        let names = (0..<50_000).map { "n\($0)" }.joined(separator: "|")
+        let types = "<!ELEMENT e (\(names))><!ATTLIST e a (\(names)) #IMPLIED>"
+        #expect(fault("<!DOCTYPE svg [\(types)]><svg/>") == nil)
+        let elements = (0..<50_000).map { "<e\($0)/>" }.joined()
+        #expect(fault("<svg>\(elements)</svg>") == nil)
+        #expect(fault("<svg>" + String(repeating: "<!--", count: 50_000))?.code == .damaged)
+        #expect(
+            fault("<!DOCTYPE svg" + String(repeating: "[<!", count: 50_000))?.code == .truncated)
+    }
+
+    private func nested(_ depth: Int) -> String {
+        "<svg>" + String(repeating: "<g>", count: depth) + String(repeating: "</g>", count: depth)
+            + "</svg>"
+    }
+}

@@ -1,0 +1,130 @@
+import Foundation
+import Testing
+
+@testable import LarderCore
+@testable import LarderManifest
+
+/// URLs as manifests have them: templates, gateways, and bytes in the URL itself.
+@Suite struct IconURLsTests {
+    private func read(_ icon: String, _ rules: ManifestRules = .init()) throws -> ManifestReading {
+        try readManifest(
+            String(
+                decoding: JSONSerialization.data(withJSONObject: [["icon": icon]]), as: UTF8.self),
+            rules: rules)
+    }
+
+    @Test func sizesAreFilledIn() throws {
+        var rules = ManifestRules()
+        let icon = "https://a.example/{width}x{height}/{size}/{w}x{h}bb.png"
+        #expect(try read(icon, rules).words == ["https://a.example/512x512/512/512x512bb.png"])
+        rules.iconSize = 96
+        #expect(try read(icon, rules).words == ["https://a.example/96x96/96/96x96bb.png"])
+    }
+
+    @Test(arguments: [
+        ("{w{h}{size", "{w9{size"), ("{w}{w}é{h}", "99é9"), ("{W}{id}", "{W}{id}"),
+        ("%7Bw%7D/%DE%size%20x", "%7Bw%7D/%DE%size%20x"), ("$w}{", "$w}{"), ("{{w}", "{9"),
+        ("{w}/%C3%A9%20", "9/%C3%A9%20"),
+    ])
+    func onlyWholePlacesAreFilledIn(path: String, filled: String) throws {
+        var rules = ManifestRules(baseURL: try HTTPURL("http://a"))
+        rules.iconSize = 9
+        let url = try HTTPURL("/?\(filled)", relativeTo: rules.baseURL)
+        #expect(try read("?\(path)", rules).words == [url.string])
+    }
+
+    @Test(arguments: [
+        ("{w}x{h}{c}.{f}", "{c}"), ("a.{f}", "{f}"), ("%size%/a", "%size%"),
+        ("{{w}}", "{{w}}"), ("{{ .Values.icon }}", "{{ .Values.icon }}"), ("${size}", "${size}"),
+        ("${HOST}/a", "${HOST}"), ("{size}/{name}", "{name}"), ("{id}/{w}", "{id}"),
+        ("{w}/%theme%/a", "%theme%"), ("%25/%size%", "%size%"), ("a$/{f}", "{f}"),
+    ])
+    func aPlaceholderThatNothingFillsIsNamed(path: String, placeholder: String) throws {
+        for icon in ["https://a.example/\(path)", path] {
+            let reading = try read(icon)
+            #expect(reading.words == ["unfilled-placeholder"], "\(icon)")
+            #expect(
+                reading.errors.first?.message
+                    == "icon has the placeholder '\(placeholder)', which nothing fills")
+        }
+    }
+
+    /// Braces without an end took time in the square of their number.
+    @Test func manyBracesAreNoPlaceholders() throws {
+        for braces in ["{", "${", "%a"] {
+            let icon = "https://a.example/?" + String(repeating: braces, count: 2_000)
+            #expect(try read(icon).words != ["unfilled-placeholder"])
+        }
+    }
+
+    @Test(arguments: [
+        ("https://g.example", "ipfs://Qm1/a b.png", "https://g.example/ipfs/Qm1/a%20b.png"),
+        ("https://g.example/", "ipfs://Qm1", "https://g.example/ipfs/Qm1"),
+        ("https://g.example/ipfs/", "IPFS://ipfs/Qm1/x", "https://g.example/ipfs/Qm1/x"),
+    ])
+    func gatewaysAreAsked(gateway: String, icon: String, url: String) throws {
+        var rules = ManifestRules()
+        rules.ipfsGateway = try HTTPURL(gateway)
+        #expect(
+            try read(icon.replacing(" ", with: "%20"), rules).words == [url])
+        #expect(try read(icon).errors.map(\.scheme) == ["ipfs"])
+    }
+
+    /// A gateway's token stays a query, and its password goes with each request.
+    @Test func aGatewayMayNeedASecret() throws {
+        var rules = ManifestRules()
+        rules.ipfsGateway = try HTTPURL("https://me:pw@g.example/x?token=1")
+        for icon in ["ipfs://Qm1/a.png", "ipfs:Qm1/a.png", "ipfs:/ipfs/Qm1/a.png?y#z"] {
+            let entry = try #require(try read(icon, rules).entries.first)
+            #expect(entry.icon.string == "https://g.example/x/ipfs/Qm1/a.png?token=1")
+            #expect(entry.icon.credentials == Credentials(user: "me", password: "pw"))
+        }
+    }
+
+    /// Where an index is, what its icons are appended to is a directory.
+    @Test(arguments: ["repo", "repo/", "repo?token=1", "repo/?token=1"])
+    func theBaseOfAnIndexIsADirectory(path: String) throws {
+        let index =
+            #"{"repo":{"address":"https://a.example"},"apps":[{"packageName":"p","icon":"a.png"}]}"#
+        let rules = ManifestRules(baseURL: try HTTPURL("https://me:pw@b.example/\(path)"))
+        let entry = try #require(
+            try readManifest(.bytes(Array(index.utf8), name: "i"), rules: rules).entries.first)
+        #expect(entry.icon.string == "https://b.example/repo/icons/a.png")
+        #expect(entry.icon.credentials == Credentials(user: "me", password: "pw"))
+    }
+
+    @Test(arguments: [
+        ("data:image/svg+xml,%3Csvg/%3E", "<svg/>"), ("data:,a%20b", "a b"), ("DATA:,x", "x"),
+        ("data:image/png;base64,YWJj", "abc"), ("data:;charset=utf-8;base64,YQ==", "a"),
+        ("data:;base64,YQ", "a"), ("data:;base64,YW%4Aj\nYQ%3D%3D", "abca"), ("data:,", ""),
+        (" \r\n data:image/png;base64,\n  YW\t Jj\n  ", "abc"), ("da\nta:,a\tb c", "ab c"),
+        ("data:image/png ;  BASE64 ,YWJj", "abc"), ("data:;base64,YWJj#,x", "abc"),
+        ("data:,a#b", "a"), ("data:,a?b,c", "a?b,c"), ("data:,%zz%a%+1%4", "%zz%a%+1%4"),
+        ("data:;base64x,YWJj", "YWJj"), ("data:base64,YWJj", "YWJj"),
+        ("data:;base64,YQ%0A=%20=", "a"),
+    ])
+    func dataIsDecoded(icon: String, content: String) throws {
+        let items = try read(icon).items
+        guard case .inline(let entry)? = items.first?.result else {
+            Issue.record("\(items)")
+            return
+        }
+        #expect(entry.bytes == Array(content.utf8))
+        #expect(entry.resourceKey.hasPrefix("ni:///sha-256;") && entry.resourceKey.utf8.count == 57)
+    }
+
+    @Test(arguments: [
+        "data:", "data:;base64", "data:;base64,Y!", "data:;base64,Y",
+        "data:;base64,YWJj=", "data:;base64,YQ=", "data:;base64,Y%zz", "data:;base64,YW-_",
+        "data:#,",
+    ])
+    func brokenDataFails(icon: String) throws {
+        #expect(try read(icon).words == ["unparsable-url"])
+    }
+
+    /// RFC 6920, section 8.1.
+    @Test func theNameIsTheBytesOwn() throws {
+        let words = try read("data:,Hello%20World!").words
+        #expect(words == ["ni:///sha-256;f4OxZX_x_FO5LcGBSKHWXfwtSx-j1ncoSt3SABJtkGk"])
+    }
+}

@@ -1,0 +1,51 @@
+import LarderCore
+import LarderManifest
+import Testing
+
+@Suite struct ManifestKeysTests {
+    private func keys(_ text: String, baseURL: String? = nil) throws -> [String] {
+        var keys: [String] = []
+        let source = ManifestSource.bytes(Array(text.utf8), name: "test")
+        try ManifestKeys(
+            [source], rules: ManifestRules(baseURL: try baseURL.map { try HTTPURL($0) })
+        )
+        .forEach { keys.append($0) }
+        return keys
+    }
+
+    /// The same keys as a prefetch looks up: canonical, without credentials, or the entry's own.
+    @Test func areThoseOfThePrefetch() throws {
+        let text = """
+            [{"icon": "HTTP://me:secret@a.example:80/x#y"}, {"icon": "http://a.example/z?token=1", "key": "z"},
+             {"icon": "ftp://a.example/"}, {"name": "none"}, {"icon": "http://a.example/x"}]
+            """
+        #expect(try keys(text) == ["http://a.example/x", "key:z", "http://a.example/x"])
+    }
+
+    @Test func entriesWithoutIconsNameNothing() throws {
+        #expect(throws: ManifestError.self) { _ = try keys(#"[{"name": "A"}, {"name": "B"}]"#) }
+        #expect(throws: ManifestError.self) { _ = try keys(#"[{"icon": ""}, {"icon": " "}]"#) }
+        #expect(try keys("[]").isEmpty)
+        #expect(throws: ManifestError.self) {
+            _ = try keys(#"{"items": [{"assets": [{"kind": "software-package"}]}]}"#)
+        }
+        #expect(try keys(#"[{"name": "A"}, {"icon": "ftp://a.example/"}]"#).isEmpty)
+    }
+
+    @Test func relativeURLsNeedABase() throws {
+        let text = #"[{"icon": "http://a.example/x"}, {"icon": "y"}]"#
+        let error = #expect(throws: ManifestError.self) { _ = try keys(text) }
+        #expect(error?.place == .entry(2))
+        #expect(
+            try keys(text, baseURL: "http://b.example/")
+                == ["http://a.example/x", "http://b.example/y"])
+    }
+
+    /// Prefetched through a gateway, they would be evicted as if no manifest kept them.
+    @Test func ipfsURLsNeedAGateway() throws {
+        let error = #expect(throws: ManifestError.self) {
+            _ = try keys(#"[{"icon": "ipfs://c/x"}]"#)
+        }
+        #expect(error?.place == .entry(1))
+    }
+}

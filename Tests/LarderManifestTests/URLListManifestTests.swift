@@ -1,0 +1,71 @@
+import Testing
+
+@testable import LarderManifest
+
+@Suite struct URLListManifestTests {
+    @Test(arguments: ["\n", "\r\n"])
+    func readsWhatWgetAndAria2Take(end: String) throws {
+        let lines = [
+            "# icons", "", "https://a.example/1.png", "  out=one.png", "\tdir=/tmp",
+            "https://a.example/2.png\thttps://mirror.example/2.png", "  https://a.example/3.png ",
+            "relative.png", "ftp://a.example/4.png", "#https://a.example/5.png",
+            "https://a.example/a=b",
+        ]
+        for text in [lines.joined(separator: end), "\u{FEFF}" + lines.joined(separator: end) + end]
+        {
+            let reading = try readManifest(text)
+            #expect(reading.summary == ManifestSummary(format: .urlList, entries: 6))
+            #expect(
+                reading.words == [
+                    "https://a.example/1.png", "https://a.example/2.png", "https://a.example/3.png",
+                    "relative-url", "unsupported-scheme", "https://a.example/a=b",
+                ])
+            #expect(reading.items.map(\.line) == [3, 6, 7, 8, 9, 11])
+            #expect(reading.places?.shape == "list of URLs")
+        }
+    }
+
+    /// As wget does. A host has to be UTF-8.
+    @Test func bytesOfAnotherEncodingAreKept() throws {
+        let latin1 =
+            "https://a.example/caf\u{E9}.png\nhttps://b\u{FC}cher.example/\nhttps://a.example/x\n"
+        let bytes = latin1.unicodeScalars.map { UInt8($0.value) }
+        let reading = try readManifest(.bytes(bytes, name: "list"))
+        #expect(
+            reading.words == [
+                "https://a.example/caf%E9.png", "unparsable-url", "https://a.example/x",
+            ])
+    }
+
+    /// An encoding that is not kept byte by byte is refused as a whole.
+    @Test(arguments: [true, false])
+    func aListInUTF16IsNoList(hasMark: Bool) throws {
+        let bytes = ((hasMark ? "\u{FEFF}" : "") + "https://a.example/1.png\n").utf16
+            .flatMap { [UInt8($0 & 255), UInt8($0 >> 8)] }
+        let error = #expect(throws: ManifestError.self) {
+            try readManifest(.bytes(bytes, name: "list"))
+        }
+        #expect(error?.code == .notAManifest)
+    }
+
+    @Test(arguments: ["# only a comment\n", "#!/bin/sh\necho\n", "relative.png\n", "key: value\n"])
+    func otherTextIsNoList(text: String) throws {
+        #expect(try manifestError(text)?.code == .notAManifest)
+    }
+
+    @Test func severalURLsOnALineAreNoURL() throws {
+        let reading = try readManifest(
+            "https://a.example/1 https://a.example/2\nhttps://a.example/a b\n"
+                + "https://a.example/3\rhttps://a.example/4\r")
+        #expect(
+            reading.words == ["unparsable-url", "https://a.example/a%20b", "unparsable-url"])
+    }
+
+    @Test func anOverlongLineSpoilsNoOther() throws {
+        let long = "https://a.example/" + String(repeating: "x", count: 2000)
+        let reading = try readManifest(
+            "https://a.example/1\n\(long)\nhttps://a.example/2",
+            limits: ManifestLimits(maximumEntrySize: 1000))
+        #expect(reading.words == ["https://a.example/1", "too-large", "https://a.example/2"])
+    }
+}

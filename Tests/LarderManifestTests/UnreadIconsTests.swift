@@ -1,0 +1,131 @@
+import Foundation
+import Testing
+
+@testable import LarderManifest
+
+/// Values that look like icons and are not read are counted, with their places.
+@Suite struct UnreadIconsTests {
+    private static let url = "https://a.example/~.png"
+
+    /// A manifest and its icons that are not read.
+    struct Case: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        let text: String
+        let unread: [String]
+
+        init(_ unread: [String], _ text: String) {
+            testDescription = text
+            self.text = text.replacing("~", with: "https://a.example/i.png")
+            self.unread = unread
+        }
+    }
+
+    static let cases = [
+        // A second list: after the first, before it, as a map, deeper, with another name.
+        Case(
+            ["$.games[*].icon 2"], #"{"apps":[{"icon":"~"}],"games":[{"icon":"~"},{"icon":"~"}]}"#),
+        Case(["$.games[*].logo 1"], #"{"games":[{"logo":"~"}],"apps":[{"icon":"~"}]}"#),
+        Case(
+            ["$.games.a.icon 1", "$.games.b.icon 1"],
+            #"{"apps":[{"icon":"~"}],"games":{"a":{"icon":"~"},"b":{"icon":"~"}}}"#),
+        Case(["$.more.list[*].icon 1"], #"{"apps":[{"icon":"~"}],"more":{"list":[{"icon":"~"}]}}"#),
+        Case(
+            ["$.tabs[*].rows[*].pic.image 1"],
+            #"{"apps":[{"icon":"~"}],"tabs":[{"rows":[{"pic":{"image":"~"}}]}]}"#),
+        Case(["@.logoURI 1"], #"{"apps":[{"iconURL":"~"}],"tokens":[{"logoURI":"~"}]}"#),
+        Case(["$.list[*].icon 1"], #"{"theme":{"icon":"~"},"list":[{"icon":"~"}]}"#),
+        Case(["$.icons[*].src 2"], #"{"apps":[{"icon":"~"}],"icons":[{"src":"~"},{"src":"~"}]}"#),
+        // Other members of entries.
+        Case(["@.logo 1", "@.iconURL 1"], #"[{"icon":"~"},{"logo":"~"},{"iconURL":"~"}]"#),
+        Case(["@.pic 1"], #"[{"icon":"~"},{"name":"A","pic":"~"}]"#),
+        Case(["@.logo 1"], #"[{"icon":"~","logo":"~","download":"~","image":"~"}]"#),
+        Case(["@.apps[*].icon 2"], #"[{"icon":"~","apps":[{"icon":"~"},{"icon":"~"}]}]"#),
+        Case(["$.packages[*].icon 1"], #"{"name":"A","icon":"~","packages":[{"icon":"~"}]}"#),
+        Case(["@.icon.url 1"], #"[{"icon":"~"},{"icon":{"url":"~"}}]"#),
+        Case(
+            ["@.groups[*].icon 1"], #"{"a":{"icon":"~","groups":[{"icon":"~"}]},"b":{"icon":"~"}}"#),
+        // The icon of the list itself, and images that are not icons.
+        Case(
+            [],
+            #"{"iconURL":"~","apps":[{"iconURL":"~","screenshotURLs":["~"]}],"news":[{"imageURL":"~"}]}"#
+        ),
+        Case([], #"{"icon":{"url":"~"},"apps":[{"icon":"~"}],"banner":{"image":"~"}}"#),
+        Case(
+            [],
+            #"{"repo":{"address":"https://a.example/","icon":"r.png"},"apps":[{"packageName":"p","icon":"a.png"}]}"#
+        ),
+        Case([], #"{"feed":{"icon":"~","results":[{"name":"A","artworkUrl100":"~"}]}}"#),
+        Case([], #"[{"icon":"~","screenshots":[{"image":"~"}],"page":"https://a.example/"}]"#),
+        Case([], #"{"name":"A","icons":[{"src":"~"}],"icons_localized":{"de":[{"src":"~"}]}}"#),
+        Case([], "https://a.example/1.png\n#logo\nhttps://a.example/2.png"),
+    ]
+
+    @Test(arguments: cases) func areCountedWithTheirPlaces(_ given: Case) throws {
+        for text in [given.text, given.text.replacing(",\"", with: ",\n \"")] {
+            let reading = try readManifest(text)
+            #expect(Set(reading.unread) == Set(given.unread), "\(text)")
+            let counts = given.unread.compactMap {
+                $0.split(separator: " ").last.flatMap { Int($0) }
+            }
+            #expect(reading.unreadCount == counts.reduce(0, +))
+        }
+    }
+
+    /// Property lists have the same values.
+    @Test func propertyListsAreLookedOverToo() throws {
+        let object: [String: Any] = [
+            "apps": [["icon": Self.url]], "games": [["icon": Self.url], ["icon": Self.url]],
+            "other": ["date": Date(timeIntervalSince1970: 0), "list": [1, 2.5, true]],
+        ]
+        for format in [PropertyListSerialization.PropertyListFormat.xml, .binary] {
+            let data = try PropertyListSerialization.data(
+                fromPropertyList: object, format: format, options: 0)
+            let reading = try readManifest(.bytes(Array(data), name: "test"))
+            #expect(reading.words == [Self.url])
+            #expect(reading.unread == ["$.games[*].icon 2"])
+        }
+    }
+
+    /// Values that are passed over need not be a valid property list.
+    @Test func whatIsPassedOverMayBeAnything() throws {
+        let text = xmlPlist(
+            """
+            <dict><key>x</key><array><integer>one</integer><string>y</string></array>
+            <key>z</key><array><dict><string>no key</string></dict></array>
+            <key>apps</key><array><dict><key>icon</key><string>\(Self.url)</string></dict></array>
+            </dict>
+            """)
+        #expect(try readManifest(text).words == [Self.url])
+    }
+
+    /// A user who names places has chosen.
+    @Test func placesThatWereNamedLeaveNothingOut() throws {
+        let text =
+            #"{"apps":[{"icon":"\#(Self.url)","logo":"\#(Self.url)"}],"games":[{"icon":"\#(Self.url)"}]}"#
+        var rules = ManifestRules()
+        rules.iconKeys = ["icon"]
+        #expect(try readManifest(text, rules: rules).unread == ["$.games[*].icon 1"])
+        rules.entries = "apps"
+        #expect(try readManifest(text, rules: rules).unread == [])
+        rules.iconKeys = []
+        #expect(try readManifest(text, rules: rules).unread == ["@.logo 1"])
+    }
+
+    @Test func manyPlacesAreCountedAndNotKept() throws {
+        let members = (0..<100).map { #""list\#($0)":[{"icon":"\#(Self.url)"}]"# }
+        let reading = try readManifest(
+            #"{"apps":[{"icon":"\#(Self.url)"}],\#(members.joined(separator: ","))}"#)
+        #expect(reading.unreadCount == 100)
+        #expect(reading.unread.count == 16)
+    }
+
+    /// A list that is larger than an entry may be is gone through.
+    @Test func aLongSecondListIsCounted() throws {
+        let entry = #"{"icon":"\#(Self.url)"}"#
+        let list = Array(repeating: entry, count: 1_000).joined(separator: ",")
+        let reading = try readManifest(
+            #"{"apps":[\#(entry)],"games":[\#(list)]}"#,
+            limits: ManifestLimits(maximumEntrySize: 1_000))
+        #expect(reading.unread == ["$.games[*].icon 1000"])
+    }
+}

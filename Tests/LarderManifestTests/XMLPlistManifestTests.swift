@@ -1,0 +1,251 @@
+import Foundation
+import Testing
+
+@testable import LarderManifest
+
+@Suite struct XMLPlistManifestTests {
+    /// A string whose bytes are no text spoils no other entry, wherever it is.
+    @Test(arguments: [
+        "\u{FF}", "\u{E9}x", "\u{C3}", "\u{ED}\u{A0}\u{80}", "\u{F4}\u{90}\u{80}\u{80}",
+    ])
+    func bytesThatAreNotUTF8SpoilNoOtherEntry(bad: String) throws {
+        func entry(_ name: String, _ icon: String) -> String {
+            "<dict><key>\(name)</key><string>é\(name)</string><key>icon</key>"
+                + "<string>https://a.example/\(icon)</string></dict>"
+        }
+        let text = xmlPlist(
+            "<array>" + entry("name", "1") + entry("name", "~") + entry("~", "2")
+                + "<dict><key>x</key><string>~</string><key>icon</key><string>https://a.example/3"
+                + "</string></dict><string>~</string>" + entry("name", "4") + "</array>")
+        let bytes = text.utf8.flatMap { byte in
+            // Each scalar is one byte.
+            byte == UInt8(ascii: "~") ? bad.unicodeScalars.map { UInt8($0.value) } : [byte]
+        }
+        let reading = try readManifest(.bytes(bytes, name: "test"))
+        #expect(
+            reading.words == [
+                "https://a.example/1", "icon-not-a-string", "https://a.example/2",
+                "https://a.example/3", "not-a-dictionary", "https://a.example/4",
+            ])
+        #expect(reading.items.first?.name == "éname")
+    }
+
+    /// Every boundary of the window falls on every byte of a character once.
+    @Test func charactersMayBeAnywhere() throws {
+        for filler in 0..<8 {
+            let text =
+                String(repeating: "x", count: filler) + String(repeating: "aé中🍎", count: 60_000)
+            let input = ByteInput(
+                decoding: ByteWindow(
+                    ByteInput(bytes: Array(text.utf8), name: "test"), capacity: 61),
+                from: .utf8)
+            var bytes: [UInt8] = []
+            var piece = [UInt8](repeating: 0, count: 1 + filler)
+            while true {
+                let count = try piece.withUnsafeMutableBytes { try input.read(into: $0) }
+                guard count > 0 else { break }
+                bytes += piece.prefix(count)
+                if bytes.count > 3_000 { piece = [UInt8](repeating: 0, count: 100_000) }
+            }
+            #expect(bytes == Array(text.utf8))
+            #expect(!input.hasInvalidText)
+        }
+    }
+
+    @Test func halfACharacterOfUTF16SpoilsNoOtherEntry() throws {
+        let text = xmlPlist(
+            "<array><dict><key>icon</key><string>https://a.example/~</string></dict>"
+                + "<dict><key>icon</key><string>https://a.example/1</string></dict></array>")
+        let units = text.utf16.map { $0 == UInt16(UInt8(ascii: "~")) ? 0xD800 : $0 }
+        let bytes = ([0xFEFF] + units).flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        #expect(
+            try readManifest(.bytes(bytes, name: "test")).words
+                == ["icon-not-a-string", "https://a.example/1"])
+    }
+
+    private static let a = "<dict><key>icon</key><string>https://a.example/a.png</string></dict>"
+    private static let url = "https://a.example/a.png"
+
+    @Test(arguments: [
+        "<array>\(a)\n\(a)</array>", "<dict><key>apps</key><array>\(a)\(a)</array></dict>",
+        """
+        <dict><key>x</key><array><dict><key>apps</key><string/></dict></array><key>y</key><false/>
+        <key>apps</key><array>\(a)<!-- c -->\(a)</array><key>z</key><data>AA==</data></dict>
+        """,
+    ])
+    func readsEntries(content: String) throws {
+        let reading = try readManifest(xmlPlist(content))
+        #expect(reading.summary == ManifestSummary(format: .xmlPlist, entries: 2))
+        #expect(reading.words == [Self.url, Self.url])
+    }
+
+    @Test func readsEmptyArrays() throws {
+        #expect(try readManifest(xmlPlist("<array/>")).words.isEmpty)
+        #expect(
+            try readManifest(xmlPlist("<dict><key>apps</key><array></array></dict>")).words.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("<dict/>", "a manifest of no known shape"),
+        ("<dict><key>things</key><array/></dict>", "a manifest of no known shape"),
+        ("<dict><key>apps</key><dict/></dict>", "'apps' is a dictionary, not an array"),
+        ("<string>x</string>", "the property list is a <string>, neither array nor dictionary"),
+        ("", "the property list is empty"),
+    ])
+    func refusesWhatHasNoEntries(content: String, reason: String) throws {
+        let error = try #require(try manifestError(xmlPlist(content)))
+        #expect(error.code == .notAManifest)
+        #expect(error.reason.hasPrefix(reason))
+    }
+
+    @Test func refusesOtherXML() throws {
+        let svg = "<?xml version='1.0'?>\n<svg xmlns='http://www.w3.org/2000/svg'/>"
+        #expect(try manifestError(svg)?.reason == "the document is a <svg>, not a property list")
+        #expect(try manifestError("<?xml version='1.0'?>\n<rss/>")?.code == .notAManifest)
+    }
+
+    @Test(arguments: [
+        ("<array>\(a)</array><array/>", "more than one value in the property list"),
+        ("<array>text</array>", "expected an element, found text"),
+        ("<dict><array/></dict>", "expected a <key>, found <array>"),
+        ("<array><dict><key>a</key></dict></array>", "the key 'a' has no value"),
+        ("<array><foo/></array>", "<foo> is not an element of property lists"),
+        ("<array><string><true/></string></array>", "expected text, found <true>"),
+        ("<array><string><b/></string></array>", "<b> is not an element of property lists"),
+        ("<array><true>x</true></array>", "unexpected text"),
+        ("<array><integer>x</integer></array>", "'x' is not an integer"),
+        ("<array><real/></array>", "'' is not a number"),
+        ("<array>&foo;</array>", "Entity 'foo' not defined"),
+        ("<dict><key>apps</key><array/><key>apps</key><array/></dict>", "'apps' is there twice"),
+    ])
+    func refusesBrokenPropertyLists(content: String, reason: String) throws {
+        let error = try #require(try manifestError(xmlPlist(content)))
+        #expect(error.code == .malformed)
+        #expect(error.place == .line(4))
+        #expect(error.reason == reason)
+    }
+
+    @Test(arguments: [
+        ("<array>\n\(a)\n", 7), ("<array>\n<dict>\n</array>", 6), ("<array>\n&amp</array>", 5),
+        ("<array>\u{1}</array>", 4),
+    ])
+    func refusesWhatIsNotWellFormed(content: String, line: Int) throws {
+        let error = try #require(try manifestError(xmlPlist(content)))
+        #expect(error.code == .malformed)
+        #expect(error.place == .line(line), "\(error)")
+        #expect(!error.reason.contains("\n"))
+    }
+
+    @Test func refusesACutFile() throws {
+        let whole = xmlPlist("<array>\(Self.a)</array>")
+        for length in stride(from: 1, to: whole.utf8.count - 2, by: 7) {
+            #expect(try manifestError(String(whole.utf8.prefix(length)) ?? "") != nil)
+        }
+    }
+
+    @Test func refusesTrailingGarbage() throws {
+        #expect(try manifestError(xmlPlist("<array/>") + "<array/>")?.code == .malformed)
+        #expect(try readManifest(xmlPlist("<array/>") + "<!-- end -->\n").summary?.entries == 0)
+    }
+
+    /// A thousand million characters, were they expanded.
+    private static let laughs =
+        "<!ENTITY a 'aaaaaaaaaa'>"
+        + zip("abcdefgh", "bcdefghi").map { inner, outer in
+            "<!ENTITY \(outer) '\(String(repeating: "&\(inner);", count: 10))'>"
+        }.joined()
+
+    @Test(arguments: [
+        ("<!ENTITY unused 'x'>", ""), ("<!ENTITY x 'y'>", "&x;"),
+        ("<!ENTITY % p '<!ELEMENT a ANY>'> %p;", ""),
+        ("<!ENTITY x SYSTEM 'file:///etc/hostname'>", ""),
+        ("<!ENTITY % x SYSTEM 'file:///etc/hostname'> %x;", ""),
+        (laughs, ""), (laughs, "&e;"), (laughs, "&i;"),
+    ])
+    func refusesEntities(declarations: String, use: String) throws {
+        let text = """
+            <?xml version="1.0"?>
+            <!DOCTYPE plist [\(declarations)]>
+            <plist version="1.0"><array><string>\(use)</string></array></plist>
+            """
+        #expect(try manifestError(text)?.code == .entityDeclared)
+        // Attributes are parsed before the document type can be looked at.
+        let attribute = "<!DOCTYPE plist [\(declarations)]><plist a='\(use)'><array/></plist>"
+        #expect(try manifestError(attribute)?.code == .entityDeclared)
+    }
+
+    /// Only Apple's own document type is known, which has none.
+    @Test(arguments: [
+        "[<!ELEMENT plist ANY>]", "[]", "SYSTEM 'a]>' [ ]", "[<!-- ]> --> %p; ]", "\n[",
+    ])
+    func refusesADocumentTypeWithDeclarations(declarations: String) throws {
+        let error = try manifestError(
+            "<!DOCTYPE plist \(declarations)><plist><array>\(Self.a)</array></plist>")
+        #expect(error?.code == .entityDeclared)
+        let external = "<!DOCTYPE plist PUBLIC '[' \"]>'\"><plist><array>\(Self.a)</array></plist>"
+        #expect(try readManifest(external).words == [Self.url])
+    }
+
+    @Test func readsCharacterReferencesAndCDATA() throws {
+        let text = xmlPlist(
+            """
+            <array><dict><key>na<!-- c -->me</key><string>&lt;&#x4E2D;&amp;<![CDATA[<b>&x;]]> </string>
+            <key>icon</key><string>https://a.example/?a&amp;b</string></dict></array>
+            """)
+        let entry = try #require(try readManifest(text).entries.first)
+        #expect(entry.name == "<中&<b>&x; ")
+        #expect(entry.icon.string == "https://a.example/?a&b")
+    }
+
+    @Test func readsOtherEncodings() throws {
+        let text =
+            "<plist><array><dict><key>name</key><string>é中🍎</string>\(Self.a.dropFirst(6))</array></plist>"
+        let header = "<?xml version='1.0' encoding='UTF-16'?>"
+        let marks: [(bytes: [UInt8], isBig: Bool)] = [
+            ([0xFE, 0xFF], true), ([0xFF, 0xFE], false), ([], false),
+        ]
+        for (mark, isBig) in marks {
+            let units = ((mark.isEmpty ? "<?xml version='1.0'?>" : header) + text).utf16.flatMap {
+                isBig ? [UInt8($0 >> 8), UInt8($0 & 0xFF)] : [UInt8($0 & 0xFF), UInt8($0 >> 8)]
+            }
+            let reading = try readManifest(.bytes(mark + units, name: "test"))
+            #expect(reading.items.first?.name == "é中🍎")
+        }
+        let latin =
+            Array(
+                "<?xml version='1.0' encoding='ISO-8859-1'?><plist><array><dict><key>name</key><string>"
+                    .utf8)
+            + [0xE9] + Array("</string></dict></array></plist>".utf8)
+        #expect(try readManifest(.bytes(latin, name: "test")).items.first?.name == "é")
+        #expect(
+            try readManifest("\u{FEFF}\n\n " + xmlPlist("<array>\(Self.a)</array>")).items.first?
+                .line == 6)
+    }
+
+    /// libxml2 reports this to the thread and not to the reader.
+    @Test func refusesBytesThatTheEncodingDoesNotHave() throws {
+        let text = xmlPlist(
+            "<array><string>\(String(repeating: "中", count: 2000))</string></array>")
+        func declared(_ encoding: String) -> String {
+            text.replacingOccurrences(
+                of: "encoding=\"UTF-8\"", with: "encoding=\"\(encoding)\"")
+        }
+        for encoding in ["UTF-7", "x-unknown"] {
+            let error = try manifestError(declared(encoding))
+            #expect(error?.code == .malformed)
+            #expect(error?.reason != "not well-formed XML")
+        }
+        let reading = try readManifest(declared("US-ASCII"))
+        #expect(
+            reading.errors.map(\.message) == ["expected a dictionary, found text that is not UTF-8"]
+        )
+    }
+
+    /// libxml2 itself keeps 16 bits of an element's line.
+    @Test func linesAreRightBeyond65535() throws {
+        let comment = "<!--" + String(repeating: "\n", count: 70_000) + "-->\n"
+        let text = xmlPlist(
+            "<array>\n\(Self.a)\(comment)\t\(Self.a)\n<dict>\n</dict>\n\n<true/></array>")
+        #expect(try readManifest(text).items.map(\.line) == [5, 70_006, 70_007, 70_010])
+    }
+}

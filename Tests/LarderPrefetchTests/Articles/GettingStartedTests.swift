@@ -1,0 +1,48 @@
+import Foundation
+import LarderPrefetch
+import LarderTestSupport
+import Testing
+
+func fill(_ cache: String, from manifest: String) async throws -> Bool {
+    let configuration = PrefetchConfiguration(cache: cache)
+    let prefetcher = Prefetcher(configuration)
+    for try await event in prefetcher.prefetch([.file(manifest)]) {
+        switch event {
+        case .entry(let result) where result.outcome == .failed:
+            print(result.name, result.problem?.message ?? "")
+        case .finished(let report):
+            return report.count(.failed) == 0
+        default:
+            continue
+        }
+    }
+    return false
+}
+
+func fillCache(at cache: String, from manifest: String) async throws {
+    let prefetcher = Prefetcher(PrefetchConfiguration(cache: cache))
+    for try await event in prefetcher.prefetch([.file(manifest)]) {
+        if case .finished(let report) = event { print("fetched", report.count(.fetched)) }
+    }
+}
+
+/// The article's code and the README's, compiled above.
+@Suite struct GettingStartedTests {
+    @Test func itsCodeIsCompiled() throws {
+        #expect(try Article.codeIs("Sources/LarderPrefetch/LarderPrefetch.docc/GettingStarted.md"))
+        #expect(try Article.codeIs("README.md", importing: "LarderPrefetch"))
+    }
+
+    @Test func itsCodeWorks() async throws {
+        try await withTemporaryDirectory { directory in
+            let manifest = directory.path("apps.json")
+            let gif = "R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
+            try #"[{"icon": "data:image/gif;base64,\#(gif)"}]"#
+                .write(toFile: manifest, atomically: true, encoding: .utf8)
+            #expect(try await fill(directory.path("cache"), from: manifest))
+            try #"[{"icon": "ftp://a.example/a.png"}]"#
+                .write(toFile: manifest, atomically: true, encoding: .utf8)
+            #expect(try await !fill(directory.path("cache"), from: manifest))
+        }
+    }
+}

@@ -1,0 +1,323 @@
+import Foundation
+import LarderCache
+import LarderTestSupport
+import Testing
+
+@testable import LarderManifest
+@testable import LarderPrefetch
+
+/// Which fetch is next, without anybody who is asked.
+@Suite(.timeLimit(.minutes(30))) struct HostScheduleTests {
+    /// A schedule over a manifest whose entries name hosts and priorities.
+    private func withSchedule(
+        of entries: [(host: Int, priority: Int)], places: Int = 1, perHost: Int = 1,
+        interval: Duration? = nil, shard: Shard? = nil, readAhead: Int = HostSchedule.readAhead,
+        isConnected: @escaping (String) -> Bool = { _ in true },
+        _ body: (inout HostSchedule) throws -> Void
+    ) throws {
+        let manifest = entries.enumerated().map { number, entry in
+            #"{"icon": "http://h\#(entry.host).example/\#(number)", "priority": \#(entry.priority)}"#
+        }
+        try withTemporaryDirectory { directory in
+            let cache = try Cache.create(at: directory.path("cache"))
+            let plan = try Plan(
+                of: [.bytes(Array("[\(manifest.joined(separator: ","))]".utf8), name: "test")],
+                rules: ManifestRules(), cache: cache, acceptsAnyContent: false,
+                policy: PlanPolicy(), headers: RequestHeaders(), at: nil)
+            var schedule = try HostSchedule(
+                plan: plan, cache: cache, places: places,
+                limits: HostLimits(
+                    perHost: perHost, most: perHost,
+                    ratePerHost: interval.map { .seconds(1) / $0 }, shard: shard),
+                readAhead: readAhead, isConnected: isConnected)
+            try schedule.begin()
+            try body(&schedule)
+        }
+    }
+
+    /// The transfer loop, which does not know of other workers, is given no more than may be asked.
+    @Test func ofAHostThatWorkersShareNothingIsTakenOutAhead() throws {
+        let split = try #require(HostSplit(host: "h0.example", pieces: 2))
+        let entries = (0..<100).map { (host: $0 % 2, priority: 0) }
+        var underWay: [Int: Int] = [:]
+        try withSchedule(
+            of: entries, places: 100, perHost: 6,
+            shard: Shard(0, of: 2, splits: [split])
+        ) { schedule in
+            while let next = try schedule.next() {
+                // An answer each, so that both hosts are known to give them.
+                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                underWay[next.cursor, default: 0] += 1
+                try schedule.announce(next.cursor)
+            }
+        }
+        #expect(underWay.values.sorted() == [3, 18])
+    }
+
+    /// Takes everything out, one request at a time, each of which is answered.
+    private func order(of entries: [(host: Int, priority: Int)], readAhead: Int) throws -> [String]
+    {
+        var order: [String] = []
+        try withSchedule(of: entries, readAhead: readAhead) { schedule in
+            while let next = try schedule.next() {
+                order.append(next.head.planned.url)
+                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.ended(next.cursor)
+            }
+            let isEmpty = schedule.isEmpty
+            #expect(isEmpty)
+        }
+        return order
+    }
+
+    /// Sixteen requests at a time of 48 that were taken out, and room for fewer connections than
+    /// there are hosts: the one used longest ago is closed. Round and round, each request would
+    /// make one.
+    @Test func hostsWhoseConnectionIsOpenGoBeforeThoseWhoNeedOne() throws {
+        let (hosts, each, room) = (300, 60, 256)
+        let entries = (0..<hosts * each).map { (host: $0 % hosts, priority: 0) }
+        var open: [String] = []
+        var made = 0
+        func use(_ next: HostSchedule.Next) throws {
+            let origin = try next.head.planned.target.origin
+            if let place = open.firstIndex(of: origin) {
+                open.remove(at: place)
+            } else {
+                made += 1
+                if open.count >= room { open.removeFirst() }
+            }
+            if !next.isLast { open.append(origin) }
+        }
+        let isOpen = { (origin: String) in open.contains(origin) }
+        try withoutActuallyEscaping(isOpen) { isOpen in
+            try withSchedule(of: entries, places: 48, perHost: 6, isConnected: isOpen) { schedule in
+                var underWay: [HostSchedule.Next] = []
+                while let next = try schedule.next() {
+                    underWay.append(next)
+                    // What waits longest is asked for now.
+                    guard underWay.count == 48 else { continue }
+                    let ended = underWay.removeFirst()
+                    try use(ended)
+                    try schedule.note(.answered, of: ended.cursor, patience: .seconds(60))
+                    try schedule.ended(ended.cursor)
+                }
+            }
+        }
+        // The last ones that were taken out are not asked for here.
+        #expect((hosts...hosts * 3 / 2).contains(made), "\(made)")
+    }
+
+    private func pending(_ number: Int, host: Int, priority: Int = 0) -> PendingFetch {
+        let id = Int64(number + 1)
+        return PendingFetch(
+            id: id, origin: host, place: PlannedFetch.Place(turn: ~priority, fetch: id))
+    }
+
+    private func takeAll(_ schedule: inout HostSchedule) throws -> [Int64] {
+        var order: [Int64] = []
+        while let next = try schedule.next() {
+            order.append(next.head.planned.id - 1)
+            try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+            try schedule.ended(next.cursor)
+        }
+        return order
+    }
+
+    /// Hosts that had no turn stand for each other by what they have first.
+    @Test(arguments: [1, 7, 1_000], [4, 4096])
+    func whatIsMovedChangesNothingForOtherHosts(hosts: Int, readAhead: Int) throws {
+        let entries = (0..<1_000).map { (host: $0 % hosts, priority: 0) }
+        // The same with those priorities from the beginning.
+        let changes = [0: -8, 1: -8, 2: 8, 500: 4, 501: -4, 998: 100, 999: 0]
+        let planned = entries.enumerated().map { number, entry in
+            (host: entry.host, priority: changes[number] ?? 0)
+        }
+        var expected: [Int64] = []
+        try withSchedule(of: planned, readAhead: readAhead) { expected = try takeAll(&$0) }
+        try withSchedule(of: entries, readAhead: readAhead) { schedule in
+            for (number, priority) in changes.sorted(by: { $0.key < $1.key }) {
+                let fetch = pending(number, host: number % hosts)
+                for priority in [-priority, 77, priority] {
+                    let place = try schedule.setPriority(priority, of: fetch)
+                    #expect(place == .waits)
+                }
+            }
+            let order = try takeAll(&schedule)
+            #expect(order.count == 1_000)
+            #expect(order.prefix(3) == expected.prefix(3))
+            #expect(order.suffix(3) == expected.suffix(3))
+            #expect(Set(order) == Set(expected))
+            let isEmpty = schedule.isEmpty
+            #expect(isEmpty)
+            schedule.forget(reported: order.map { $0 + 1 })
+            #expect(schedule.changes.isEmpty)
+            #expect(schedule.cursors.count <= 1)
+        }
+    }
+
+    @Test(arguments: [1, 7, 1_000], [4, 4096])
+    func whatIsCancelledIsNotHandedOut(hosts: Int, readAhead: Int) throws {
+        let entries = (0..<1_000).map { (host: $0 % hosts, priority: $0 % 3) }
+        try withSchedule(of: entries, readAhead: readAhead) { schedule in
+            var left = Set<Int64>(0..<1_000)
+            for number in (0..<1_000) where number % 10 != 5 {
+                let fetch = pending(number, host: number % hosts, priority: number % 3)
+                if number % 4 == 0 { _ = try schedule.setPriority(number % 7, of: fetch) }
+                guard case .planned = try schedule.cancel(fetch) else {
+                    Issue.record("\(number) does not wait")
+                    continue
+                }
+                guard case .no = try schedule.cancel(fetch) else {
+                    Issue.record("\(number) is cancelled twice")
+                    continue
+                }
+                left.remove(Int64(number))
+            }
+            let order = try takeAll(&schedule)
+            #expect(Set(order) == left)
+            #expect(order.count == left.count)
+            let isEmpty = schedule.isEmpty
+            #expect(isEmpty)
+            #expect(schedule.remaining == 0)
+            schedule.forget(reported: 1...1_000)
+            #expect(schedule.changes.isEmpty)
+        }
+    }
+
+    /// Else each call would take memory until the end.
+    @Test func noMoreAreMovedThanMayBe() throws {
+        let changes = FetchChanges()
+        var id: Int64 = 0
+        while changes.mayChange(id), id < 100_000 {
+            changes.setPriority(1, of: id)
+            id += 1
+        }
+        #expect(id == 65_536)
+        #expect(changes.mayChange(7))
+        _ = changes.remove(7)
+        #expect(changes.mayChange(id))
+    }
+
+    /// Hosts that may start nothing else at once, by a limit of one or by a rate.
+    @Test(arguments: [nil, Duration.milliseconds(1)])
+    func theLastRequestOfAHostIsKnownAsThat(interval: Duration?) throws {
+        let entries = (0..<20).map { (host: $0 % 10, priority: 0) }
+        try withSchedule(of: entries, places: 4, interval: interval) { schedule in
+            var last: [Bool] = []
+            while last.count < 20 {
+                guard let next = try schedule.next() else { continue }
+                last.append(next.isLast)
+                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.ended(next.cursor)
+            }
+            #expect(last.count { $0 } == 10)
+        }
+    }
+
+    /// Its share of what is left would be nearly all places.
+    @Test func aHostWithMostOfTheIconsHasHalfOfThePlaces() throws {
+        let few = (1...8).flatMap { host in (0..<20).map { _ in (host: host, priority: 0) } }
+        let many = (0..<1_000).map { _ in (host: 0, priority: 0) }
+        try withSchedule(of: few + many, places: 16, perHost: 6) { schedule in
+            let first = try (0..<9).map { _ in try #require(try schedule.next()).cursor }
+            for cursor in first {
+                try schedule.note(.answered, of: cursor, patience: .seconds(60))
+                try schedule.ended(cursor)
+            }
+            var hosts: [String] = []
+            while hosts.count < 16, let next = try schedule.next() {
+                hosts.append(try next.head.planned.target.host)
+            }
+            #expect(hosts.count { $0 == "h0.example" } == 8)
+        }
+    }
+
+    /// An icon each: with every request one of them is done with, at once or when a rate allows.
+    @Test(arguments: [nil, Duration.milliseconds(1)])
+    func hostsThatAreDoneWithAreForgotten(interval: Duration?) throws {
+        let entries = (0..<2_000).map { (host: $0, priority: 0) }
+        try withSchedule(of: entries, interval: interval, readAhead: 64) { schedule in
+            var (taken, most) = (0, 0)
+            while taken < entries.count {
+                guard let next = try schedule.next() else { continue }
+                taken += 1
+                try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                try schedule.ended(next.cursor)
+                most = max(most, schedule.cursors.count)
+            }
+            #expect(most <= entries.count / 2)
+        }
+    }
+
+    /// They wait in memory until the slow one has taken them.
+    @Test func aQuickHostThatRedirectsToASlowOneWaitsForIt() throws {
+        let entries = (0..<3_000).map { _ in (host: 0, priority: 0) }
+        try withSchedule(of: entries, places: 48, perHost: 6) { schedule in
+            var slow: [Int] = []
+            var (quick, ended, most) = (0, 0, 0)
+            repeat {
+                while let next = try schedule.next() {
+                    guard case .planned(let planned) = next.head else {
+                        slow.append(next.cursor)
+                        continue
+                    }
+                    quick += 1
+                    try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
+                    try schedule.ended(next.cursor)
+                    var fetch = Fetch(planned, url: try planned.target)
+                    try fetch.target.follow(
+                        "http://slow.example/\(quick)", freshUntil: .now, allowsDowngrade: false)
+                    try schedule.put(back: fetch)
+                }
+                most = max(most, quick - ended)
+                if let cursor = slow.popLast() {
+                    ended += 1
+                    try schedule.ended(cursor)
+                }
+            } while !slow.isEmpty
+            #expect((quick, ended) == (3_000, 3_000))
+            #expect(most < 1_100)
+            let isEmpty = schedule.isEmpty
+            #expect(isEmpty)
+        }
+    }
+
+    @Test func whatIsOutOfDateDoesNotPileUp() throws {
+        let entries = (0..<30_000).map { (host: $0 % 300, priority: 0) }
+        try withSchedule(of: entries, places: 48, perHost: 18, readAhead: 256) { schedule in
+            var underWay: [Int] = []
+            var most = 0
+            while let next = try schedule.next() {
+                underWay.append(next.cursor)
+                guard underWay.count >= 48 else { continue }
+                let cursor = underWay.removeFirst()
+                try schedule.note(.answered, of: cursor, patience: .seconds(60))
+                try schedule.ended(cursor)
+                most = max(most, schedule.ready.count)
+            }
+            #expect(most <= 2 * 300 + HostSchedule.readAhead + 1)
+        }
+    }
+
+    @Test func theOrderDoesNotDependOnHowMuchIsReadAhead() throws {
+        // Round and round, with more hosts than are read ahead, several turns each and some
+        // priorities.
+        let entries = (0..<2_000).map { (host: $0 % 50, priority: $0 % 7 == 0 ? 3 : 0) }
+        let order = try order(of: entries, readAhead: 10_000)
+        #expect(Set(order).count == entries.count)
+        #expect(try self.order(of: entries, readAhead: 8) == order)
+    }
+
+    @Test func hostsHaveTheirFirstTurnInTheOrderOfWhatTheyHaveFirst() throws {
+        let entries = [(3, 0), (1, 0), (2, 5), (1, 9), (0, 0), (3, 5)].map {
+            (host: $0.0, priority: $0.1)
+        }
+        #expect(
+            try order(of: entries, readAhead: 1)
+                == [
+                    "1.example/3", "2.example/2", "3.example/5", "3.example/0", "1.example/1",
+                    "0.example/4",
+                ]
+                .map { "http://h\($0)" })
+    }
+}

@@ -1,0 +1,112 @@
+import Foundation
+import LarderTestSupport
+import Synchronization
+import Testing
+
+@testable import LarderPrefetch
+
+@Suite(.timeLimit(.minutes(30))) struct StagingLanesTests {
+    /// Runs what waits for threads on one that is no task's.
+    private func withoutBlockingTasks<Value: Sendable>(
+        _ body: @escaping @Sendable () -> Value
+    ) async -> Value {
+        await withCheckedContinuation { continuation in
+            Thread { continuation.resume(returning: body()) }.start()
+        }
+    }
+
+    @Test func everyPieceRunsOnce() async {
+        let lanes = StagingLanes(primary: DispatchQueue(label: "lane"))
+        let counts = Mutex([Int](repeating: 0, count: 10_000))
+        let group = DispatchGroup()
+        await withoutBlockingTasks {
+            for number in 0..<10_000 {
+                group.enter()
+                lanes.async(.small) {
+                    counts.withLock { $0[number] += 1 }
+                    group.leave()
+                }
+            }
+            group.wait()
+        }
+        #expect(counts.withLock { $0.allSatisfy { $0 == 1 } })
+    }
+
+    /// Where files are slow to be made, pieces pile up behind the first, and another lane takes
+    /// them: all but the few for which none is woken.
+    @Test func aPieceThatTakesLongHoldsUpFew() async {
+        let lanes = StagingLanes(primary: DispatchQueue(label: "lane"))
+        let gate = DispatchSemaphore(value: 0)
+        let ran = DispatchSemaphore(value: 0)
+        await withoutBlockingTasks {
+            lanes.async(.small) { gate.wait() }
+            for _ in 0..<100 { lanes.async(.small) { ran.signal() } }
+            // Would wait for ever if the blocked lane were the only one.
+            for _ in 0..<97 { ran.wait() }
+            gate.signal()
+            for _ in 97..<100 { ran.wait() }
+        }
+    }
+
+    /// Whatever it is: a body that takes long to check is off the way of small ones, of the feeder,
+    /// and so of an interrupt; a large one of those that are merely long.
+    @Test(
+        arguments: [(65_537, [0, 65_536]), (1 << 20 + 1, [0, 65_537, 1 << 20])]
+            as [(Int64, [Int64])])
+    func aLongPieceHoldsUpNone(bytes: Int64, others: [Int64]) async {
+        let primary = DispatchQueue(label: "lane")
+        let lanes = StagingLanes(primary: primary)
+        let gate = DispatchSemaphore(value: 0)
+        let group = DispatchGroup()
+        await withoutBlockingTasks {
+            lanes.async(.init(bytes: bytes)) { gate.wait() }
+            for other in others {
+                group.enter()
+                lanes.async(.init(bytes: other)) { group.leave() }
+            }
+            // Would wait for ever if these were behind it.
+            group.wait()
+            primary.sync {}
+            gate.signal()
+        }
+    }
+
+    /// Each is in memory while it is checked.
+    @Test func twoLargePiecesNeverRunAtOnce() async {
+        let lanes = StagingLanes(primary: DispatchQueue(label: "lane"))
+        let running = Mutex((now: 0, most: 0))
+        let group = DispatchGroup()
+        await withoutBlockingTasks {
+            for _ in 0..<100 {
+                group.enter()
+                lanes.async(.large) {
+                    running.withLock { ($0.now, $0.most) = ($0.now + 1, max($0.most, $0.now + 1)) }
+                    sched_yield()
+                    running.withLock { $0.now -= 1 }
+                    group.leave()
+                }
+            }
+            group.wait()
+        }
+        #expect(running.withLock { $0.most } == 1)
+    }
+
+    @Test func whatHasRunIsLetGo() async {
+        final class Held: Sendable {}
+        let lanes = StagingLanes(primary: DispatchQueue(label: "lane"))
+        weak let first: Held? = await withoutBlockingTasks {
+            let held = Held()
+            let group = DispatchGroup()
+            for number in 0..<10 {
+                group.enter()
+                lanes.async(.small) {
+                    if number == 0 { withExtendedLifetime(held) {} }
+                    group.leave()
+                }
+            }
+            group.wait()
+            return held
+        }
+        #expect(first == nil)
+    }
+}

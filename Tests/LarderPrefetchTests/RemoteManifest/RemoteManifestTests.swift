@@ -1,0 +1,141 @@
+import Foundation
+import LarderCore
+import LarderHTTP
+import LarderManifest
+import LarderPrefetch
+import LarderTestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(30))) struct RemoteManifestTests {
+    private func remote(_ url: String) throws -> RemoteManifest {
+        var transfer = TransferConfiguration()
+        transfer.addressPolicy = .allowAll
+        var manifest = RemoteManifest(try HTTPURL(url), transfer: transfer)
+        manifest.retry.base = .milliseconds(1)
+        manifest.retry.overloadBase = .milliseconds(1)
+        return manifest
+    }
+
+    private func icons(_ manifest: RemoteManifest) throws -> [String] {
+        var icons: [String] = []
+        var rules = ManifestRules()
+        rules.limits.maximumUnpackedSize = manifest.maximumBytes
+        let source = ManifestSource.url(manifest.url) { _ in try manifest.download() }
+        _ = try ManifestReader(source: source, rules: rules).read { item in
+            if case .entry(let entry) = item.result { icons.append(entry.icon.string) }
+        }
+        return icons
+    }
+
+    private func error(_ manifest: RemoteManifest) -> ManifestError? {
+        do {
+            _ = try icons(manifest)
+            return nil
+        } catch {
+            return error as? ManifestError
+        }
+    }
+
+    @Test func relativeIconsAreResolvedAgainstWhereRedirectsLed() throws {
+        let origin = try Origin()
+        origin.on("/start", .redirect(to: "/lists/apps.json"))
+        origin.on("/lists/apps.json", .ok(#"[{"icon": "a.png"}, {"icon": "/b.png"}]"#))
+        let manifest = try remote(origin.url("/start"))
+        #expect(try icons(manifest) == ["/lists/a.png", "/b.png"].map { origin.url($0) })
+    }
+
+    @Test func whatMayPassIsTriedAgainAndWhatMayNotIsNot() throws {
+        let origin = try Origin()
+        origin.on("/busy") { request in
+            request.attempt < 3
+                ? .status(503).header("Retry-After", "0") : .ok(#"[{"icon": "a.png"}]"#)
+        }
+        origin.on("/cut") { request in
+            let reply = Reply.ok(#"[{"icon": "a.png"}]"#)
+            return request.attempt < 2 ? reply.cut(after: 3) : reply
+        }
+        #expect(try icons(remote(origin.url("/busy"))).count == 1)
+        #expect(try icons(remote(origin.url("/cut"))).count == 1)
+        let gone = error(try remote(origin.url("/gone")))
+        #expect(gone?.code == .unreadable)
+        #expect(gone?.reason.contains("404") == true)
+        #expect(origin.count("/gone") == 1)
+    }
+
+    @Test func whoAsksForMorePatienceThanThereIsIsNotAskedAgain() throws {
+        let origin = try Origin()
+        origin.on("/busy", .status(503).header("Retry-After", "3"))
+        var manifest = try remote(origin.url("/busy"))
+        manifest.retry.maximumTime = .seconds(2)
+        #expect(error(manifest)?.reason.contains("503") == true)
+        #expect(origin.count("/busy") == 1)
+    }
+
+    @Test func aLongManifestIsCutShortAsSoonAsThatIsKnown() throws {
+        let origin = try Origin()
+        origin.on("/endless", .endless(Array("[{}, ".utf8)))
+        origin.on("/announced", .ok(String(repeating: " ", count: 2000)))
+        for path in ["/endless", "/announced"] {
+            var manifest = try remote(origin.url(path))
+            manifest.maximumBytes = 1000
+            #expect(error(manifest)?.code == .tooLarge)
+            #expect(origin.count(path) == 1)
+        }
+    }
+
+    /// A few bytes that unpack to 10,000.
+    @Test func aPackedManifestIsAsLongAsItUnpacks() throws {
+        let packed = try #require(
+            Data(
+                base64Encoded:
+                    "H4sIAAAAAAACA+3BAQkAAAwDoCrvNd6/xnIM1BwAAAAAAAAAAADM+wInJ9EVECcAAA=="))
+        let origin = try Origin(replies: ["/a.json.gz": .ok(Array(packed))])
+        var manifest = try remote(origin.url("/a.json.gz"))
+        manifest.maximumBytes = 9_999
+        #expect(error(manifest)?.code == .tooLarge)
+        manifest.maximumBytes = 10_000
+        #expect(try icons(manifest).isEmpty)
+    }
+
+    @Test func aPrivateAddressIsRefusedWithoutAConnection() throws {
+        let origin = try Origin(replies: ["/a": .ok("[]")])
+        let manifest = RemoteManifest(try HTTPURL(origin.url("/a")))
+        let refused = error(manifest)
+        #expect(refused?.code == .unreadable)
+        #expect(refused?.reason.contains("--allow-private-network") == true)
+        #expect(origin.connectionsOpened == 0)
+    }
+
+    @Test(arguments: ["file:///etc/passwd", "ftp://127.0.0.1/", "gopher://127.0.0.1:1/"])
+    func aRedirectElsewhereIsRefused(_ location: String) throws {
+        let origin = try Origin(replies: ["/a": .redirect(to: location)])
+        #expect(error(try remote(origin.url("/a")))?.reason.contains("scheme") == true)
+    }
+
+    /// A binary plist is read from its end: it must be a file that can be sought in.
+    @Test func aBinaryPlistIsReadFromThere() throws {
+        let plist = try PropertyListSerialization.data(
+            fromPropertyList: [["icon": "a.png"]], format: .binary, options: 0)
+        let origin = try Origin(replies: ["/apps.plist": .ok(plist)])
+        #expect(try icons(remote(origin.url("/apps.plist"))) == [origin.url("/a.png")])
+    }
+
+    /// A download that stalls, and a server that asks for minutes of patience.
+    @Test(.timeLimit(.minutes(2)), arguments: [true, false])
+    func aDownloadEndsSoonAfterItIsCancelled(isStalled: Bool) async throws {
+        let stalled = Reply.ok("[{").announcing(length: 100).stalling(after: 2)
+        let busy = Reply.status(503).header("Retry-After", "300")
+        let origin = try Origin(replies: ["/apps.json": isStalled ? stalled : busy])
+        try await withTemporaryDirectory { directory in
+            var configuration = PrefetchConfiguration(cache: directory.path("cache"))
+            configuration.transfer.addressPolicy = .allowAll
+            let manifest = ManifestSource.url(try HTTPURL(origin.url("/apps.json")))
+            let prefetcher = Prefetcher(configuration)
+            async let finished = collect(prefetcher, manifest)
+            try await origin.waitForRequests(1)
+            prefetcher.cancel()
+            #expect(try await finished.report.isInterrupted)
+            #expect(origin.count() == 1)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import LarderManifest
+import Testing
+
+@testable import LarderCore
+@testable import LarderPrefetch
+
+@Suite struct LockedEntryTests {
+    private let digest = Digest(hex: String(repeating: "00", count: 32))
+
+    @Test(arguments: [
+        (-8, #""priority":"veryLow","#), (-4, #""priority":"low","#), (0, ""),
+        (4, #""priority":"high","#), (8, #""priority":"veryHigh","#), (5, #""priority":5,"#),
+    ])
+    func anEntryIsAPlainOne(_ priority: Int, _ written: String) throws {
+        let entry = LockedEntry(
+            name: "", icon: "http://a.example/", key: nil, priority: priority,
+            digest: try #require(digest), size: 3)
+        #expect(
+            entry.json == #"{"icon":"http://a.example/","# + written
+                + #""integrity":"sha256-AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=","size":3}"#)
+    }
+
+    @Test func whatSteersATerminalIsEscaped() throws {
+        let entry = LockedEntry(
+            name: "\u{9B}\"\\ é\u{E0041}", icon: "http://a.example/", key: "\u{7F}", priority: 0,
+            digest: try #require(digest), size: 3)
+        #expect(entry.json.contains(#""name":"\u009b\"\\ é\udb40\udc41""#), "\(entry.json)")
+        #expect(entry.json.contains(#""key":"\u007f""#))
+    }
+
+    /// One percent-encoded byte more would be longer in a lock than an entry may be.
+    @Test func largeDataThatALockCouldNotHoldFails() throws {
+        func items(_ icon: String) throws -> [ManifestItem] {
+            var items: [ManifestItem] = []
+            let text = #"[{"icon":"\#(icon)"}]"#
+            _ = try ManifestReader(source: .bytes(Array(text.utf8), name: "test")).read {
+                items.append($0)
+            }
+            return items
+        }
+        let largest = String(repeating: "x", count: InlineEntry.maximumSize)
+        guard case .failed(let error)? = try items("data:,\(largest)x").first?.result else {
+            Issue.record("it is taken")
+            return
+        }
+        #expect(error.code.rawValue == "too-large")
+        guard case .inline(let entry)? = try items("data:,\(largest)").first?.result else {
+            Issue.record("it is refused")
+            return
+        }
+        let icon = "data:image/svg+xml;base64," + Data(entry.bytes).base64EncodedString()
+        let lock = LockedEntry(
+            name: "", icon: icon, key: nil, priority: 0, digest: try #require(digest),
+            size: Int64(entry.bytes.count))
+        let locked = ManifestReader(
+            source: .bytes(Array("[\(lock.json)]".utf8), name: "lock"))
+        var keys: [String?] = []
+        _ = try locked.read { keys.append($0.resourceKey) }
+        #expect(keys == [entry.resourceKey])
+    }
+}
