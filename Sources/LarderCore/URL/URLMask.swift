@@ -47,8 +47,8 @@ package enum SecretParameter {
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
-        // Akamai's tokens and JSON Web Tokens (RFC 7519) have any name, and another URL may have its
-        // own password.
+        // Akamai's tokens and JSON Web Tokens (RFC 7519) have any name, and another URL may have
+        // its own password.
         return value.holds("hmac=") || isWebToken(value)
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
     }

@@ -148,8 +148,13 @@ extension CacheStatus {
     }
 
     private static func escaped(_ label: String) -> String {
-        label.replacingOccurrences(of: "\\", with: "\\\\")
-            .replacingOccurrences(of: "\"", with: "\\\"")
-            .replacingOccurrences(of: "\n", with: "\\n")
+        let bytes = label.utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "\\"), UInt8(ascii: "\""): [UInt8(ascii: "\\"), byte]
+            case UInt8(ascii: "\n"): Array("\\n".utf8)
+            default: [byte]
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }
