@@ -80,7 +80,6 @@ final class LoopRunner {
             // It may have to wait for a place once it is connected.
             underWay[id]?.transfer?.order.request.priority = priority
             backlog.setPriority(priority, of: id)
-        case .withdraw(let id): backlog.remove(id)?.end(.abandoned, "the transfer was withdrawn")
         }
     }
 

@@ -66,12 +66,6 @@ package final class TransferLoop: Sendable {
         inbox.post(.setPriority(priority, id))
     }
 
-    /// Ends a transfer as ``TransferError/Code-swift.enum/abandoned`` if it waits for its turn; one
-    /// that was begun goes on.
-    package func withdraw(_ id: TransferID) {
-        inbox.post(.withdraw(id))
-    }
-
     /// Goes on with a transfer whose receiver answered ``ReceiveVerdict/pause``.
     package func resume(_ id: TransferID) {
         inbox.post(.resume(id))
@@ -98,7 +92,6 @@ final class LoopInbox: Sendable {
         case cancel(TransferID)
         case resume(TransferID)
         case setPriority(Int, TransferID)
-        case withdraw(TransferID)
     }
 
     private struct State {

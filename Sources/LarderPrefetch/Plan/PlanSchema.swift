@@ -75,7 +75,7 @@ enum PlanSchema {
             object INTEGER NOT NULL,
             digest BLOB NOT NULL
         );
-        CREATE TABLE main.pending (    -- what is to be fetched, written in the order of keys
+        CREATE TABLE main.pending (    -- what is to be fetched
             fetch INTEGER NOT NULL,
             origin INTEGER NOT NULL,
             turn INTEGER NOT NULL,     -- ~priority: lower comes first, and none overflows

@@ -42,7 +42,7 @@ final class PlannedFetch: Sendable {
     }
 
     /// A place in the order of the whole plan: by priority, then as the manifests have it.
-    struct Place: Comparable, Hashable {
+    struct Place: Comparable {
         /// `~priority`, so that what is lower comes first.
         let turn: Int
         let fetch: Int64
@@ -57,15 +57,6 @@ final class PlannedFetch: Sendable {
     /// The same, of what the cache has.
     func about(_ known: Resource) -> PlannedFetch {
         PlannedFetch(
-            id: id, key: key, url: url, credentials: credentials, priority: priority,
-            hasExpectation: hasExpectation, status: status, known: known, entries: entries,
-            icons: icons)
-    }
-
-    /// The same with another priority.
-    func with(priority: Int) -> PlannedFetch {
-        guard priority != self.priority else { return self }
-        return PlannedFetch(
             id: id, key: key, url: url, credentials: credentials, priority: priority,
             hasExpectation: hasExpectation, status: status, known: known, entries: entries,
             icons: icons)

@@ -14,7 +14,6 @@ import Synchronization
 public final class Prefetcher: Sendable {
     private let configuration: PrefetchConfiguration
     private let control = Mutex(Control())
-    private let inbox = ChangeInbox()
 
     private struct Control {
         var isCancelled = false
@@ -40,16 +39,11 @@ public final class Prefetcher: Sendable {
     public func prefetch(_ manifests: [ManifestSource]) -> PrefetchEvents {
         PrefetchEvents { [self] in
             let channel = EventChannel(capacity: 1024)
-            inbox.open()
             let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
-                defer { inbox.close() }
                 channel.finish(
                     Result { channel.send([.finished(try openAndRun(manifests, channel))]) })
             }
-            if !hasThread {
-                inbox.close()
-                channel.finish(.failure(HelperThread.shortage))
-            }
+            if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
             return (channel, { [self] in cancel() })
         }
     }
@@ -64,49 +58,6 @@ public final class Prefetcher: Sendable {
         tier?.stop()
         queue?.stop()
     }
-
-    /// Gives one URL of the run another priority. From any thread, at any time; never waits.
-    ///
-    /// A URL that waits takes its new place at once: by priority, and among equals about in the
-    /// order of the manifests. The limits of the run, a host that asked for a pause and the delay
-    /// before another attempt hold for it all the same. Once its request is sent, nothing changes.
-    ///
-    /// - Calls before the run has read its manifests are kept until then. The last call for a URL
-    ///   counts, but one that was cancelled stays cancelled.
-    /// - A call does nothing if no manifest has the URL, if it needs no request, if it is reported
-    ///   already, or if the run is over.
-    /// - Up to 65,536 URLs, and 16 MiB of their text, wait for the run to take them up. Of those
-    ///   that it took up, up to 65,536 are not reported yet. A call beyond that does nothing: the
-    ///   URL is fetched at its old place.
-    ///
-    /// - Parameters:
-    ///   - priority: any number; higher is fetched first.
-    ///   - url: an absolute URL, as the manifest spells it, in the canonical spelling or in any
-    ///     other. An icon with a `key` in the manifest is found by `key:` and that key alone.
-    public func setPriority(_ priority: Int, of url: String) {
-        inbox.post(.priority(priority), of: url)
-    }
-
-    /// Gives one URL of the run another priority, as if its text was given.
-    public func setPriority(_ priority: Int, of url: URL) {
-        setPriority(priority, of: url.absoluteString)
-    }
-
-    /// Cancels one URL of the run. From any thread, at any time; never waits.
-    ///
-    /// If the URL waits, it is not asked for; if it is under way, its transfer ends. Each of its
-    /// icons is reported once, as ``EntryResult/Outcome/failed`` with the code `cancelled`. Later
-    /// runs do not remember that as a failure. If its bytes have arrived and were checked, it is
-    /// too late: they are stored and reported. All other icons go on.
-    ///
-    /// When calls are kept, when they do nothing, and how many there may be: as for priorities. A
-    /// URL beyond those limits is fetched.
-    ///
-    /// - Parameter url: an absolute URL in any spelling, or `key:` and the icon's key.
-    public func cancel(_ url: String) { inbox.post(.cancellation, of: url) }
-
-    /// Cancels one URL of the run, as if its text was given.
-    public func cancel(_ url: URL) { cancel(url.absoluteString) }
 
     private var isCancelled: Bool { control.withLock { $0.isCancelled } }
 
@@ -214,7 +165,7 @@ public final class Prefetcher: Sendable {
         let stage = FetchStage(
             loop: loop, store: store, policy: configuration.fetchPolicy, check: check)
         let queue = try FetchQueue(
-            plan: plan, cache: cache, stage: stage, limits: limits, inbox: inbox
+            plan: plan, cache: cache, stage: stage, limits: limits
         ) { results in
             reporter.report(results)
             tier?.add(results)

@@ -6,7 +6,7 @@ import LarderCore
 ///
 /// A value that travels from one operation to the next; each operation is one request.
 struct Fetch: Sendable {
-    private(set) var planned: PlannedFetch
+    let planned: PlannedFetch
     /// Where the next request goes.
     var target: RequestTarget
     /// Requests that were started over, this one included; redirects do not count.
@@ -36,13 +36,6 @@ struct Fetch: Sendable {
         next.attempt += 1
         next.lastFailure = failure
         if failure.asksUnconditionally { next.isUnconditional = true }
-        return next
-    }
-
-    /// The same fetch with another priority.
-    func with(priority: Int) -> Fetch {
-        var next = self
-        next.planned = planned.with(priority: priority)
         return next
     }
 

@@ -18,15 +18,12 @@ final class FetchOperation: Operation, @unchecked Sendable {
         /// Another request follows.
         case redirect(String, freshUntil: Date)
         case failed(FetchFailure)
-        /// Nothing was asked: the origin wants to be left alone for now, others come first, nobody
-        /// wants the fetch any more, or the run ends.
+        /// Nothing was asked: the origin wants to be left alone for now, or the run ends.
         case held
         /// The cache itself failed: the run cannot go on.
         case broken(CacheError)
     }
 
-    /// The plan's name for what is fetched.
-    var id: Int64 { fetch.planned.id }
     private let fetch: Fetch
     private let cursor: Int
     private let isLastOfHost: Bool
@@ -35,11 +32,10 @@ final class FetchOperation: Operation, @unchecked Sendable {
     private let holds: HostHolds
     private let onTransferEnd: @Sendable (HostSign) -> Void
     private let onEnd: @Sendable (Outcome) -> Void
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
     private struct State {
         var phase = Phase.waiting
-        var priority: Int
         var transfer: TransferID?
         /// Whether anything was asked, or a connection made to ask.
         var hasBegun = false
@@ -76,7 +72,6 @@ final class FetchOperation: Operation, @unchecked Sendable {
         self.holds = holds
         self.onTransferEnd = onTransferEnd
         self.onEnd = onEnd
-        state = Mutex(State(priority: fetch.planned.priority))
         super.init()
         queuePriority = Self.queuePriority(fetch.planned.priority)
     }
@@ -96,7 +91,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
         var request = stage.policy.request(
             to: fetch.target, about: fetch.askedAbout, continuing: partial)
         request.isLastOfHost = isLastOfHost
-        request.priority = state.withLock { $0.priority }
+        request.priority = fetch.planned.priority
         let id = stage.loop.start(request, receiver: self)
         state.withLock { $0.transfer = id }
         // A cancellation between the two lines above saw no transfer to cancel.
@@ -106,26 +101,6 @@ final class FetchOperation: Operation, @unchecked Sendable {
     override func cancel() {
         super.cancel()
         if let transfer = state.withLock({ $0.transfer }) { stage.loop.cancel(transfer) }
-    }
-
-    /// Passes on another priority, as far as it matters by now. On the queue's own thread, as
-    /// ``start()``.
-    func setPriority(_ priority: Int) {
-        let (transfer, last) = state.withLock { state in
-            defer { state.priority = priority }
-            return (state.transfer, state.priority)
-        }
-        guard let transfer else { return queuePriority = Self.queuePriority(priority) }
-        stage.loop.setPriority(priority, of: transfer)
-        // It is handed over again when its turn has come.
-        if priority < last { stage.loop.withdraw(transfer) }
-    }
-
-    /// Comes back as held if it waits in the transfer loop with a lower priority: something else is
-    /// first now, and must not wait until there is room for it.
-    func withdraw(below priority: Int) {
-        let transfer = state.withLock { $0.priority < priority ? $0.transfer : nil }
-        if let transfer { stage.loop.withdraw(transfer) }
     }
 
     private static let cancellation = FetchFailure(.cancelled, "interrupted")
@@ -232,9 +207,6 @@ extension FetchOperation: TransferReceiver {
             case .failure(let error) where error.code == .outOfFiles:
                 // Nor is there one for anything else.
                 end(.broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE)))
-            case .failure(let error)
-            where error.code == .abandoned || isCancelled && !state.hasBegun:
-                end(.held)
             case .failure(let error):
                 interrupted(FetchFailure(error), state)
             case .success(let metrics):

@@ -10,21 +10,18 @@ import Synchronization
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
-    /// Failures of origins that were given up, and of fetches that were cancelled, on their way to
-    /// the report, at most.
-    static let failuresAhead = 1024
+    /// Maximum number of failures of origins that were given up and are not reported yet.
+    private static let failuresAhead = 1024
     /// Operations beyond the maximum concurrency, at most: some of them hold bodies that wait to be
     /// staged.
     private static let mostAhead = 32
 
-    let plan: Plan
     private let stage: FetchStage
     private let limits: FetchLimits
-    let inbox: ChangeInbox
     private let report: @Sendable ([FetchResult]) -> Void
-    let operations = OperationQueue()
+    private let operations = OperationQueue()
     /// Small bodies are checked and staged on it, too: one thread to wake, not two.
-    let feeder: DispatchQueue
+    private let feeder: DispatchQueue
     private let idle = DispatchSemaphore(value: 0)
     private let timer: any DispatchSourceTimer
     private let holds = HostHolds()
@@ -42,31 +39,25 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// The events that are gone through, and then room for others.
     private var taken: [Event] = []
-    var schedule: HostSchedule
-    /// Whether what callers want has to wait until cancelled fetches are reported.
-    var areChangesHeldUp = false
+    private var schedule: HostSchedule
     private var running = 0
-    private(set) var failuresUnderWay = 0
+    private var failuresUnderWay = 0
     /// Bodies that were handed to the store and are not committed. Below 0 for a moment if the
     /// store was quicker than the operation's own word, which still counts as running then.
     private var depositsUnderWay = 0
     /// Fetches that have come to their end, except those that were sent back since.
     private var arrived = 0
     private var alarm: ContinuousClock.Instant?
-    private(set) var isStopping = false
+    private var isStopping = false
     private var failure: (any Error)?
 
-    /// - Parameters:
-    ///   - inbox: what callers want of single URLs.
-    ///   - report: called with what became of fetches, batch by batch, never concurrently with a
-    ///     commit of the store.
+    /// - Parameter report: called with what became of fetches, batch by batch, never concurrently
+    ///   with a commit of the store.
     init(
-        plan: Plan, cache: Cache, stage: FetchStage, limits: FetchLimits, inbox: ChangeInbox,
+        plan: Plan, cache: Cache, stage: FetchStage, limits: FetchLimits,
         report: @escaping @Sendable ([FetchResult]) -> Void
     ) throws {
-        self.plan = plan
         self.stage = stage
-        self.inbox = inbox
         feeder = stage.work.primary
         self.limits = limits
         self.report = report
@@ -96,14 +87,9 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     /// - Throws: what broke the cache or the plan; what was stored before is kept.
     func run() throws {
         feeder.async { [self] in
-            attempt {
-                try schedule.begin()
-                // What was wanted before there was a plan.
-                try makeChanges(atMost: Self.failuresAhead)
-            }
+            attempt { try schedule.begin() }
             feed()
         }
-        inbox.onPost { [weak self] in self?.changesCame() }
         // A commit may send fetches back (their object was evicted meanwhile), or leave failures to
         // be reported. And what was deposited since the flush, by fetches that were sent back,
         // waits for the next one: the end is when nothing is under way anywhere, however often it
@@ -152,14 +138,13 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             }
         }
         if !results.isEmpty { hand(over: results) }
-        feeder.async { [self, refused, broken, deposits, results] in
+        feeder.async { [self, refused, broken, deposits] in
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
             // After what they came back as was taken in: between the two nothing would seem under
             // way.
             depositsUnderWay -= deposits
-            schedule.forget(reported: results.lazy.map(\.id))
             feed()
         }
     }
@@ -167,15 +152,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     /// Reports, and makes room for more failures.
     private func hand(over results: [FetchResult]) {
         report(results)
-        let failures = results.filter { if case .failure = $0.result { true } else { false } }
-        guard !failures.isEmpty else { return }
+        let failures = results.count { if case .failure = $0.result { true } else { false } }
+        guard failures > 0 else { return }
         feeder.async { [self] in
-            failuresUnderWay -= failures.count
-            schedule.forget(reported: failures.lazy.map(\.id))
-            if areChangesHeldUp {
-                areChangesHeldUp = false
-                changesCame()
-            }
+            failuresUnderWay -= failures
             feed()
         }
     }
@@ -198,7 +178,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
 
     /// Starts what may start now, and sees to being called again when something else may.
-    func feed() {
+    private func feed() {
         attempt {
             while !isStopping, running < window, let next = try schedule.next() {
                 let fetch = try fetch(next.head)
@@ -234,7 +214,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// Runs what may fail for a reason that ends the run.
-    func attempt(_ body: () throws -> Void) {
+    private func attempt(_ body: () throws -> Void) {
         do { try body() } catch { breakOff(error) }
     }
 
@@ -288,14 +268,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private func settle(
         _ fetch: Fetch, _ outcome: FetchOperation.Outcome, cursor: Int
     ) throws {
-        let isCancelled = schedule.changes.isCancelled(fetch.planned.id)
         switch outcome {
         case .deposited:
             depositsUnderWay += 1
             arrived += 1
-        case .held where isCancelled:
-            fail(fetch, .cancelledByCaller, attempts: fetch.attemptsBegun)
-        case .redirect where isCancelled: fail(fetch, .cancelledByCaller)
         case .redirect(let location, let freshUntil):
             var next = fetch
             do throws(FetchFailure) {
@@ -313,9 +289,6 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     /// - Parameter cursor: of the origin that the failure came from, if it came from one.
     private func retry(_ fetch: Fetch, after failure: FetchFailure, cursor: Int? = nil) {
-        if schedule.changes.isCancelled(fetch.planned.id) {
-            return fail(fetch, .cancelledByCaller)
-        }
         // A fetch that an interruption ended is unfinished, not failed.
         if isStopping, failure.isTransient || failure.code == FetchFailure.Reason.cancelled.rawValue
         {
@@ -338,25 +311,19 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// - Parameter attempts: how many were begun, if the last one was not.
-    func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
+    private func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
         let result = FetchResult(
             id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,
             seconds: fetch.elapsed)
-        // What was never asked for has not failed by itself.
-        if limits.remembersFailures, failure.isRemembered, attempts != 0 {
-            arrived += 1
-            failuresUnderWay += 1
-            stage.remember(failure, of: fetch, result, for: self)
-        } else {
-            reportLater(result)
-        }
-    }
-
-    /// Reports a failure after the batches before it, beside none of which it may be reported.
-    func reportLater(_ failure: FetchResult) {
         arrived += 1
         failuresUnderWay += 1
-        stage.store.afterCommits { [self] in hand(over: [failure]) }
+        // What was never asked for has not failed by itself.
+        if limits.remembersFailures, failure.isRemembered, attempts != 0 {
+            stage.remember(failure, of: fetch, result, for: self)
+        } else {
+            // It must not be reported during a commit.
+            stage.store.afterCommits { [self] in hand(over: [result]) }
+        }
     }
 
     private func breakOff(_ error: any Error) {

@@ -26,7 +26,7 @@ struct HostCursor {
     /// Fetches that were taken out.
     private(set) var taken = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
-    var remaining: Int { max(0, planned - taken - cancelled) }
+    var remaining: Int { max(0, planned - taken) }
     /// The origin asked to be left alone until this instant.
     private(set) var heldUntil: ContinuousClock.Instant?
     /// The limit of requests a second lets nothing begin before this instant.
@@ -47,15 +47,8 @@ struct HostCursor {
     /// their own priority they go first.
     private var returned = Heap<Returned>()
     private var page: ArraySlice<PlannedFetch> = []
-    /// Of the planned fetch that was taken from the page, or passed, last.
+    /// Of the planned fetch that was taken from the page last.
     private var place: PlannedFetch.Place?
-    /// The new places of planned fetches; some of them are out of date.
-    private var moved = Heap<PlannedFetch.Place>()
-    private var movedCount = 0
-    /// Of those, the one that comes before the page, if one does.
-    private var firstMoved: PlannedFetch?
-    /// Planned fetches that nobody wants any more.
-    private var cancelled = 0
     private let planned: Int
     private var isExhausted: Bool
     private let pageSize: Int
@@ -134,93 +127,37 @@ struct HostCursor {
 
     /// The next fetch, left where it is; nil if none waits.
     mutating func head(from source: FetchSource) throws -> Head? {
-        repeat {
-            if page.isEmpty, !isExhausted {
-                page = try source.page(ofOrigin: origin, after: place, limit: pageSize)[...]
-                isExhausted = page.isEmpty
-            }
-            while let first = page.first, source.changes.contains(first.id) {
-                place = page.removeFirst().place
-            }
-        } while page.isEmpty && !isExhausted
-        if !moved.isEmpty { try findFirstMoved(source) }
-        if let fetch = returned.min?.fetch, isReturnedFirst { return .returned(fetch) }
-        return isFull ? nil : firstPlanned.map(Head.planned)
-    }
-
-    private mutating func findFirstMoved(_ source: FetchSource) throws {
-        while let first = moved.min {
-            if source.changes.isCurrent(first) {
-                if let next = page.first, next.place < first { break }
-                if firstMoved?.place != first { firstMoved = try source.fetch(at: first) }
-                if firstMoved != nil { return }
-                source.changes.takeOut(first.fetch)
-                movedCount -= 1
-            }
-            moved.removeMin()
+        if page.isEmpty, !isExhausted {
+            page = try source.page(ofOrigin: origin, after: place, limit: pageSize)[...]
+            isExhausted = page.isEmpty
         }
-        firstMoved = nil
+        if let fetch = returned.min?.fetch, isReturnedFirst { return .returned(fetch) }
+        return isFull ? nil : page.first.map(Head.planned)
     }
-
-    private var firstPlanned: PlannedFetch? { firstMoved ?? page.first }
 
     /// Right after a look for the ``head(from:)``.
-    mutating func removeHead(_ changes: FetchChanges) {
+    mutating func removeHead() {
         if isReturnedFirst {
             returned.removeMin()
-        } else if let fetch = firstMoved {
-            moved.removeMin()
-            changes.takeOut(fetch.id)
-            movedCount -= 1
-            firstMoved = nil
         } else {
             place = page.removeFirst().place
         }
         taken += 1
     }
 
-    /// Whether a planned fetch was neither taken out nor passed.
-    func isAhead(_ fetch: PendingFetch) -> Bool {
-        planned > 0 && place.map { $0 < fetch.place } ?? true
-    }
-
-    /// Has a planned fetch wait at another place than the plan's, or than its last one.
-    mutating func move(_ fetch: PendingFetch, to priority: Int, _ changes: FetchChanges) {
-        if !changes.isMoved(fetch.id) { movedCount += 1 }
-        changes.move(fetch, to: priority)
-        moved.insert(PlannedFetch.Place(turn: ~priority, fetch: fetch.id))
-        firstMoved = nil
-        if moved.count > 2 * movedCount + 64 {
-            // Most are out of date, and too far down to be met.
-            moved = Heap(Set(moved.unordered).filter(changes.isCurrent))
-        }
-    }
-
-    /// Has a planned fetch never be handed out.
-    mutating func cancel(_ fetch: PendingFetch, _ changes: FetchChanges) {
-        if changes.isMoved(fetch.id) { movedCount -= 1 }
-        changes.cancel(fetch)
-        cancelled += 1
-        firstMoved = nil
-    }
-
-    /// Lets go of a planned fetch that was reported before its place was passed.
-    mutating func forget(planned fetch: Int64) { page.removeAll { $0.id == fetch } }
-
     /// Whether nothing of the origin's is left to ask for; of one that only redirects lead to
     /// nobody knows. Right after a look for the ``head(from:)``.
     var isLast: Bool {
-        planned > 0 && isExhausted && page.isEmpty && moved.isEmpty && returned.isEmpty
-            && waiting == 0
+        planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }
 
     /// Lets go of the planned fetches that were read ahead; they are read again.
-    mutating func forgetPage() { (page, firstMoved) = ([], nil) }
+    mutating func forgetPage() { page = [] }
 
     /// Whether nothing is left of it, neither to ask for nor to remember.
     var isDone: Bool {
-        isExhausted && page.isEmpty && moved.isEmpty && returned.isEmpty && waiting == 0
-            && sentAway == 0 && inFlight == 0
+        isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
+            && inFlight == 0
             && !isSilent && troubleBegan == nil && failure == nil
             && notBefore.map { $0 <= .now } ?? true
     }
@@ -229,34 +166,10 @@ struct HostCursor {
         returned.insert(Returned(fetch: fetch))
     }
 
-    /// Gives one that came back another priority.
-    ///
-    /// - Returns: whether it is here.
-    mutating func setPriority(_ priority: Int, ofReturned fetch: Int64) -> Bool {
-        var fetches = returned.unordered
-        guard let place = fetches.firstIndex(where: { $0.fetch.planned.id == fetch }) else {
-            return false
-        }
-        fetches[place] = Returned(fetch: fetches[place].fetch.with(priority: priority))
-        returned = Heap(fetches)
-        return true
-    }
-
-    /// Takes out one that came back; nil if it is not here.
-    mutating func remove(returned fetch: Int64) -> Fetch? {
-        var fetches = returned.unordered
-        guard let place = fetches.firstIndex(where: { $0.fetch.planned.id == fetch }) else {
-            return nil
-        }
-        let removed = fetches.remove(at: place).fetch
-        returned = Heap(fetches)
-        return removed
-    }
-
     private var isReturnedFirst: Bool {
         guard let fetch = returned.min?.fetch else { return false }
         if isFull { return true }
-        return firstPlanned.map { fetch.planned.priority >= $0.priority } ?? true
+        return page.first.map { fetch.planned.priority >= $0.priority } ?? true
     }
 
     private var isFull: Bool { failure == nil && waiting + sentAway >= Self.mostWaiting }
@@ -288,33 +201,21 @@ struct ReadyHost: Comparable {
     }
 }
 
-/// Where a schedule has its fetches from: the plan, what the cache knows of them, and what callers
-/// want of them.
+/// The source of a schedule's fetches: the plan, and what the cache knows of them.
 struct FetchSource {
     let plan: Plan
     let cache: Cache
-    let changes: FetchChanges
 
-    /// The next fetches of an origin, as the plan has them in order.
+    /// The next fetches of an origin, in the plan's order.
     func page(
         ofOrigin origin: Int, after place: PlannedFetch.Place?, limit: Int
     ) throws -> [PlannedFetch] {
-        try completed(try plan.fetches(ofOrigin: origin, after: place, limit: limit))
-    }
-
-    /// One that was moved to a place; nil if it is not to be fetched any more.
-    func fetch(at place: PlannedFetch.Place) throws -> PlannedFetch? {
-        guard let fetch = try plan.fetch(place.fetch) else { return nil }
-        return try completed([fetch]).first?.with(priority: ~place.turn)
-    }
-
-    private func completed(_ fetches: [PlannedFetch]) throws -> [PlannedFetch] {
-        let stale = fetches.indices.filter { fetches[$0].status == .stale }
-        guard !stale.isEmpty else { return fetches }
-        var fetches = fetches
-        for (place, known) in zip(stale, try cache.resources(stale.map { fetches[$0].key })) {
-            if let known { fetches[place] = fetches[place].about(known) }
+        var page = try plan.fetches(ofOrigin: origin, after: place, limit: limit)
+        let stale = page.indices.filter { page[$0].status == .stale }
+        guard !stale.isEmpty else { return page }
+        for (place, known) in zip(stale, try cache.resources(stale.map { page[$0].key })) {
+            if let known { page[place] = page[place].about(known) }
         }
-        return fetches
+        return page
     }
 }

@@ -37,33 +37,28 @@ struct HostSchedule {
     private let limits: HostLimits
     /// Of origins that had their turn or are about to, and not of those that are done with: an icon
     /// each from a hundred thousand hosts is no more to remember than all from one.
-    var cursors: [Int: HostCursor] = [:]
+    private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// Of the fetches that wait at other origins than their own, where.
-    private(set) var away: [Int64: Int] = [:]
     /// Origins of the plan without a cursor so far, the next one last. Until their first turn they
     /// differ by what they have first alone, so that the next one stands for all of them.
     private var newcomers: [Int] = []
     /// Of each origin of the plan, how many URLs it has, until it has a cursor.
-    private(set) var planned: [Int32]
+    private var planned: [Int32]
     /// The one that has a cursor, and had no turn.
-    private(set) var newcomer: Int?
+    private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
     private(set) var ready = Heap<ReadyHost>()
     /// Origins that may start a fetch from an instant on.
     private var held = Heap<Delayed<ReadyHost>>()
     /// Attempts that may begin from an instant on.
-    var delayed = Heap<Delayed<Fetch>>()
+    private(set) var delayed = Heap<Delayed<Fetch>>()
     private var givenUp: Set<Int> = []
     /// With more cursors, those that are done with are looked for.
     private var mostCursors: Int
     private var serial = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
-    var remaining: Int
-
-    /// What callers want of single fetches.
-    let changes = FetchChanges()
+    private var remaining: Int
 
     /// - Parameters:
     ///   - places: how many fetches are taken out at once, at most.
@@ -75,7 +70,7 @@ struct HostSchedule {
         readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
     ) throws {
         self.isConnected = isConnected
-        source = FetchSource(plan: plan, cache: cache, changes: changes)
+        source = FetchSource(plan: plan, cache: cache)
         names = OriginNames(plan.origins)
         self.places = places
         self.limits = limits
@@ -96,7 +91,7 @@ struct HostSchedule {
     mutating func begin() throws { try welcome() }
 
     /// Takes in the next origin that has not had a turn.
-    mutating func welcome() throws {
+    private mutating func welcome() throws {
         newcomer = nil
         while let number = newcomers.popLast() {
             // One that a redirect led to before is there already.
@@ -176,7 +171,7 @@ struct HostSchedule {
 
     private mutating func takeHead(of number: Int) throws {
         let head = try cursors[number]?.head(from: source)
-        cursors[number]?.removeHead(changes)
+        cursors[number]?.removeHead()
         remaining = max(0, remaining - 1)
         guard case .returned(let fetch)? = head, let source = countAway(fetch, at: number, -1)
         else { return }
@@ -193,7 +188,7 @@ struct HostSchedule {
 
     /// Lets go of a cursor that is done with, and now and then of those that were not when their
     /// last request ended: a limit of requests a second had yet to pass.
-    mutating func forget(_ number: Int) {
+    private mutating func forget(_ number: Int) {
         if cursors[number]?.isDone ?? false { cursors[number] = nil }
         guard cursors.count > mostCursors else { return }
         cursors = cursors.filter { !$0.value.isDone }
@@ -224,7 +219,6 @@ struct HostSchedule {
 
     /// Puts a fetch into the line of the origin that its next request goes to.
     mutating func put(back fetch: Fetch) throws {
-        let fetch = changes.applied(to: fetch)
         let number = names.number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.put(back: fetch)
@@ -247,18 +241,17 @@ struct HostSchedule {
     ///
     /// - Returns: the origin that it was led away from; nil for one that is at home.
     @discardableResult
-    mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
+    private mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
         let source = names.number(of: fetch.target.ownOrigin)
         guard source != number else { return nil }
-        away[fetch.planned.id] = change > 0 ? number : nil
         enter(source)
         cursors[source]?.sentAway += change
         return source
     }
 
     /// Makes the origin's cursor, unless it has one.
-    mutating func enter(_ number: Int) {
+    private mutating func enter(_ number: Int) {
         guard cursors[number] == nil else { return }
         let urls = planned.indices.contains(number) ? planned[number] : 0
         if urls > 0 { planned[number] = 0 }
@@ -317,7 +310,7 @@ struct HostSchedule {
 
     /// - Returns: whether it can start a fetch now.
     @discardableResult
-    mutating func place(_ number: Int) throws -> Bool {
+    private mutating func place(_ number: Int) throws -> Bool {
         enter(number)
         serial += 1
         cursors[number]?.version = serial

@@ -107,7 +107,7 @@ public struct EntryResult: Sendable {
         case coalesced
         /// There is nothing to fetch for it.
         case skipped
-        /// It could not be fetched, was cancelled by itself, or is not usable as an entry.
+        /// It could not be fetched, or is not usable as an entry.
         case failed
         /// The run ended before its turn came.
         case unfinished

@@ -59,9 +59,6 @@ package struct FetchFailure: Error, Sendable, Equatable {
     /// Whether a server has said by it that it has too much to do.
     var isOverload: Bool { status.map(RetryPolicy.overloadStatuses.contains) ?? false }
 
-    /// Its caller wants the URL no more.
-    static let cancelledByCaller = FetchFailure(.cancelled, "cancelled by the caller")
-
     init(_ reason: Reason, _ message: String) {
         let isTransient = [.range, .validator, .evicted].contains(reason)
         self.init(code: reason.rawValue, message: message, isTransient: isTransient)
