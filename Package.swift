@@ -91,8 +91,7 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ]),
         // How an app reads icons: from memory, from a cache, from the network.
-        .target(
-            name: "LarderIcons", dependencies: ["CLarderSystem", "LarderCache", "LarderCore"]),
+        .target(name: "LarderIcons", dependencies: ["LarderCache", "LarderCore"]),
         // What a build machine runs: Manifest → Plan → Queue → Transfer → Store → Index → Report.
         .target(
             name: "LarderPrefetch",

@@ -37,7 +37,8 @@ public final class MemoryCache: @unchecked Sendable {
     ///   - entryShare: the share of `costLimit`, from 0 to 1, that one entry may cost. An entry
     ///     that costs more is not kept, because it would evict too many others at once. By default
     ///     a quarter: 8 MiB of 32, which is more than any icon has.
-    ///   - pressure: what tells of memory pressure, by default the system. Nil: nothing does.
+    ///   - pressure: the source of memory pressure, or nil for none. Default: the system's, which
+    ///     on Linux reports only what the app does.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
         entryShare: Double = 0.25, pressure: MemoryPressure? = .system()

@@ -1,46 +1,47 @@
 import Foundation
-import LarderCache
 
-/// A source that tells when memory is short, so that caches can give some up.
+/// A source of reports that memory is short, so that caches give some up.
 ///
-/// ``system()`` watches the platform. A source made with ``init()`` is fired by hand, with
-/// ``report(_:)``: by a test, or by an app that passes on `didReceiveMemoryWarning`.
+/// ``system()`` reports what Apple's platforms report. On Linux, an app calls its ``report(_:)``.
 public final class MemoryPressure: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `lock`.
+    // Unchecked because the state is variables: every access to the handlers holds `lock`, and
+    // `watch` is set before others have the source.
     private let lock = NSLock()
     private var handlers: [(number: Int, handler: @Sendable (Level) -> Void)] = []
     private var observations = 0
-    private var known: [Input] = []
-    /// What ends with this source.
-    private var watch: (any Sendable)?
+    #if canImport(Darwin)
+        private var watch: DispatchWatch?
+    #endif
 
     /// How short memory is.
     public enum Level: Int, Sendable, Comparable {
-        /// It is not short any more. Apple's platforms tell, Linux does not.
+        /// Memory is not short any more.
         case normal
-        /// Programs already wait for memory, or a limit is reached: give up what is cheap to have
-        /// again.
+        /// Memory is getting short: give up what is cheap to have again.
         case warning
-        /// Nothing else goes on, or processes are killed: give up everything that is not in use.
+        /// Memory is used up: give up everything that is not in use.
         case critical
 
         /// Less pressure is less.
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// Something that a source watches, or would watch if it could.
-    public struct Input: Sendable {
-        /// What it is: on Linux, the file.
-        public let name: String
-        /// Why it cannot be watched, or not any more; nil if it is watched.
-        public let failure: CacheError?
-    }
-
     /// Makes a source that reports only what ``report(_:)`` is given.
     public init() {}
 
-    /// What is watched, and what could not be. Empty for a source that is fired by hand.
-    public var inputs: [Input] { lock.withLock { known } }
+    /// Returns the source of the process, which caches observe by default.
+    ///
+    /// On Apple's platforms it reports what the system does. On Linux it reports only what
+    /// ``report(_:)`` is given.
+    public static func system() -> MemoryPressure { shared }
+
+    private static let shared: MemoryPressure = {
+        let source = MemoryPressure()
+        #if canImport(Darwin)
+            source.watch = DispatchWatch(of: source)
+        #endif
+        return source
+    }()
 
     /// Calls `handler` at each report, for as long as the observation is kept.
     ///
@@ -56,7 +57,8 @@ public final class MemoryPressure: @unchecked Sendable {
         return Observation(of: self, number)
     }
 
-    /// Tells everybody who observes this source, on the caller's thread.
+    /// Calls all handlers, on the caller's thread. For example, an app passes on a
+    /// `didReceiveMemoryWarning`.
     public func report(_ level: Level) {
         // Called without the lock, because a handler may observe or end an observation.
         for handler in lock.withLock({ handlers.map(\.handler) }) { handler(level) }
@@ -68,17 +70,6 @@ public final class MemoryPressure: @unchecked Sendable {
         }
         // What the handler keeps may end other observations as it goes.
         withExtendedLifetime(ended) {}
-    }
-
-    /// Keeps a watch for as long as this source lives.
-    func keep(_ watch: any Sendable) { lock.withLock { self.watch = watch } }
-
-    /// Notes whether an input is watched.
-    func note(_ input: String, _ failure: CacheError?) {
-        lock.withLock {
-            known.removeAll { $0.name == input }
-            known.append(Input(name: input, failure: failure))
-        }
     }
 }
 
@@ -96,3 +87,26 @@ extension MemoryPressure {
         deinit { source.end(number) }
     }
 }
+
+#if canImport(Darwin)
+    /// Apple's source of memory pressure.
+    private final class DispatchWatch: @unchecked Sendable {
+        // Unchecked because dispatch sources are not marked; this one is only set up and cancelled.
+        private let source: any DispatchSourceMemoryPressure
+
+        init(of pressure: MemoryPressure) {
+            let queue = DispatchQueue(label: "larder.pressure")
+            source = DispatchSource.makeMemoryPressureSource(eventMask: .all, queue: queue)
+            // Weak, both: the source keeps its handler, and `pressure` keeps the source.
+            source.setEventHandler { [weak source, weak pressure] in
+                guard let event = source?.data else { return }
+                pressure?.report(
+                    event.contains(.critical)
+                        ? .critical : event.contains(.warning) ? .warning : .normal)
+            }
+            source.activate()
+        }
+
+        deinit { source.cancel() }
+    }
+#endif
