@@ -122,20 +122,12 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: prefetching),
                 .product(name: "NIOPosix", package: "swift-nio", condition: prefetching),
             ]),
-        // How an app's table of icons behaves while it is scrolled.
-        .target(
-            name: "LarderRehearsal",
-            dependencies: [
-                "LarderCache", "LarderCore", "LarderIcons", "LarderManifest", "LarderPrefetch",
-                .product(
-                    name: "Histogram", package: "hdrhistogram-swift", condition: prefetching),
-            ]),
         .executableTarget(
             name: "larder",
             dependencies: [
                 "CLarderCommit", "CLarderGuard", "CLarderSystem", "LarderCache", "LarderCore",
                 "LarderExport", "LarderHTTP", "LarderIcons", "LarderImages", "LarderManifest",
-                "LarderPrefetch", "LarderRehearsal", "LarderServer",
+                "LarderPrefetch", "LarderServer",
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),
@@ -146,6 +138,19 @@ let package = Package(
         .executableTarget(name: "icon-manifests", path: "Benchmarks/IconManifests"),
         .executableTarget(name: "delay-relay", path: "Benchmarks/DelayRelay"),
         .executableTarget(name: "bench", path: "Benchmarks/Bench"),
+        // How an app's table of icons behaves while it is scrolled: Scripts/rehearsals.
+        .executableTarget(
+            name: "rehearse",
+            dependencies: [
+                "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderManifest",
+                "LarderPrefetch",
+                .product(
+                    name: "ArgumentParser", package: "swift-argument-parser",
+                    condition: prefetching),
+                .product(
+                    name: "Histogram", package: "hdrhistogram-swift", condition: prefetching),
+            ],
+            path: "Benchmarks/Rehearsal"),
         // Images of one to four megabytes, for Scripts/rehearsals.
         .executableTarget(
             name: "large-images", dependencies: ["LarderTestSupport"],
@@ -234,17 +239,17 @@ let package = Package(
                 "LarderServer", "LarderTestSupport",
             ]),
         .testTarget(
-            name: "LarderRehearsalTests",
+            name: "RehearsalTests",
             dependencies: [
-                "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
-                "LarderManifest", "LarderPrefetch", "LarderRehearsal", "LarderTestSupport",
+                "rehearse", "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons",
+                "LarderImages", "LarderManifest", "LarderPrefetch", "LarderTestSupport",
             ]),
         .testTarget(
             name: "CLITests",
             dependencies: [
                 "larder", "repeated-runs", "LarderCache", "LarderCore", "LarderExport",
                 "LarderHTTP", "LarderIcons", "LarderImages", "LarderManifest", "LarderPrefetch",
-                "LarderRehearsal", "LarderTestSupport", "LarderTestTLS",
+                "LarderTestSupport", "LarderTestTLS",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ]),
     ],

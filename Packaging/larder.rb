@@ -19,7 +19,9 @@ class Larder < Formula
   def install
     ENV["LARDER_COMMIT"] = "@COMMIT@"
     system "swift", "build", "--disable-sandbox", "-c", "release", "--product", "larder"
+    system "swift", "build", "--disable-sandbox", "-c", "release", "--product", "rehearse"
     bin.install ".build/release/larder"
+    bin.install ".build/release/rehearse" => "larder-rehearse"
     generate_completions_from_executable(bin/"larder", "--generate-completion-script")
     doc.install "README.md", "docs"
   end

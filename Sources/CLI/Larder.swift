@@ -127,7 +127,7 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
             ExportCommand.self, ImportCommand.self, ServeCommand.self,
-            PushCommand.self, PullCommand.self, RehearseCommand.self,
+            PushCommand.self, PullCommand.self,
         ])
 
     static let guide = CommandGuide(

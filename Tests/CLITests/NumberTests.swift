@@ -75,8 +75,6 @@ import Testing
         ("plan", "--stall-timeout", "time"), ("plan", "--timeout", "time"),
         ("plan", "--retry-max-time", "time"), ("plan", "--failure-ttl", "time"),
         ("plan", "--rate-per-host", "number/s"), ("verify", "--max-duration", "time"),
-        ("rehearse", "--memory-limit", "size"), ("rehearse", "--bandwidth", "rate"),
-        ("rehearse", "--latency", "time"), ("rehearse", "--speed", "numberx"),
     ])
     func everyOptionTakesThem(_ command: String, _ option: String, _ kind: String) throws {
         let (valid, invalid): ([String], [String]) =

@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import LarderCache
-import LarderRehearsal
 import LarderTestSupport
 import Testing
 
@@ -95,33 +94,6 @@ import Testing
                 explained.filter { $0["shape"] != nil }, with: "Lines of plan --explain --json")
             let statuses = Set(lines.compactMap { $0["status"]?.string })
             #expect(statuses == Set(try document.table("plan --json", "status").words))
-        }
-    }
-
-    @Test func rehearse() async throws {
-        try await withFixture { larder in
-            let urls = larder.servePaddedIcons(30, bytes: 1000)
-            let manifest = try larder.manifest(urls: urls)
-            let gone = try larder.manifest(larder.origin.url("/gone"), name: "gone.json")
-            let runs = [
-                try larder.rehearse(manifest, "--strategy", "memory", "--memory-limit", "20kB"),
-                try larder.rehearse(manifest, "--cache", try larder.brokenCache()),
-                try larder.rehearse(gone),
-            ]
-            try document.compare(runs.map(\.report), with: "rehearse --json")
-            let strategies = runs.flatMap(\.strategies)
-            try document.compare(strategies, with: "Strategies")
-            func objects(_ key: String) -> [[String: JSONValue]] {
-                strategies.flatMap { $0[key]?.array ?? [] }.compactMap(\.object)
-            }
-            try document.compare(objects("memory"), with: "Memory over time")
-            try document.compare(objects("warnings"), with: "Memory warnings")
-            for key in ["first_error", "store_error"] {
-                try document.compare(strategies.compactMap { $0[key]?.object }, with: "Errors")
-            }
-            #expect(
-                try document.table("Strategies", "strategy").words
-                    == StrategyName.allCases.map(\.rawValue))
         }
     }
 

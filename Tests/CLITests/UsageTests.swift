@@ -79,26 +79,6 @@ import Testing
         ["import", "seed", "--layout", "asset-catalog", "--manifest", "apps.json"],
         ["import", "seed", "--layout", "nuke", "--manifest", "a", "--max-object-size", "0"],
         ["unpin", "a.json", "--all"],
-        ["rehearse"],
-        ["rehearse", "apps.json", "--scroll", "sideways"],
-        ["rehearse", "apps.json", "--scroll", "slow", "--trace", "a.jsonl"],
-        ["rehearse", "apps.json", "--trace", ""],
-        ["rehearse", "apps.json", "--rows-visible", "0"],
-        ["rehearse", "apps.json", "--prefetch-ahead", "-1"],
-        ["rehearse", "apps.json", "--speed", "0"],
-        ["rehearse", "apps.json", "--speed", "nan"],
-        ["rehearse", "apps.json", "--speed", "2", "--wait-for-images"],
-        ["rehearse", "apps.json", "--strategy", "hope"],
-        ["rehearse", "apps.json", "--strategy", "memory", "--compare"],
-        ["rehearse", "apps.json", "--memory-limit", "5"],
-        ["rehearse", "apps.json", "--latency", "soon"],
-        ["rehearse", "apps.json", "--latency", "-1ms"],
-        ["rehearse", "apps.json", "--strategy", "memory", "--cache", "cache"],
-        ["rehearse", "apps.json", "--bandwidth", "0"],
-        ["rehearse", "apps.json", "--bandwidth", "1MB/h"],
-        ["rehearse", "apps.json", "--cache", ""],
-        ["rehearse", "apps.json", "--chart", ""],
-        ["rehearse", "apps.json", "--speed", "1", "--wait-for-images"],
         ["clean"],
     ])
     func wrongUsageIs64(_ arguments: [String]) throws {
@@ -115,7 +95,6 @@ import Testing
         (["prefetch", "m", "--timeout", "0"], "more than 0"),
         (["prefetch", "m", "--limit-rate", "0"], "more than 0"),
         (["prefetch", "m", "--rate-per-host", "1e3"], "0.5"),
-        (["rehearse", "m", "--speed", "0x10"], "0.5"),
         (["prefetch", "m", "--max-failures", "200%"], "100%"),
         (["prefetch", "m", "--allow-host", "http://a.example/"], "HOST:PORT"),
         (["prefetch", "m", "--report", ""], "--report"),
@@ -123,11 +102,6 @@ import Testing
         (["status", "--output", ""], "--output"), (["plan", ""], "empty"),
         (["plan", "ftp://a.example/m.json"], "'ftp'"), (["unpin", "--all", "a"], "exclude"),
         (["plan", "m", "--entries", "a[x"], "not closed"),
-        (["rehearse", "m", "--chart", "-"], "must end in .svg"),
-        (["rehearse", "m", "--chart", "a.png"], "must end in .svg"),
-        (["rehearse", "m", "--chart", "svg"], "must end in .svg"),
-        (["rehearse", "m", "--rate-per-host", "5"], "not for rehearse"),
-        (["rehearse", "m", "--trace", "a", "--rows-visible", "12"], "exclude each other"),
         (["prefetch", "m", "--shard", "2/2"], "0/8"),
         (["prefetch", "m", "--shard", "0/257"], "256"),
         (["plan", "m", "--shard=-1/2"], "0/8"), (["plan", "m", "--shard", "1"], "auto"),
@@ -153,6 +127,17 @@ import Testing
         #expect(finished.status == 64, "\(finished)")
         let complaint = finished.standardError.prefix { $0 != "\n" }
         #expect(complaint.hasPrefix("Error: ") && complaint.contains(hint), "\(finished)")
+    }
+
+    @Test(arguments: [[], ["help"]])
+    func theRehearsalIsAnotherProgram(_ before: [String]) throws {
+        let finished = try LarderBinary().run(before + ["rehearse", "apps.json"])
+        #expect(finished.status == 64)
+        #expect(
+            finished.standardError.hasPrefix(
+                "Error: 'rehearse' is now a program of its own: larder-rehearse\nUsage: "),
+            "\(finished)")
+        #expect(finished.standardOutput.isEmpty)
     }
 
     @Test(arguments: [
@@ -233,7 +218,7 @@ import Testing
     @Test(arguments: [
         ["--help"], ["--version"], ["prefetch", "--help"], ["plan", "--help"],
         ["verify", "--help"], ["status", "--help"], ["list", "--help"], ["path", "--help"],
-        ["rehearse", "--help"], ["cat", "--help"], ["evict", "--help"], ["pin", "--help"],
+        ["cat", "--help"], ["evict", "--help"], ["pin", "--help"],
         ["unpin", "--help"],
     ])
     func helpGoesToStandardOutput(_ arguments: [String]) throws {

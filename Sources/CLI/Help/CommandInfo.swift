@@ -168,9 +168,6 @@ struct Surroundings {
     /// The option that commands have which read it; nil: all do.
     let option: String?
 
-    /// A rehearsal's cache is no other command's.
-    private static let withoutDefaultCache = "rehearse"
-
     static let environment = [
         Surroundings(
             name: "LARDER_CACHE", meaning: "The cache directory, if --cache is not given.",
@@ -202,8 +199,7 @@ struct Surroundings {
 
     /// Whether it matters to a command.
     func matters(to command: CommandInfo) -> Bool {
-        if option == "--cache", command.name == Self.withoutDefaultCache { return false }
-        return option.map { command.option($0) != nil } ?? true
+        option.map { command.option($0) != nil } ?? true
     }
 }
 

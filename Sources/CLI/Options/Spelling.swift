@@ -46,6 +46,9 @@ enum NearestName {
 
 /// The command that a command line names first, which may be misspelled.
 enum CommandName {
+    /// Commands of earlier versions that are programs of their own now.
+    private static let moved = ["rehearse": "larder-rehearse"]
+
     /// - Parameters:
     ///   - arguments: of the whole command line; `help` may come before the name.
     ///   - known: the names that there are.
@@ -54,6 +57,9 @@ enum CommandName {
         guard let name = arguments.first(where: { $0 != "help" }), !name.hasPrefix("-"),
             !known.contains(name)
         else { return }
+        if let program = moved[name] {
+            throw ValidationError("'\(name)' is now a program of its own: \(program)")
+        }
         throw ValidationError(
             "Unknown command \(name.quoted(limit: 40))\(NearestName.hint(for: name, among: known))")
     }

@@ -43,10 +43,8 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            """
-            Receive at most this much per second, for all transfers together: 500kB/s, 2MiB/s. \
-            The network is really slowed; rehearse --bandwidth only simulates a line.
-            """, valueName: "size/s"),
+            "Receive at most this much per second, for all transfers together: 500kB/s, 2MiB/s.",
+            valueName: "size/s"),
         transform: ByteCount.perSecond)
     var limitRate: ByteCount?
 
@@ -101,7 +99,7 @@ struct RetryOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             Begin at most this many requests a second to one scheme, host and port, such as 5 or \
-            0.5. Not for rehearse.
+            0.5.
             """,
             valueName: "n"),
         transform: { try Quantity.number($0, unit: "/s") })

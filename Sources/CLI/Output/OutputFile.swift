@@ -37,19 +37,14 @@ enum OutputFile {
     ///
     /// - Parameters:
     ///   - manifests: the manifests that are read.
-    ///   - trace: the trace of a scroll; nil if there is none.
     ///   - cache: the cache's directory; nil if the run has none.
     /// - Throws: `ValidationError` if it is one of those, or lies in the cache.
     static func confirm(
-        _ path: String, isNoneOf manifests: [String] = [], or trace: String? = nil,
-        orIn cache: String?, for option: String
+        _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
     ) throws {
         if let file = identity(path) {
             for manifest in manifests where identity(manifest) == file {
                 throw ValidationError("\(option) would overwrite the manifest '\(manifest)'.")
-            }
-            if let trace, identity(trace) == file {
-                throw ValidationError("\(option) would overwrite the trace '\(trace)'.")
             }
         }
         guard let root = cache.flatMap(realPath),

@@ -3,7 +3,6 @@ import Foundation
 import LarderCache
 import LarderManifest
 import LarderPrefetch
-import LarderRehearsal
 
 /// The exit statuses, the same for every command.
 enum ExitStatus: Int32, CaseIterable {
@@ -52,7 +51,6 @@ enum ExitStatus: Int32, CaseIterable {
             }
         case let error as OutputFailure: self.init(error.cause.code)
         case is MissingInput: self = .missingInput
-        case let error as ScrollTraceError: self = error.isMissing ? .missingInput : .badManifest
         default: self = .couldNotRun
         }
     }

@@ -73,7 +73,7 @@ import Testing
 
     /// `--help` has those that people use, and says how many it leaves out.
     @Test(arguments: [
-        "prefetch", "plan", "verify", "evict", "rehearse", "pin", "unpin", "export", "import",
+        "prefetch", "plan", "verify", "evict", "pin", "unpin", "export", "import",
     ])
     func theShortHelpLeavesOptionsOut(_ name: String) throws {
         let short = try help(name, "--help")

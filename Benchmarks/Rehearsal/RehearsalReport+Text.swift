@@ -1,0 +1,110 @@
+import Foundation
+import LarderCore
+
+extension RehearsalReport {
+    /// The report for people: a line for each figure, a column for each strategy.
+    var text: String {
+        let iconless = rowsWithoutIcon > 0 ? ", \(rowsWithoutIcon) without an icon" : ""
+        if urls == 0 { return "\(rows.of("row"))\(iconless): there is nothing to rehearse" }
+        let settings =
+            "\(rows.of("row")), \(visible) visible, \(prefetchAhead) ahead\(iconless)"
+            + "; memory limit \(limit)"
+        if strategies.isEmpty { return settings }
+        var lines = [settings, ""]
+        let table = [("", strategies.map(\.strategy.rawValue))] + figures
+        let name = (table.map(\.0.count).max() ?? 0) + 2
+        let widths = strategies.indices.map { column in
+            (table.map { $0.1[column].count }.max() ?? 0) + 2
+        }
+        for (heading, cells) in table {
+            lines.append(
+                heading.padding(toLength: name, withPad: " ", startingAt: 0)
+                    + zip(cells, widths).map { cell, width in
+                        String(repeating: " ", count: width - cell.count) + cell
+                    }.joined())
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// In powers of ten, as all that is compared with it, and in powers of two if it was given so:
+    /// `33.6 MB (32 MiB)`.
+    private var limit: String {
+        let text = ByteText.describe(Int64(memoryLimit))
+        let units = [
+            ("GiB", 1 << 30, 1_000_000_000), ("MiB", 1 << 20, 1_000_000), ("KiB", 1 << 10, 1000),
+        ]
+        let unit = units.first { _, binary, decimal in
+            memoryLimit % binary == 0 && memoryLimit % decimal != 0
+        }
+        return unit.map { "\(text) (\(memoryLimit / $0.1) \($0.0))" } ?? text
+    }
+
+    private var figures: [(String, [String])] {
+        func row(
+            _ heading: String, _ value: (StrategyReport) -> String
+        ) -> (String, [String]) { (heading, strategies.map(value)) }
+        func count(
+            _ heading: String, _ value: (StrategyReport) -> Int
+        ) -> (String, [String]) { row(heading) { "\(value($0))" } }
+        func bytes(
+            _ heading: String, _ value: (StrategyReport) -> Int64
+        ) -> (String, [String]) { row(heading) { ByteText.describe(value($0)) } }
+        func seconds(
+            _ heading: String, _ value: (StrategyReport) -> Double?
+        ) -> (String, [String]) { row(heading) { value($0).map(Self.brief) ?? "-" } }
+        return [
+            count("rows shown", \.rows.shown),
+            count("  from memory", \.rows.memoryHits),
+            count("  from the cache directory", \.rows.diskHits),
+            count("  from the network", \.rows.networkImages),
+            count("  gone before the image came", \.rows.unseen),
+            count("  failed", \.rows.failed),
+            count("  with another row's image", \.rows.wrong),
+            count("requests", \.link.requests),
+            count("  cancelled", \.link.cancelled),
+            count("  failed", \.link.failures),
+            count("downloads", \.link.downloads),
+            count("  of the same URL again", \.link.repeatedDownloads),
+            bytes("received", \.link.bytes),
+            bytes("  wasted", \.link.wastedBytes),
+            count("memory warnings", \.warningCount),
+            bytes("most memory of images") { Int64($0.peakHeld) },
+            bytes("most resident memory", \.peakResident),
+            seconds("visible to image, p50") { $0.waits?.p50 },
+            seconds("  p95") { $0.waits?.p95 },
+            seconds("  p99") { $0.waits?.p99 },
+            count("frames", \.frames.count),
+            count("  over 16.7 ms", \.frames.frozen),
+            seconds("  longest", \.frames.longest),
+            seconds("took", \.seconds),
+        ]
+    }
+
+    /// `0.2 ms`, `45 ms`, `1.5 s`, `2 min 5 s`.
+    private static func brief(_ seconds: Double) -> String {
+        guard seconds < 1 else { return DurationText.describe(seconds) }
+        let milliseconds = seconds * 1000
+        return milliseconds < 10
+            ? "\((milliseconds * 10).rounded() / 10) ms" : "\(Int(milliseconds.rounded())) ms"
+    }
+}
+
+extension StrategyReport {
+    /// What is wrong, in lines for people. An interrupt comes first.
+    var complaints: [String] {
+        let name = strategy.rawValue
+        var lines = isInterrupted ? ["interrupted; incomplete: \(name)"] : []
+        if rows.wrong > 0 {
+            lines.append("\(name): \(rows.wrong.of("row")) had another row's image")
+        }
+        if let failure = link.firstFailure {
+            lines.append(
+                "\(name): \(link.failures.of("request")) failed, first \(failure.message)")
+        }
+        if let failure = storeFailure {
+            lines.append(
+                "\(name): icons could not be stored: \(failure.message.sanitizedForTerminal)")
+        }
+        return lines
+    }
+}
