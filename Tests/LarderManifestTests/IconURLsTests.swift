@@ -57,6 +57,19 @@ import Testing
         }
     }
 
+    /// In a lock, a text that depends on a base would be another host's URL.
+    @Test(arguments: [
+        ("http:b.png", nil), ("HTTP:/b.png", nil), ("http:\\b.png", nil), ("http:", nil),
+        ("https:b.example/c", "https:b.example/c"), ("http:///b/c", "http:///b/c"),
+        ("HTTP:\\\\b\\c", "HTTP:\\\\b\\c"), ("http://b/é", "http://b/é"),
+    ])
+    func aSpellingNeedsNoBase(icon: String, spelling: String?) throws {
+        let rules = ManifestRules(baseURL: try HTTPURL("http://a.example/x/"))
+        let entry = try #require(try read(icon, rules).entries.first)
+        #expect(entry.spelling == spelling)
+        #expect(try HTTPURL(entry.writtenURL) == entry.icon)
+    }
+
     @Test(arguments: [
         ("https://g.example", "ipfs://Qm1/a b.png", "https://g.example/ipfs/Qm1/a%20b.png"),
         ("https://g.example/", "ipfs://Qm1", "https://g.example/ipfs/Qm1"),

@@ -72,14 +72,21 @@ struct IconURLs {
             let url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
             let sizes = [url.string.utf8.count, text.utf8.count]
             if sizes.allSatisfy({ $0 <= ManifestLimits.maximumURLSize }) {
-                let isAbsolute = text.begins(with: "http:") || text.begins(with: "https:")
-                return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
+                let isSpelling = url.credentials == nil && Self.isAbsolute(text, url)
+                return .remote(url, spelling: isSpelling ? text : nil)
             }
         } catch {
             throw Self.error(error, text)
         }
         throw EntryError(
             .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
+    }
+
+    /// Whether a text means the same URL wherever it is. `http:a.png` has a scheme, but a base of
+    /// the same scheme makes a relative reference of it.
+    private static func isAbsolute(_ text: String, _ url: HTTPURL) -> Bool {
+        guard text.begins(with: "http:") || text.begins(with: "https:") else { return false }
+        return text.isSame(as: url.string) || (try? HTTPURL(text)) == url
     }
 
     /// Whether an entry has a user or a password in anything that is a URL, wanted as an icon or
