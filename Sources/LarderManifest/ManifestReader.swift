@@ -84,6 +84,7 @@ public struct ManifestReader: Sendable {
         try withoutActuallyEscaping(body) { body in
             let recognition = ShapeRecognition(rules)
             let notes = EntryNotes()
+            let keyed = KeyedIcons()
             var decoder: (shape: Int, decoder: EntryDecoder, icons: [ManifestPath])?
             var entries = 0
             var total = 0
@@ -117,7 +118,8 @@ public struct ManifestReader: Sendable {
                     hasCredentials = decoder.urls.findCredentials(in: entry)
                 }
                 notes.position = entries
-                let (name, icons) = decoder.decode(entry)
+                let (name, decoded) = decoder.decode(entry)
+                let icons = decoded.map { keyed.checked($0, at: entries) }
                 let usable = notes.usable
                 notes.count(icons, of: entry.content)
                 if rules.iconKeys.isEmpty, case .success(let element) = entry.content {

@@ -130,12 +130,44 @@ import Testing
             #expect(run.outcomes == ["fetched", "fetched", "failed", "coalesced"])
             let error = try #require(run.line(3).error)
             #expect(error.code == "key-conflict")
-            #expect(error.message == "entry 3 has the key 'k' of entry 1, and another URL")
+            #expect(
+                error.message == "line 1: key 'k' belongs to entry 1, which has another icon")
             #expect(try larder.cat("key:k") == Icons.icon(0))
             let other = try larder.manifest([["icon": urls[1], "key": "k"]], name: "other.json")
             let both = try larder.run(
                 "plan", try larder.manifest([["icon": urls[0], "key": "k"]]), other)
             #expect(both.status == 0, "\(both)")
+        }
+    }
+
+    /// An export would write the first icon under the second URL.
+    @Test func everyCommandRefusesASecondIconOfAKey() async throws {
+        try await withFixture { larder in
+            let urls = larder.origin.serveIcons(2)
+            _ = try larder.prefetch(try larder.manifest([["icon": urls[0], "key": "k"]]))
+            let manifest = try larder.manifest(
+                [["icon": urls[0], "key": "k"], ["icon": urls[1], "key": "k"]], name: "two.json")
+            let seed = larder.directory.path("seed")
+            for command in [
+                ["export", seed, "--layout", "nuke"], ["import", seed, "--layout", "nuke"],
+                ["export", larder.directory.path("page"), "--layout", "gallery"], ["verify"],
+                ["evict", "--dry-run", "--only", manifest],
+            ] {
+                let option = command[0] == "evict" ? [] : ["--manifest", manifest]
+                let finished = try larder.run(arguments: command + option)
+                #expect(finished.status == (command[0] == "evict" ? 65 : 2), "\(finished)")
+                let output = finished.standardOutput + finished.standardError
+                #expect(
+                    output.contains("key 'k' belongs to entry 1, which has another icon"),
+                    "\(finished)")
+            }
+            let files = try #require(FileManager.default.enumerator(atPath: seed))
+            let names = files.compactMap { $0 as? String }.filter {
+                var isDirectory: ObjCBool = false
+                return FileManager.default.fileExists(
+                    atPath: "\(seed)/\($0)", isDirectory: &isDirectory) && !isDirectory.boolValue
+            }
+            #expect(names.count == 1, "\(names)")
         }
     }
 

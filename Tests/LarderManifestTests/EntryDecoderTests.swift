@@ -215,6 +215,32 @@ import Testing
         }
     }
 
+    /// Which of two icons a key means cannot be told.
+    @Test func aKeyStandsForOneIconOfAManifest() throws {
+        let same = "https://a.example/%69.png"
+        let other = "https://b.example/i.png"
+        let entries = [
+            (Self.icon, "k"), (#""icon":"https://me@a.example/i.png""#, "k"),
+            (#""icon":"\#(same)""#, "k"), (#""icon":"\#(other)""#, "K"),
+            (#""icon":"\#(other)""#, "k"), (#""icon":"data:,1""#, "k"),
+            (#""icon":"data:,2""#, "d"), (#""icon":"data:,%32""#, "d"), (#""icon":"data:,3""#, "d"),
+            // Canonically equivalent, and two keys.
+            (#""icon":"\#(other)""#, "e\u{301}"), (Self.icon, "é"),
+        ]
+        let text = entries.map { "{\($0),\"key\":\"\($1)\"}" }.joined(separator: ",")
+        let reading = try readManifest("[{},\(text),{\(Self.icon)},{\"icon\":\"\(other)\"}]")
+        let conflicts = reading.items.filter {
+            if case .failed(let error) = $0.result { error.code == .keyConflict } else { false }
+        }
+        #expect(conflicts.map(\.position) == [6, 7, 10])
+        #expect(
+            reading.errors.map(\.message) == [2, 2, 8].map {
+                "key '\($0 == 8 ? "d" : "k")' belongs to entry \($0), which has another icon"
+            })
+        // Another manifest may have another URL.
+        #expect(try readManifest(#"[{"icon":"\#(other)","key":"k"}]"#).errors.isEmpty)
+    }
+
     @Test func aTitleIsANameIfThereIsNone() throws {
         #expect(try entry(#"\#(Self.icon),"title":"T""#).name == "T")
         #expect(try entry(#"\#(Self.icon),"title":"T","name":"N""#).name == "N")

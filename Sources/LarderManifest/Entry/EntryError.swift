@@ -22,7 +22,7 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case badSize = "bad-size"
         /// `key` is not a text that can be one.
         case badKey = "bad-key"
-        /// Another entry of the manifest has the same `key` and another URL.
+        /// An earlier entry of the manifest has the same `key` and another URL, or other bytes.
         case keyConflict = "key-conflict"
         /// A line of JSON Lines that is not JSON.
         case unparsableLine = "unparsable-line"

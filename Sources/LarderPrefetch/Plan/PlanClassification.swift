@@ -23,7 +23,6 @@ struct PlanClassification {
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
     private let lendCredentials: PreparedStatement
-    private let refuse: PreparedStatement
     private let insertPending: PreparedStatement
     private let insertSettled: PreparedStatement
     private let insertUse: PreparedStatement
@@ -49,8 +48,6 @@ struct PlanClassification {
             UPDATE entries SET credentials = (SELECT credentials FROM entries WHERE id = ?)
             WHERE id = ?
             """)
-        refuse = try PreparedStatement(
-            db, "UPDATE entries SET key = NULL, code = ?, message = ? WHERE id = ?")
         insertPending = try PreparedStatement(
             db, "INSERT INTO pending VALUES (?, ?, ?, ?, ?, ?, ?)")
         insertSettled = try PreparedStatement(db, "INSERT INTO settled VALUES (?, ?)")
@@ -82,7 +79,7 @@ struct PlanClassification {
             db,
             """
             SELECT id, key, url, credentials IS NOT NULL, origin, priority,
-                \(Expectation.columns), icon = 1, manifest, position
+                \(Expectation.columns), icon = 1
             FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
             """)
         defer {
@@ -94,7 +91,6 @@ struct PlanClassification {
         var page: [PlannedResource] = []
         var current: PlannedResource?
         var key: [UInt8] = []
-        var first: (manifest: Int64, position: Int64, url: String?)?
         while try rows.step() {
             let isNext = rows.withBytes(Column.key) { bytes in
                 // As bytes, since that is how SQLite has them in order.
@@ -104,19 +100,6 @@ struct PlanClassification {
                 if current != nil, isSame { return false }
                 key.replaceSubrange(key.indices, with: bytes)
                 return true
-            }
-            if isNext || first?.manifest != rows.integer(Column.manifest) {
-                first = (
-                    rows.integer(Column.manifest), rows.integer(Column.position),
-                    rows.text(Column.url)
-                )
-            } else if let first, rows.text(Column.url) != first.url,
-                let name = rows.text(Column.key).flatMap(ResourceKey.name(in:)),
-                Self.key(of: rows.text(Column.url)) != Self.key(of: first.url)
-            {
-                try refuse(rows, named: name, as: first.position)
-                summary.failed += 1
-                continue
             }
             if isNext {
                 if let resource = current { page.append(resource) }
@@ -150,22 +133,6 @@ struct PlanClassification {
         /// The first of its columns.
         static let expectation: CInt = 6
         static let isFirst: CInt = 8
-        static let manifest: CInt = 9
-        static let position: CInt = 10
-    }
-
-    /// Refuses an entry whose manifest has another URL for the same key: which of the two is meant
-    /// cannot be told. In different manifests, URLs of a key may differ, because they rotate.
-    private func refuse(_ row: PreparedStatement, named key: String, as position: Int64) throws {
-        try refuse.run(
-            EntryError.Code.keyConflict.rawValue,
-            "entry \(row.integer(Column.position)) has the key \(key.quoted(limit: 80)) of"
-                + " entry \(position), and another URL", row.integer(Column.id))
-    }
-
-    /// The key of a URL, which equal URLs share.
-    private static func key(of url: String?) -> String? {
-        url.map { (try? HTTPURL($0))?.key ?? $0 }
     }
 
     private mutating func resource(

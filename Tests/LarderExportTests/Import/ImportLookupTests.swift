@@ -20,12 +20,13 @@ import Testing
     }
 
     private func run(
-        _ layout: ExportLayout, _ scene: ExportScene, manifest: String, into name: String = "cache"
+        _ layout: ExportLayout, _ scene: ExportScene, manifest: String, _ others: String...,
+        into name: String = "cache"
     ) throws -> ImportReport {
         try Importer(
             try Cache.create(at: scene.directory.path(name)),
             ImportConfiguration(layout: layout, directory: scene.target)
-        ).run([.bytes(Array(manifest.utf8), name: "test")])
+        ).run(([manifest] + others).map { .bytes(Array($0.utf8), name: "test") })
     }
 
     /// As many entries as a page has before those that matter, or none.
@@ -57,20 +58,22 @@ import Testing
         }
     }
 
-    /// Of two URLs under one key, either may have the file; of neither, both are missing.
+    /// Of two URLs under one key, in two manifests, either may have the file; of neither, both are
+    /// missing.
     @Test(arguments: fillers) func eachURLOfAKeyIsLookedUp(_ filler: Int) throws {
         try ExportScene.run { scene in
             let urls = ["https://a.example/1", "https://a.example/2"]
             let manifest = try Self.manifest(
-                Self.filler(filler) + urls.map { ["icon": $0, "key": "app"] })
+                Self.filler(filler) + [["icon": urls[0], "key": "app"]])
+            let other = try Self.manifest([["icon": urls[1], "key": "app"]])
             #expect(mkdir(scene.target, 0o755) == 0)
             #expect(mkdir("\(scene.target)/\(Self.folder)", 0o755) == 0)
-            let none = try run(.nuke, scene, manifest: manifest)
+            let none = try run(.nuke, scene, manifest: manifest, other)
             #expect(none.missing == filler + 2 && none.present == 0, "\(none)")
             // The first is no image.
             try put([1, 2], "\(Self.folder)/\(urls[0].sha1Hex)", scene)
             try put(ExportScene.icon(1), "\(Self.folder)/\(urls[1].sha1Hex)", scene)
-            let report = try run(.nuke, scene, manifest: manifest)
+            let report = try run(.nuke, scene, manifest: manifest, other)
             #expect(report.imported == 1 && report.present == 0, "\(report)")
             #expect(report.problems.counts == [.notAnImage: 1])
             #expect(try Cache.open(at: scene.cachePath).resource("key:app")?.url == urls[1])
