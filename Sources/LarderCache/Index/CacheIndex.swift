@@ -152,7 +152,9 @@ final class CacheIndex: Sendable {
                         """)
             }
             hasSpellings = IndexSchema.hasSpellings(applied)
-            formerKeys = IndexSchema.hasURLKeys(applied) ? nil : FormerKeys()
+            formerKeys =
+                IndexSchema.hasURLKeys(applied)
+                ? nil : FormerKeys(hasSpellings: hasSpellings)
             hasDamaged = IndexSchema.hasDamaged(applied)
             try CacheRoot.confirm(directory.root, isAt: directory.path)
             connections = IndexConnections(reader: queue)

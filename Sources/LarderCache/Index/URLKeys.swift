@@ -3,7 +3,7 @@ import GRDB
 import LarderCore
 
 /// Keys of URLs in indexes of earlier versions. They have libcurl's spelling, which does not encode
-/// characters such as `|`, and the manifest's escapes.
+/// characters such as `|`, keeps backslashes and the manifest's escapes, and drops an empty query.
 enum URLKeys {
     /// The maximum number of rows to read at once.
     private static let pageLimit = 500
@@ -11,17 +11,15 @@ enum URLKeys {
     /// that no version encodes.
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
-    /// Returns today's key and URL for a key; nil if the key does not change, or is not a URL's.
-    ///
-    /// A backslash stays a character, because it was sent as one. In a manifest it is a slash now.
-    static func renewed(_ key: String) -> (key: String, url: String)? {
-        guard let url = try? HTTPURL(key.percentEncoding { $0 != UInt8(ascii: "\\") }),
-            !url.key.isSame(as: key)
-        else { return nil }
+    /// Returns the key and URL that an entry has today for a URL's text; nil if the key is `key`,
+    /// or if the text is no URL.
+    private static func renewed(_ text: String, from key: String) -> (key: String, url: String)? {
+        guard let url = try? HTTPURL(text), !url.key.isSame(as: key) else { return nil }
         return (url.key, url.string)
     }
 
-    /// Gives all rows today's keys. A row keeps its key if another row has the new one.
+    /// Gives all rows today's keys. A row keeps its key if another row has the new one. If a key
+    /// also stands for a spelling that has another key today, its row is copied for that.
     static func renew(_ db: Database) throws {
         for table in ["resources", "failures"] {
             let update = try PreparedStatement(
@@ -32,6 +30,53 @@ enum URLKeys {
         }
         let update = try PreparedStatement(db, "UPDATE OR IGNORE pins SET key = ? WHERE key = ?")
         try forEach(in: "pins", db) { old, new in try update.run(new.key, old) }
+        let copied = """
+            object, etag, last_modified, date, age, cache_control, expires, received_at, \
+            fresh_until, vary, variant, response_url
+            """
+        let copy = try PreparedStatement(
+            db,
+            """
+            INSERT OR IGNORE INTO resources (key, url, \(copied))
+            SELECT ?, ?, \(copied) FROM resources WHERE key = ?
+            """)
+        let copyPin = try PreparedStatement(
+            db, "INSERT OR IGNORE INTO pins SELECT ?, pinned_at FROM pins WHERE key = ?")
+        let move = try PreparedStatement(
+            db,
+            """
+            UPDATE spellings SET resource = (SELECT id FROM resources WHERE key = ?) WHERE text = ?
+            """)
+        try forEachSpelling(db) { text, old, new in
+            try copy.run(new.key, new.url.isSame(as: new.key) ? nil : new.url, old)
+            try copyPin.run(new.key, old)
+            try move.run(new.key, text)
+        }
+    }
+
+    /// Calls `body` with the spellings whose key today is not the key of their resource.
+    ///
+    /// - Parameter schema: The schema of the index in the connection, with a dot behind it.
+    static func forEachSpelling(
+        in schema: String = "", _ db: Database,
+        _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
+    ) throws {
+        let select = try PreparedStatement(
+            db,
+            """
+            SELECT s.text, r.key FROM \(schema)spellings s
+                JOIN \(schema)resources r ON r.id = s.resource
+            WHERE s.text > ? AND r.key GLOB 'http*' ORDER BY s.text LIMIT \(pageLimit)
+            """)
+        var last = ""
+        while true {
+            let page = try select.rows(last) { (try $0.requireText(0), try $0.requireText(1)) }
+            guard let end = page.last else { return }
+            last = end.0
+            for (text, key) in page {
+                if let new = renewed(text, from: key) { try body(text, key, new) }
+            }
+        }
     }
 
     /// Calls `body` with the keys of a table that differ from today's, in their order.
@@ -51,7 +96,7 @@ enum URLKeys {
             guard let end = page.last else { return }
             last = end
             for key in page {
-                if let new = renewed(key) { try body(key, new) }
+                if let new = renewed(key, from: key) { try body(key, new) }
             }
         }
     }
@@ -66,7 +111,11 @@ final class FormerKeys: @unchecked Sendable {
     private static let sizeLimit = 16 << 20
 
     private let lock = NSLock()
+    private let hasSpellings: Bool
     private var keys: [String: String]?
+
+    /// - Parameter hasSpellings: Whether the index has the table of spellings.
+    init(hasSpellings: Bool) { self.hasSpellings = hasSpellings }
 
     /// Returns the index's key for one of today's; nil if there is no other.
     func key(_ key: String, in db: Database) throws -> String? {
@@ -74,10 +123,12 @@ final class FormerKeys: @unchecked Sendable {
             if let keys { return keys[key] }
             var found: [String: String] = [:]
             var size = 0
-            try URLKeys.forEach(in: "resources", db) { old, new in
-                size += old.utf8.count + new.key.utf8.count
-                if size <= Self.sizeLimit { found[new.key] = old }
+            func add(_ old: String, _ new: String) {
+                size += old.utf8.count + new.utf8.count
+                if size <= Self.sizeLimit { found[new] = old }
             }
+            if hasSpellings { try URLKeys.forEachSpelling(db) { _, old, new in add(old, new.key) } }
+            try URLKeys.forEach(in: "resources", db) { old, new in add(old, new.key) }
             keys = found
             return found[key]
         }
@@ -101,6 +152,11 @@ extension CacheIndex {
             """)
         for table in ["cache.resources", "cache.failures"] {
             try URLKeys.forEach(in: table, db) { old, new in try insert.run(new.key, old) }
+        }
+        if hasSpellings {
+            try URLKeys.forEachSpelling(in: "cache.", db) { _, old, new in
+                try insert.run(new.key, old)
+            }
         }
         return true
     }
