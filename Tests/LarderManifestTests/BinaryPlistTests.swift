@@ -68,7 +68,29 @@ import Testing
 
     @Test(
         arguments: [
-            [0x01], [0x0F], [0x15], [0x21], [0x24], [0x70], [0x91], [0xB0], [0xC0], [0xE0], [0xFF],
+            0x01, 0x0F, 0x15, 0x21, 0x24, 0x70, 0x91, 0xB0, 0xC0, 0xE0, 0xFF,
+        ] as [UInt8])
+    func anUnknownTypeSpoilsNoOtherEntry(marker: UInt8) throws {
+        #expect(try value(of: [marker]) == .opaque("a value of an unknown type"))
+        var builder = BinaryPlistBuilder()
+        let strange = builder.add([marker])
+        let entry = builder.add(icon: "https://a.example/a.png")
+        let (icon, key, other) = (builder.add("icon"), builder.add("key"), builder.add("other"))
+        let url = builder.add("https://a.example/b.png")
+        let bad = builder.add(dictionary: [(icon, strange)])
+        let good = builder.add(dictionary: [(other, strange), (icon, url), (key, strange)])
+        builder.root = Int(builder.add(array: [entry, bad, strange, good]))
+        let reading = try readManifest(.bytes(builder.bytes, name: "test"))
+        #expect(
+            reading.words == [
+                "https://a.example/a.png", "icon-not-a-string", "not-a-dictionary",
+                "https://a.example/b.png",
+            ])
+        #expect(reading.ignored == ["key 1 4"])
+    }
+
+    @Test(
+        arguments: [
             [0x13], [0x23, 0], [0x33, 0], [0x45], [0x55, 0x61], [0x62, 0x00, 0x61, 0x00], [0x8F],
             [0xA1], [0xA1, 0x01], [0xD1, 0x00], [0x5F], [0x5F, 0x50], [0x5F, 0x14],
             [0x5F, 0x13] + [UInt8](repeating: 0xFF, count: 8),

@@ -112,9 +112,7 @@ import Testing
         ("<array><foo/></array>", "<foo> is not an element of property lists"),
         ("<array><string><true/></string></array>", "expected text, found <true>"),
         ("<array><string><b/></string></array>", "<b> is not an element of property lists"),
-        ("<array><true>x</true></array>", "unexpected text"),
-        ("<array><integer>x</integer></array>", "'x' is not an integer"),
-        ("<array><real/></array>", "'' is not a number"),
+        ("<array><integer><true/></integer></array>", "expected text, found <true>"),
         ("<array>&foo;</array>", "Entity 'foo' not defined"),
         ("<dict><key>apps</key><array/><key>apps</key><array/></dict>", "'apps' is there twice"),
     ])
@@ -220,6 +218,30 @@ import Testing
         #expect(
             try readManifest("\u{FEFF}\n\n " + xmlPlist("<array>\(Self.a)</array>")).items.first?
                 .line == 6)
+    }
+
+    @Test(arguments: [
+        ("<integer>one</integer>", "a malformed integer"),
+        ("<integer/>", "a malformed integer"), ("<integer>1.0</integer>", "a malformed integer"),
+        ("<integer>99999999999999999999</integer>", "a malformed integer"),
+        ("<real>1,5</real>", "a malformed number"), ("<real> </real>", "a malformed number"),
+        ("<true>yes</true>", "a malformed boolean"), ("<false>-</false>", "a malformed boolean"),
+    ])
+    func aMalformedValueSpoilsNoOtherEntry(value: String, kind: String) throws {
+        let reading = try readManifest(
+            xmlPlist(
+                """
+                <array>\(Self.a)<dict><key>icon</key>\(value)</dict>\(value)
+                <dict><key>other</key>\(value)<key>priority</key>\(value)<key>icon</key>
+                <string>https://b.example/i.png</string></dict></array>
+                """))
+        #expect(
+            reading.words == [
+                "https://a.example/a.png", "icon-not-a-string", "not-a-dictionary",
+                "https://b.example/i.png",
+            ])
+        #expect(reading.errors.first?.message == "icon is \(kind), not a string")
+        #expect(reading.ignored == ["priority 1 4"])
     }
 
     /// libxml2 reports this to the thread and not to the reader.

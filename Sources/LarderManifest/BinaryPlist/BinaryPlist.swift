@@ -139,10 +139,7 @@ struct BinaryPlist {
             let values = References(
                 offset: run.offset + run.count * referenceSize, count: run.count)
             return .dictionary(keys: run, values: values)
-        default:
-            throw Damage(
-                reason: "object \(reference) has the unknown type 0x"
-                    + String(marker, radix: 16, uppercase: true))
+        default: return .scalar(.opaque("a value of an unknown type"), size: 1)
         }
     }
 

@@ -90,8 +90,8 @@ struct PlistCursor: ManifestCursor {
             return reader.isInvalid(text) ? .invalidText : .string(text)
         case .dict: return .dictionary(try members(depth: depth, size: &size))
         case .array: return .array(try elements(depth: depth, size: &size))
-        case .integer: return try integer(try text(&size))
-        case .real: return try real(try text(&size))
+        case .integer: return integer(try text(&size))
+        case .real: return real(try text(&size))
         case .true: return try empty(.bool(true), &size)
         case .false: return try empty(.bool(false), &size)
         case .data:
@@ -151,28 +151,22 @@ struct PlistCursor: ManifestCursor {
     }
 
     private func empty(_ value: ManifestValue, _ size: inout Int) throws -> ManifestValue {
-        guard try text(&size).allSatisfy(\.isWhitespace) else {
-            throw reader.error(.malformed, "unexpected text")
-        }
-        return value
+        try text(&size).allSatisfy(\.isWhitespace) ? value : .opaque("a malformed boolean")
     }
 
     /// Decimal or, as Core Foundation has it, hexadecimal digits with a sign.
-    private func integer(_ text: String) throws -> ManifestValue {
+    private func integer(_ text: String) -> ManifestValue {
         let digits = text.filter { !$0.isWhitespace }
         if let integer = Int(digits) { return .integer(integer) }
         if digits.utf8.prefix(2).isWord("0x"), let integer = Int(digits.dropFirst(2), radix: 16) {
             return .integer(integer)
         }
-        if let large = UInt64(digits) { return .double(Double(large)) }
-        throw reader.error(.malformed, "\(text.quoted()) is not an integer")
+        return UInt64(digits).map { .double(Double($0)) } ?? .opaque("a malformed integer")
     }
 
-    private func real(_ text: String) throws -> ManifestValue {
-        guard let real = Double(text.filter { !$0.isWhitespace }) else {
-            throw reader.error(.malformed, "\(text.quoted()) is not a number")
-        }
-        return .double(real)
+    private func real(_ text: String) -> ManifestValue {
+        let number = Double(text.filter { !$0.isWhitespace })
+        return number.map { .double($0) } ?? .opaque("a malformed number")
     }
 }
 
