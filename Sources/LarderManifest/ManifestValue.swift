@@ -11,9 +11,9 @@ enum ManifestValue: Equatable, Sendable {
     /// In the file's order; of members with the same key the last one counts.
     case dictionary([Member])
 
-    /// A string whose bytes are not valid text. Its bytes are never replaced, because a URL or a
-    /// digest would become another one.
-    static let invalidText = ManifestValue.opaque("text that is not UTF-8")
+    /// A string whose bytes are not valid text, or that has what its format forbids. It is never
+    /// replaced, because a URL or a digest would become another one.
+    static let invalidText = ManifestValue.opaque("invalid text")
 
     struct Member: Equatable, Sendable {
         let key: String

@@ -5,6 +5,8 @@
 /// and keeps a text of any length. The filter leaves all of that out or refuses it. Its output has
 /// only one meaning.
 final class XMLFilter {
+    /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
+    private(set) var hasForbiddenReference = false
     private let input: XMLInput
     private let rules: XMLRules
     private let elements: XMLElements
@@ -179,7 +181,27 @@ final class XMLFilter {
         let length = end.flatMap { bytes[$0] == UInt8(ascii: ";") ? $0 + 1 : nil } ?? 1
         guard textRoom > 0 else { return try cut(length) }
         textLength += 1
+        if let replacement = rules.forbiddenReference, Self.isForbidden(bytes.prefix(length)) {
+            hasForbiddenReference = true
+            due[self.end] = replacement
+            self.end += 1
+            return leaveOut(length)
+        }
         pass(length)
+    }
+
+    /// Whether it is a reference to a character that XML 1.0 forbids (section 2.2).
+    private static func isForbidden(_ reference: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+        guard reference.starts(with: "&#".utf8) else { return false }
+        let digits = reference.dropFirst(2).dropLast()
+        let isHex = digits.first == UInt8(ascii: "x")
+        let text = String(decoding: digits.dropFirst(isHex ? 1 : 0), as: UTF8.self)
+        guard let code = UInt64(text, radix: isHex ? 16 : 10) else { return false }
+        switch code {
+        case 0x09, 0x0A, 0x0D: return false
+        case ..<0x20, 0xD800...0xDFFF, 0xFFFE...0xFFFF: return true
+        default: return code > 0x10FFFF
+        }
     }
 
     /// As text, since libxml2 joins the pieces of a section one by one.

@@ -109,6 +109,9 @@ package final class XMLReader {
     /// ``XMLRules/maximumTextBytes``, and cut somewhere beyond that if it is longer.
     package var text: String { xmlTextReaderConstValue(reader).map { String(cString: $0) } ?? "" }
 
+    /// Whether a reference was replaced by ``XMLRules/forbiddenReference``.
+    package var hasForbiddenReference: Bool { source.filter.hasForbiddenReference }
+
     /// The line of the node that the reader stands on. If libxml2 does not know it, the line of the
     /// white space before it.
     package var line: Int {
@@ -178,6 +181,9 @@ package struct XMLRules: Sendable {
     package var maximumSkippedBytes: Int
     /// Whether a document type is accepted. A document type with declarations is always refused.
     package var permitsDocumentType: Bool
+    /// What is passed on for a reference to a character that XML forbids, such as `&#1;`. Default:
+    /// nil, the reference itself, which libxml2 refuses.
+    package var forbiddenReference: UInt8?
     /// The maximum number of different names if any names are permitted. libxml2 keeps all names
     /// and compares each new name with them.
     package var maximumNames: Int
@@ -187,7 +193,8 @@ package struct XMLRules: Sendable {
         elements: [String]? = nil, containers: [String] = [], maximumTextBytes: Int,
         maximumDepth: Int = 256,
         maximumSkippedBytes: Int = 64 << 20,
-        permitsDocumentType: Bool = false, maximumNames: Int = 256
+        permitsDocumentType: Bool = false, forbiddenReference: UInt8? = nil,
+        maximumNames: Int = 256
     ) {
         self.elements = elements
         self.containers = containers
@@ -195,6 +202,7 @@ package struct XMLRules: Sendable {
         self.maximumDepth = maximumDepth
         self.maximumSkippedBytes = maximumSkippedBytes
         self.permitsDocumentType = permitsDocumentType
+        self.forbiddenReference = forbiddenReference
         self.maximumNames = maximumNames
     }
 }

@@ -106,7 +106,7 @@ import Testing
         ("{\"apps\":[]}\n\(a)", .line(2, column: 1), "expected the end of the file, found '{'"),
         ("[]\n[]", .line(2, column: 1), "expected the end of the file, found '['"),
         ("{\"apps\":[],\"apps\":[]}", .line(1, column: 19), "'apps' is there twice"),
-        ("[\r\n\"\u{7}\"]", .line(2, column: 2), "a control character"),
+        ("[\r\n\"\u{7}\"\u{7}]", .line(2, column: 4), "expected ',' or ']'"),
         ("{\n \"x\": tru\n}", .line(2, column: 7), "unknown word"),
         ("{\"x\":\n{\"a\":,}}", .line(2, column: 6), "expected a value, found ','"),
         ("{", .line(1, column: 2), "the file ends"),
@@ -167,6 +167,27 @@ import Testing
     @Test func anObjectThatEndsOnAnotherLineMayBeTheFirstOfSeveral() throws {
         let reading = try readManifest("{\"name\":\"A\"\n} {\"icon\":\"https://a.example/1\"}\n")
         #expect(reading.words == ["skipped", "https://a.example/1"])
+    }
+
+    /// In a document, a line break is a control character like others.
+    @Test(arguments: ["\u{2}", "\u{1F}", #"\x"#, #"\uD8"#, #"\u{7}"#, "\n", "\r\n"])
+    func whatJSONForbidsInStringsSpoilsNoOtherEntry(bad: String) throws {
+        let entries = [
+            Self.a, "{\"icon\":\"https://a.example/\(bad).png\"}",
+            "{\"name\":\"x\(bad)y\",\"\(bad)\":[\"\(bad)\"],\"icon\":\"https://a.example/c.png\"}",
+            "\"\(bad)\"", Self.b,
+        ]
+        let words = [
+            Self.urls[0], "icon-not-a-string", "https://a.example/c.png", "not-a-dictionary",
+            Self.urls[1],
+        ]
+        let list = "[\(entries.joined(separator: ","))]"
+        for text in [list, "{\"apps\":\(list)}", "{\"x\":1,\"apps\":\(list)\n}"] {
+            #expect(try readManifest(text).words == words, "\(text)")
+        }
+        if !bad.utf8.contains(0x0A) {
+            #expect(try readManifest(entries.joined(separator: "\n")).words == words)
+        }
     }
 
     /// In a document as in JSON Lines, in any member, and in keys.

@@ -125,7 +125,7 @@ import Testing
 
     @Test(arguments: [
         ("<array>\n\(a)\n", 7), ("<array>\n<dict>\n</array>", 6), ("<array>\n&amp</array>", 5),
-        ("<array>\u{1}</array>", 4),
+        ("<array>\u{1}</array>", 4), ("<array>\n&#xZ;</array>", 5),
     ])
     func refusesWhatIsNotWellFormed(content: String, line: Int) throws {
         let error = try #require(try manifestError(xmlPlist(content)))
@@ -220,6 +220,31 @@ import Testing
                 .line == 6)
     }
 
+    /// As text, as a reference, and in each encoding.
+    @Test(arguments: [
+        "\u{1}", "\u{1F}", "\0", "\u{FFFE}", "\u{FFFF}", "&#0;", "&#x1f;", "&#11;", "&#xFFFE;",
+        "&#xD800;", "&#1114112;", "<![CDATA[\u{8}]]>",
+    ])
+    func aForbiddenCharacterSpoilsNoOtherEntry(bad: String) throws {
+        func entry(_ name: String, _ icon: String) -> String {
+            "<dict><key>name</key><string>\(name)</string><key>icon</key>"
+                + "<string>https://a.example/\(icon)</string></dict>\n"
+        }
+        let text = xmlPlist(
+            "<array>" + entry("a\tb\u{7E}&#9;", "1") + entry("12345678901234\(bad)", "2")
+                + entry("c", "x\(bad)y") + "<string>\(bad)</string>" + entry("é", "3") + "</array>")
+        let words = [
+            "https://a.example/1", "https://a.example/2", "icon-not-a-string", "not-a-dictionary",
+            "https://a.example/3",
+        ]
+        let reading = try readManifest(text)
+        #expect(reading.words == words)
+        #expect(reading.items.map(\.name) == ["a\tb~\t", nil, "c", nil, "é"])
+        #expect(reading.items.map(\.line) == [4, 5, 6, 7, 7])
+        let wide = text.utf16.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+        #expect(try readManifest(.bytes([0xFE, 0xFF] + wide, name: "test")).words == words)
+    }
+
     @Test(arguments: [
         ("<integer>one</integer>", "a malformed integer"),
         ("<integer/>", "a malformed integer"), ("<integer>1.0</integer>", "a malformed integer"),
@@ -259,8 +284,7 @@ import Testing
         }
         let reading = try readManifest(declared("US-ASCII"))
         #expect(
-            reading.errors.map(\.message) == ["expected a dictionary, found text that is not UTF-8"]
-        )
+            reading.errors.map(\.message) == ["expected a dictionary, found invalid text"])
     }
 
     /// libxml2 itself keeps 16 bits of an element's line.

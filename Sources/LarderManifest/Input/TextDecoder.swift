@@ -1,9 +1,11 @@
 /// What a window holds, in UTF-8, while it is read.
 ///
-/// Bytes that are no character read as ``invalid``: libxml2 would stop at the first of them, and
-/// U+FFFD would make another URL of a damaged one.
+/// Bytes that are no character, and characters that XML 1.0 forbids (section 2.2), read as
+/// ``invalid``: libxml2 would stop at the first of them, and U+FFFD would make another URL of a
+/// damaged one.
 final class TextDecoder {
-    /// Stands for a byte, or a unit of UTF-16, that is no character. DEL is in no real text.
+    /// Stands for a byte, or a unit of UTF-16, that is no character, and for a forbidden character.
+    /// DEL is in no real text.
     static let invalid: UInt8 = 0x7F
 
     /// Whether there were any.
@@ -80,8 +82,13 @@ final class TextDecoder {
         return length
     }
 
-    /// The first character, and how many bytes it takes; nil if it is damaged, or not all there.
+    /// The first character, and how many bytes it takes; nil if it is damaged, forbidden, or not
+    /// all there.
     private func next(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
+        decoded(bytes).flatMap { $0.0.isForbiddenInXML ? nil : $0 }
+    }
+
+    private func decoded(_ bytes: UnsafeBufferPointer<UInt8>) -> (Unicode.Scalar, size: Int)? {
         switch encoding {
         case .utf8: return nil
         case .latin1(let isASCII):
@@ -103,13 +110,15 @@ final class TextDecoder {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-    /// The number of bytes in the valid characters that it begins with.
+    /// The number of bytes in the valid characters that it begins with, up to a forbidden one.
     fileprivate var validUTF8Count: Int {
         var index = 0
         while index < count {
             if index + 8 <= count, let base = baseAddress {
                 let word = UnsafeRawPointer(base + index).loadUnaligned(as: UInt64.self)
-                if word & 0x8080_8080_8080_8080 == 0 {
+                // Neither a byte beyond ASCII nor a control character.
+                let controls = (word &- 0x2020_2020_2020_2020) & ~word
+                if (word | controls) & 0x8080_8080_8080_8080 == 0 {
                     index += 8
                     continue
                 }
@@ -120,26 +129,36 @@ extension UnsafeBufferPointer<UInt8> {
         return index
     }
 
-    /// The number of bytes in the character at `index`; nil if it is not valid, or not all there
-    /// (The Unicode Standard, table 3-7).
+    /// The number of bytes in the character at `index`; nil if it is not valid, forbidden, or not
+    /// all there (The Unicode Standard, table 3-7).
     fileprivate func characterLength(at index: Int) -> Int? {
         let (lead, length) = (self[index], Swift.min(count - index, 4))
         func follows(_ place: Int, _ bytes: ClosedRange<UInt8> = 0x80...0xBF) -> Bool {
             place < length && bytes ~= self[index + place]
         }
         switch lead {
-        case ..<0x80: return 1
+        case ..<0x80: return Unicode.Scalar(lead).isForbiddenInXML ? nil : 1
         case 0xC2...0xDF: return follows(1) ? 2 : nil
         case 0xE0...0xEF:
             let second: ClosedRange<UInt8> =
                 lead == 0xE0 ? 0xA0...0xBF : lead == 0xED ? 0x80...0x9F : 0x80...0xBF
-            return follows(1, second) && follows(2) ? 3 : nil
+            guard follows(1, second), follows(2) else { return nil }
+            let isForbidden =
+                lead == 0xEF && self[index + 1] == 0xBF && self[index + 2] >= 0xBE
+            return isForbidden ? nil : 3
         case 0xF0...0xF4:
             let second: ClosedRange<UInt8> =
                 lead == 0xF0 ? 0x90...0xBF : lead == 0xF4 ? 0x80...0x8F : 0x80...0xBF
             return follows(1, second) && follows(2) && follows(3) ? 4 : nil
         default: return nil
         }
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether no document may have it, not even as a reference (XML 1.0, section 2.2).
+    fileprivate var isForbiddenInXML: Bool {
+        value < 0x20 ? ![0x09, 0x0A, 0x0D].contains(value) : 0xFFFE...0xFFFF ~= value
     }
 }
 

@@ -5,6 +5,8 @@
 final class JSONCursor: ManifestCursor {
     /// The line of the last byte taken that is not blank.
     private(set) var lastLine: Int
+    /// Whether the values may turn out to be those of JSON Lines.
+    var mayBeLines: () -> Bool = { false }
     private let window: ByteWindow
     private let limits: ManifestLimits
 
@@ -103,7 +105,7 @@ final class JSONCursor: ManifestCursor {
             let bytes = window.unread.prefix(limits.maximumEntrySize)
             var parser = JSONParser(
                 UnsafeBufferPointer(rebasing: bytes), isWhole: window.isAtEnd && isWithinLimit,
-                maximumDepth: limits.maximumDepth)
+                maximumDepth: limits.maximumDepth, isOfLines: mayBeLines())
             do throws(JSONParser.Failure) {
                 let value = try read(&parser)
                 window.consume(parser.position)
@@ -184,6 +186,9 @@ struct JSONManifest {
         let cursor = JSONCursor(window, limits: limits)
         let walk = EntryWalk(cursor, recognition, limits: limits, emit)
         let isDocument = { !isObject || walk.hasEntries || recognition.isExplicit }
+        cursor.mayBeLines = { !isDocument() }
+        // The walk has the cursor.
+        defer { cursor.mayBeLines = { false } }
         do {
             try walk.walk()
             if isObject, !recognition.isExplicit, try !window.isBetweenValues() {

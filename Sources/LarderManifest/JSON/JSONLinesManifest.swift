@@ -28,7 +28,7 @@ struct JSONLinesManifest {
             let bytes = window.unread.prefix(limits.maximumEntrySize)
             var parser = JSONParser(
                 UnsafeBufferPointer(rebasing: bytes), isWhole: window.isAtEnd && isWithinLimit,
-                maximumDepth: limits.maximumDepth)
+                maximumDepth: limits.maximumDepth, isOfLines: true)
             let value: ManifestValue
             do throws(JSONParser.Failure) {
                 value = try parser.value()

@@ -1,15 +1,16 @@
-/// A parser of JSON values in contiguous bytes, strict by RFC 8259.
+/// A parser of JSON values in contiguous bytes, strict by RFC 8259 but for what is in strings.
 ///
 /// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
-/// string that is not valid UTF-8, or has an escaped surrogate without its partner (section 8.2),
-/// reads as ``ManifestValue/invalidText``, so that it spoils no other. In a key, each of these
-/// reads as U+FFFD, which no known key has. Integers beyond `Int` become doubles. Recursion is
-/// bounded by `maximumDepth`.
+/// string that is not valid UTF-8, or has an escaped surrogate without its partner (section 8.2), a
+/// control character or an unknown escape (section 7), reads as ``ManifestValue/invalidText``, so
+/// that it spoils no other. A key with one of these is none of the known keys. Integers beyond
+/// `Int` become doubles. Recursion is bounded by `maximumDepth`.
 struct JSONParser {
     private let base: UnsafePointer<UInt8>?
     private let end: Int
     private let isWhole: Bool
     private let maximumDepth: Int
+    private let isOfLines: Bool
     /// How many bytes have been read.
     private(set) var position = 0
 
@@ -21,12 +22,19 @@ struct JSONParser {
         case syntax(at: Int, String)
     }
 
-    /// - Parameter isWhole: whether a number may end where the bytes end.
-    init(_ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int) {
+    /// - Parameters:
+    ///   - isWhole: whether a number may end where the bytes end.
+    ///   - isOfLines: whether a string that has a line break is a broken value, because the next
+    ///     line is another one. Default: false.
+    init(
+        _ bytes: UnsafeBufferPointer<UInt8>, isWhole: Bool, maximumDepth: Int,
+        isOfLines: Bool = false
+    ) {
         base = bytes.baseAddress
         end = bytes.count
         self.isWhole = isWhole
         self.maximumDepth = maximumDepth
+        self.isOfLines = isOfLines
     }
 
     /// Reads one value and the white space before it.
@@ -183,6 +191,7 @@ struct JSONParser {
         guard let base else { throw .unfinished }
         let start = position + 1
         var hasEscapes = false
+        var hasControls = false
         var isASCII = true
         position = start
         while true {
@@ -190,20 +199,25 @@ struct JSONParser {
                 base, from: position, to: end, isASCII: &isASCII)
             guard position < end else { throw .unfinished }
             if base[position] == UInt8(ascii: "\"") { break }
-            guard base[position] == UInt8(ascii: "\\") else {
-                throw .syntax(
-                    at: position,
-                    base[position] == 0x0A || base[position] == 0x0D
-                        ? "the line ends within a string" : "a control character within a string")
+            if base[position] == UInt8(ascii: "\\") {
+                hasEscapes = true
+                position += 1
+                guard position < end else { throw .unfinished }
+                // An escaped control character is seen as one.
+                if base[position] < 0x20 { continue }
+            } else {
+                let isLineEnd = base[position] == 0x0A || base[position] == 0x0D
+                if isLineEnd, isOfLines {
+                    throw .syntax(at: position, "the line ends within a string")
+                }
+                hasControls = true
             }
-            hasEscapes = true
-            position += 2
+            position += 1
         }
         let text = UnsafeBufferPointer(start: base + start, count: position - start)
         position += 1
-        if hasEscapes {
-            return Self.decoded(try JSONText.unescaped(text, at: start))
-        }
+        if hasControls { return (String(decoding: text, as: UTF8.self), false) }
+        if hasEscapes { return Self.decoded(JSONText.unescaped(text)) }
         // Validating is several times slower than decoding, which would replace what is invalid.
         return isASCII ? (String(decoding: text, as: UTF8.self), true) : Self.decoded(text)
     }

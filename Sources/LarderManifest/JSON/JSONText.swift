@@ -30,13 +30,9 @@ enum JSONText {
         return end
     }
 
-    /// The bytes of the text with its escapes replaced. An escaped surrogate without its partner
-    /// becomes a byte that is not valid UTF-8.
-    ///
-    /// - Parameter offset: where the text stands, for errors.
-    static func unescaped(
-        _ text: UnsafeBufferPointer<UInt8>, at offset: Int
-    ) throws(JSONParser.Failure) -> [UInt8] {
+    /// The bytes of the text with its escapes replaced. An unknown escape, and an escaped surrogate
+    /// without its partner, become a byte that is not valid UTF-8.
+    static func unescaped(_ text: UnsafeBufferPointer<UInt8>) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         var index = 0
@@ -57,7 +53,8 @@ enum JSONText {
             case UInt8(ascii: "t"): result.append(0x09)
             case UInt8(ascii: "u"):
                 guard let unit = unit(text, at: index) else {
-                    throw .syntax(at: offset + index, "\\u without four hexadecimal digits")
+                    result.append(0xFF)
+                    break
                 }
                 index += 6
                 var scalar = Unicode.Scalar(unit)
@@ -69,7 +66,7 @@ enum JSONText {
                 }
                 if let scalar { result += String(scalar).utf8 } else { result.append(0xFF) }
                 continue
-            default: throw .syntax(at: offset + index, "unknown escape in a string")
+            default: result.append(0xFF)
             }
             index += 2
         }

@@ -12,7 +12,8 @@ final class PlistReader {
         self.window = window
         let rules = XMLRules(
             elements: PlistElement.names, containers: ["plist", "array", "dict"],
-            maximumTextBytes: limits.maximumEntrySize, permitsDocumentType: true)
+            maximumTextBytes: limits.maximumEntrySize, permitsDocumentType: true,
+            forbiddenReference: TextDecoder.invalid)
         reader = try Self.located(in: window) {
             try XMLReader(rules, line: window.line) { try window.read(into: $0) }
         }
@@ -48,9 +49,10 @@ final class PlistReader {
     /// The line of the node that the reader stands on.
     var line: Int { reader.line }
 
-    /// Whether a text has something that is no character in the document's encoding.
+    /// Whether a text has something that is no character in the document's encoding or in XML.
     func isInvalid(_ text: String) -> Bool {
-        window.input.hasInvalidText && text.utf8.contains(TextDecoder.invalid)
+        (window.input.hasInvalidText || reader.hasForbiddenReference)
+            && text.utf8.contains(TextDecoder.invalid)
     }
 
     /// An error at the node that the reader stands on.
