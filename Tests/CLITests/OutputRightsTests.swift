@@ -69,7 +69,8 @@ import Testing
             for (old, umask, expected) in [
                 (nil, "000", new), (0o666, "000", new),
                 // Whoever made the old one for few has the new one for as few.
-                (0o600, "022", 0o600),
+                (0o600, "022", 0o600), (0o644, "077", 0o600), (0o755, "022", new & 0o644),
+                (0o4755, "022", new & 0o644), (0o666, "027", new & 0o640),
             ] as [(mode_t?, String, mode_t)] {
                 if let old { #expect(chmod(path, old) == 0) }
                 let status = try write(path, in: larder, umask: umask)

@@ -12,6 +12,8 @@ import Synchronization
 /// written keeps no icon from being fetched: what is the matter is told at the end.
 final class ReportFile {
     private let path: String
+    /// The permissions that a new file would get.
+    private let mode: mode_t
     /// Keeps the descriptor of `handle` open.
     private let file: FileDescriptor?
     private let handle: FileHandle
@@ -29,6 +31,7 @@ final class ReportFile {
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
+        mode = 0o644 & ~Self.umask()
         guard path != "-" else {
             file = nil
             handle = .standardOutput
@@ -64,12 +67,18 @@ final class ReportFile {
             return
         }
         // An earlier report gets no more rights than a new one.
-        if status.st_mode & 0o022 != 0, status.st_uid == geteuid() {
-            fchmod(handle.fileDescriptor, status.st_mode & 0o644)
-        }
+        if status.st_uid == geteuid() { fchmod(handle.fileDescriptor, status.st_mode & mode) }
         if ftruncate(handle.fileDescriptor, 0) != 0 {
             failure = OutputFailure("truncate", path, errno)
         }
+    }
+
+    /// The system tells the umask only to a caller that sets one. Another thread would make a
+    /// private file at that moment, so this is asked before there are others.
+    private static func umask() -> mode_t {
+        let mask = Foundation.umask(0o077)
+        _ = Foundation.umask(mask)
+        return mask
     }
 
     private func add(_ result: EntryResult) {
