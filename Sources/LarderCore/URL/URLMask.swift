@@ -7,7 +7,8 @@ package enum SecretParameter {
     /// semantic conventions (`url.full`) and error trackers scrub by default.
     private static let parts: [StaticString] = [
         "signature", "token", "secret", "password", "passwd", "passphrase", "credential",
-        "accesskey", "apikey", "session", "hmac", "authorization", "bearer",
+        "accesskey", "apikey", "session", "sessid", "hmac",
+        "authorization", "bearer",
     ]
     /// What is one if it is a whole word of the name: Azure's `sig`, Google's `key`,
     /// CloudFront's `Policy` and `Key-Pair-Id`, Akamai's `hdnts`, Alibaba's `auth_key`.
@@ -25,6 +26,11 @@ package enum SecretParameter {
         isOne(Array(name), value.percentDecoded)
     }
 
+    /// Whether a parameter without a name is one: a token, percent-encoded or not.
+    package static func isToken(_ text: Substring.UTF8View) -> Bool {
+        isToken(text.percentDecoded)
+    }
+
     /// The same, also if its value is a URL with one in its query or fragment.
     package static func hasOne(_ name: Substring.UTF8View, _ value: Substring.UTF8View) -> Bool {
         hasOne(Array(name), Array(value), depth: 0)
@@ -35,10 +41,10 @@ package enum SecretParameter {
         if depth > deepest || isOne(name, value) { return true }
         guard let mark = value.firstIndex(where: { "?#".utf8.contains($0) }) else { return false }
         return value[mark...].split { "?&#;".utf8.contains($0) }.contains { parameter in
-            guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")) else { return false }
+            let equals = parameter.firstIndex(of: UInt8(ascii: "="))
             return hasOne(
-                Array(parameter[..<equals]), Array(parameter[equals...].dropFirst()),
-                depth: depth + 1)
+                equals.map { Array(parameter[..<$0]) } ?? [],
+                Array(equals.map { parameter[$0...].dropFirst() } ?? parameter), depth: depth + 1)
         }
     }
 
@@ -47,10 +53,21 @@ package enum SecretParameter {
         if words.contains(where: Self.words.contains) { return true }
         let joined = Array(words.joined())
         if parts.contains(where: { joined.holds($0) }) { return true }
-        // Akamai's tokens and JSON Web Tokens (RFC 7519) have any name, and another URL may have
-        // its own password.
-        return value.holds("hmac=") || isWebToken(value)
+        // Akamai's tokens and others have any name, and another URL may have its own password.
+        return value.holds("hmac=") || isToken(value)
             || value.holds("://") && value.contains(UInt8(ascii: "@"))
+    }
+
+    /// Whether a value is a JSON Web Token (RFC 7519), or credentials as in the header field
+    /// `Authorization` (RFC 9110, section 11.4).
+    private static func isToken(_ value: [UInt8]) -> Bool {
+        if isWebToken(value) { return true }
+        let scheme = value.prefix(while: \.isASCIILetterOrDigit)
+        guard scheme.isWord("bearer") || scheme.isWord("basic") else { return false }
+        // A plus sign is a space in a form, and a percent sign begins one that is encoded twice.
+        let rest = value[scheme.endIndex...]
+        return rest.count > 1
+            && (" +".utf8.contains(rest[rest.startIndex]) || rest.starts(with: "%20".utf8))
     }
 
     /// Whether a value has the form of a signed JSON Web Token: three parts in base64url, of which
@@ -92,8 +109,8 @@ extension String {
         return "\(self[...mark])***"
     }
 
-    /// A URL's text with `***` for each value in its query that is a secret by its name, or is a
-    /// URL with such a value.
+    /// A URL's text with `***` for each value in its query that is a secret by its name or form, or
+    /// is a URL with such a value. A parameter may be a value alone.
     package var maskingSecretsInQuery: String {
         guard let mark = utf8.firstIndex(of: UInt8(ascii: "?")) else { return self }
         let query = self[index(after: mark)...].utf8
@@ -102,10 +119,11 @@ extension String {
         while true {
             let end = rest.firstIndex { "&;".utf8.contains($0) } ?? rest.endIndex
             let parameter = rest[..<end]
-            if let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
-                SecretParameter.hasOne(parameter[..<equals], parameter[equals...].dropFirst())
-            {
-                masked += "\(Substring(parameter[...equals]))***"
+            let value =
+                parameter.firstIndex(of: UInt8(ascii: "=")).map(parameter.index(after:))
+                ?? parameter.startIndex
+            if SecretParameter.hasOne(parameter[..<value].dropLast(), parameter[value...]) {
+                masked += "\(Substring(parameter[..<value]))***"
             } else {
                 masked += Substring(parameter)
             }

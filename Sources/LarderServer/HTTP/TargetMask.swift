@@ -1,8 +1,9 @@
 import LarderCore
 
 /// A request's target, or a URL, without the secrets in it: user names and passwords of URLs, and
-/// parameters whose names say that they are secret. Both are looked for anywhere, in the text as it
-/// is and as it is once percent-decoded, and so on, since it may hold a URL that holds another.
+/// parameters whose names or values say that they are secret. Both are looked for anywhere, in the
+/// text as it is and as it is once percent-decoded, and so on, since it may hold a URL that holds
+/// another.
 ///
 /// It is made on an event loop: its time is proportional to the target's length, which is bounded,
 /// and so is the number of parameters that are looked at.
@@ -84,14 +85,17 @@ struct TargetMask {
             result.unicodeScalars.append(Unicode.Scalar(mark))
             let parameter = rest.prefix { !Self.isMark($0) }
             rest = rest[parameter.endIndex...]
-            guard let equals = parameter.firstIndex(of: UInt8(ascii: "=")),
-                Self.isSecret(parameter[..<equals], parameter[equals...].dropFirst())
-            else {
+            let equals = parameter.firstIndex(of: UInt8(ascii: "="))
+            let isSecret =
+                equals.map { Self.isSecret(parameter[..<$0], parameter[$0...].dropFirst()) }
+                ?? SecretParameter.isToken(parameter)
+            guard isSecret else {
                 result += Substring(parameter)
                 continue
             }
             isMasked = true
-            result += "\(Substring(parameter[...equals]))\(Self.mask)"
+            result += "\(Substring(equals.map { parameter[...$0] } ?? parameter.prefix(0)))"
+            result += Self.mask
             // Not all servers take what else ends a parameter here for the end of one.
             rest = rest.drop { $0 != UInt8(ascii: "&") }
         }

@@ -155,6 +155,8 @@ import Testing
     @Test func noHiddenSecretsOfTargets() async throws {
         let targets: [(target: String, shown: String?)] = [
             ("/icon?url=//u:S3CRET@h/", "/icon?url=//***@h/"),
+            ("/a?x=Bearer%20S3CRET&w=1", "/a?x=***&w=1"), ("/a?w=1&Basic+S3CRET", "/a?w=1&***"),
+            ("/a?u=http%3A%2F%2Fh%2F%3FeyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.S3CRET", nil),
             ("/icon?url=%2F%2Fu:S3CRET@h/", nil),
             ("/icon?url=%2F%2Fu%3AS3CRET%40h%2F", "/icon?url=//***@h/"),
             ("/icon?http://u:S3CRET@h/a", "/icon?http://***@h/a"),

@@ -10,7 +10,7 @@ import Testing
         "api_key", "apikey", "key", "auth_key", "client_secret", "PASSWORD", "hdnts", "session[id]",
         "passwd", "hmac", "authorization", "sign", "auth", "oauth", "pwd", "pass", "jwt", "hdnea",
         "passphrase", "bearer", "authKey", "subscriptionKey", "apiSig", "userPass", "s%69g",
-        "jwt%5B%5D",
+        "jwt%5B%5D", "PHPSESSID", "sessid",
     ])
     func aValueThatIsNamedASecretIsMasked(_ name: String) throws {
         let url = "https://h/a.png?size=64&\(name)=sEcReT=1;v=2"
@@ -22,6 +22,13 @@ import Testing
     @Test(arguments: [
         ("?t=eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.&a=1", "?t=***&a=1"),
         ("?v=eyJhbGci.1.2", "?v=eyJhbGci.1.2"),
+        ("?eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln", "?***"),
+        ("?a=1&eyJhbGciOiJub25lIn0%2EeyJzdWIiOiIxIn0.c2ln;b", "?a=1&***;b"),
+        ("?u=https%3A%2F%2Fh%2F%3FeyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.c2ln", "?u=***"),
+        ("?x=Bearer%20sEcReT&a=1", "?x=***&a=1"), ("?x=bearer+sEcReT", "?x=***"),
+        ("?x=Basic%2520bWU6cHc", "?x=***"), ("?BASIC%20bWU6cHc&w=1", "?***&w=1"),
+        ("?x=Basic", "?x=Basic"), ("?x=basic-icons%20a", "?x=basic-icons%20a"),
+        ("?bearer", "?bearer"), ("?x=%20", "?x=%20"), ("?eyJhbGci.1.2", "?eyJhbGci.1.2"),
         ("?__gda__=exp=1~hmac=sEcReT&a=1", "?__gda__=***&a=1"),
         ("?u=https://me:sEcReT@h/&a=1", "?u=***&a=1"), ("?u=https%3A%2F%2Fme%40h", "?u=***"),
         ("?u=https://h/", "?u=https://h/"), ("?a=%4", "?a=%4"), ("?%6", "?%6"),

@@ -53,6 +53,8 @@ import Testing
             "http://a.example/i.png?api_key=x", "http://a.example/i.png?w=1&X-Amz-Signature=x",
             "http://a.example/i.png?u=http%3A%2F%2Fb.example%2F%3Ftoken%3Dx",
             "http://a.example/i.png?t=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl",
+            "http://a.example/i.png?eyJhbGciOiJIUzM4NCJ9.eyJzdWIiOiIyIn0.c2ln",
+            "http://a.example/i.png?w=1&x=Basic%20bWU6cHc", "http://a.example/i.png?PHPSESSID=x",
         ]
         let plain = ["http://a.example/old.png", "http://a.example/i.png?size=64&v=2"]
         try await withServer([:]) { configuration, _ in
