@@ -233,14 +233,18 @@ import Testing
         }
 
         private func expectFailure(_ larder: CLIFixture, _ arguments: [String]) throws {
-            let finished = try RunningProcess(
-                "/bin/sh",
-                ["-c", #"exec "$0" "$@" >/dev/full"#, larder.binary.path] + arguments
-            ).wait()
-            #expect(finished.status == 74, "\(finished)")
-            #expect(
-                finished.standardError.hasSuffix(
-                    "larder: standard output: write: No space left on device\n"), "\(finished)")
+            for (output, reason) in [
+                ("/dev/full", "No space left on device"), ("&-", "Bad file descriptor"),
+            ] {
+                let finished = try RunningProcess(
+                    "/bin/sh",
+                    ["-c", #"exec "$0" "$@" >\#(output)"#, larder.binary.path] + arguments
+                ).wait()
+                #expect(finished.status == 74, "\(finished)")
+                #expect(
+                    finished.standardError.hasSuffix(
+                        "larder: standard output: write: \(reason)\n"), "\(finished)")
+            }
         }
     #endif
 

@@ -48,7 +48,7 @@ enum Console {
     static func print(_ bytes: UnsafeRawBufferPointer) throws {
         try flush()
         let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1)
-        if let failure { throw OutputFailure("write", "standard output", failure) }
+        if let failure { throw OutputFailure.ofStandardOutput(failure) }
     }
 
     /// Writes what is left of the result.
@@ -62,7 +62,7 @@ enum Console {
         }
         // A reader that has left is none: `larder list | head` ends quietly.
         guard let failure, failure != EPIPE else { return }
-        throw OutputFailure("write", "standard output", failure)
+        throw OutputFailure.ofStandardOutput(failure)
     }
 }
 
@@ -82,6 +82,15 @@ struct OutputFailure: Error, CustomStringConvertible {
     }
 
     init(_ cause: CacheError) { self.cause = cause }
+
+    /// The failure of a write to standard output. Whatever the reason is, such as a descriptor that
+    /// is closed, a result is lost.
+    static func ofStandardOutput(_ errno: Int32) -> OutputFailure {
+        OutputFailure(
+            CacheError(
+                .storage, subject: "standard output",
+                message: "write: \(String(cString: strerror(errno)))"))
+    }
 
     init(_ path: String, _ message: String) {
         cause = CacheError(.unusable, subject: path, message: message)

@@ -95,7 +95,9 @@ final class ReportFile {
         let number = buffer.withUnsafeBytes {
             StandardStreams.send($0, to: handle.fileDescriptor, patience: -1)
         }
-        failure = number.map { OutputFailure("write", path, $0) }
+        failure = number.map {
+            path == "-" ? .ofStandardOutput($0) : OutputFailure("write", path, $0)
+        }
         buffer.removeAll(keepingCapacity: true)
     }
 }

@@ -30,7 +30,8 @@ enum ExitStatus: Int32, CaseIterable {
             "some entries failed, corruption was found, or a limit could not be reached"
         case .badManifest: "an input is not a manifest"
         case .missingInput: "an input is missing"
-        case .storage: "the disk is full or failing; nothing that was stored is lost"
+        case .storage:
+            "the disk is full or failing, or a result was lost; nothing that was stored is lost"
         case .locked: "another process holds the lock"
         case .interrupted: "interrupted; what was finished is kept"
         case .terminated: "terminated; what was finished is kept"
