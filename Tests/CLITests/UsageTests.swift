@@ -19,6 +19,7 @@ import Testing
         ["prefetch", "apps.json", "--timeout", "0s"],
         ["prefetch", "apps.json", "--base-url", "icons/"],
         ["prefetch", "apps.json", "--base-url", "ftp://example.com/"],
+        ["prefetch", "apps.json", "--base-url", "https://example.com/{f}/"],
         ["prefetch", "apps.json", "--entries", "a[?@.kind=='x'].list"],
         ["prefetch", "apps.json", "--user-agent", "a\r\nb"],
         ["prefetch", "apps.json", "--revalidate", "sometimes"],

@@ -38,6 +38,8 @@ import Testing
         ("{{w}}", "{{w}}"), ("{{ .Values.icon }}", "{{ .Values.icon }}"), ("${size}", "${size}"),
         ("${HOST}/a", "${HOST}"), ("{size}/{name}", "{name}"), ("{id}/{w}", "{id}"),
         ("{w}/%theme%/a", "%theme%"), ("%25/%size%", "%size%"), ("a$/{f}", "{f}"),
+        ("{\tc}/a", "{c}"), ("a/%wid\nth%", "%width%"), ("$\r\n{HOST}/a", "${HOST}"),
+        ("{\n{ icon }}", "{{ icon }}"),
     ])
     func aPlaceholderThatNothingFillsIsNamed(path: String, placeholder: String) throws {
         for icon in ["https://a.example/\(path)", path] {
@@ -47,6 +49,42 @@ import Testing
                 reading.errors.first?.message
                     == "icon has the placeholder '\(placeholder)', which nothing fills")
         }
+    }
+
+    @Test(arguments: [("{{", "}}"), ("${", "}")])
+    func aPlaceholderMayBeLong(open: String, close: String) throws {
+        for length in [130, 4_000] {
+            let icon =
+                "https://a.example/" + open + String(repeating: "x", count: length) + close + "/a"
+            #expect(try read(icon).words == ["unfilled-placeholder"])
+        }
+    }
+
+    /// The base that an F-Droid index names.
+    @Test(arguments: [
+        ("https://a.example/{f}/repo", "{f}"), ("https://${HOST}/repo", "${HOST}"),
+        ("https://a.example/%size%", "%size%"),
+    ])
+    func aPlaceholderInABaseFailsRelativeIcons(base: String, placeholder: String) throws {
+        let index = """
+            {"repo":{"address":"\(base)"},"apps":[
+            {"packageName":"p","icon":"a.png"},{"packageName":"q","icon":"https://b.example/a.png"}]}
+            """
+        let reading = try readManifest(index)
+        #expect(reading.words == ["unfilled-placeholder", "https://b.example/a.png"])
+        #expect(reading.errors.first?.message.contains("'\(placeholder)'") == true)
+        // The user's own base is in its place.
+        #expect(
+            try readManifest(index, base: "https://c.example/").words == [
+                "https://c.example/icons/a.png", "https://b.example/a.png",
+            ])
+    }
+
+    @Test func aSizeInABaseIsFilledIn() throws {
+        let index =
+            #"{"repo":{"address":"https://a.example/{w}"},"apps":[{"packageName":"p","icon":"a.png"}]}"#
+        let words = try readManifest(index).words
+        #expect(words.count == 1 && words[0].hasPrefix("https://a.example/512/"), "\(words)")
     }
 
     /// Braces without an end took time in the square of their number.

@@ -89,7 +89,8 @@ struct ReadingOptions: ParsableArguments {
     /// The options as rules.
     var rules: ManifestRules {
         get throws {
-            var rules = ManifestRules(baseURL: try HTTPURL.base(baseURL))
+            var rules = ManifestRules(
+                baseURL: try HTTPURL.base(baseURL.map { try Self.filled($0, size: iconSize) }))
             rules.entries = try entries.map { try Self.path($0, of: "--entries") }
             if rules.entries?.isFilter == true {
                 throw ValidationError(
@@ -108,6 +109,17 @@ struct ReadingOptions: ParsableArguments {
             rules.ipfsGateway = try HTTPURL.base(ipfsGateway, option: "--ipfs-gateway")
             return rules
         }
+    }
+
+    private static func filled(_ base: String, size: Int) throws -> String {
+        let filled = URLPlaceholders(base, size: size)
+        if let placeholder = filled.unfilled {
+            throw ValidationError(
+                "--base-url has the placeholder \(placeholder.quoted(limit: 40)), which nothing"
+                    + " fills."
+            )
+        }
+        return filled.text
     }
 
     private static func path(_ text: String, of option: String) throws -> ManifestPath {

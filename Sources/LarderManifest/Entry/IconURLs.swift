@@ -8,6 +8,8 @@ struct IconURLs {
     let hasCredentials: Bool
     private let iconSize: Int
     private let ipfsGateway: HTTPURL?
+    /// The placeholder in the manifest's base that nothing fills; nil if there is none.
+    private let basePlaceholder: String?
 
     /// - Parameters:
     ///   - rules: what the caller has said.
@@ -16,7 +18,9 @@ struct IconURLs {
     init(_ rules: ManifestRules, base: String?, origin: HTTPURL?) {
         iconSize = rules.iconSize
         ipfsGateway = rules.ipfsGateway
-        let named = base.flatMap { try? HTTPURL($0, relativeTo: origin) }
+        let filled = base.map { URLPlaceholders($0, size: rules.iconSize) }
+        basePlaceholder = rules.baseURL == nil ? filled?.unfilled : nil
+        let named = filled.flatMap { try? HTTPURL($0.text, relativeTo: origin) }
         hasCredentials = named.map { $0.credentials != nil && !$0.inheritsCredentials } ?? false
         let url = rules.baseURL ?? named ?? origin
         // What is appended to a shape's base goes into it, whether or not it ends with a slash.
@@ -59,27 +63,34 @@ struct IconURLs {
         }
         var text = value
         if let template = place.template { text = try Self.fill(template, value, match, entry) }
-        if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%") }) {
-            text = try filled(text)
-        }
-        // As an app has it: what every parser ignores is no part of a spelling.
+        // As an app has it: what every parser ignores is no part of a spelling, nor of a
+        // placeholder.
         if text.utf8.contains(where: { $0 <= 0x20 }) {
             text = String(decoding: text.bytesOfURL, as: UTF8.self)
         }
+        if text.utf8.contains(where: { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "%") }) {
+            text = try filled(text)
+        }
         let isOfGateway = text.begins(with: "ipfs:")
         if isOfGateway { text = try gatewayURL(text) }
+        let url: HTTPURL
         do {
-            let url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
-            let sizes = [url.string.utf8.count, text.utf8.count]
-            if sizes.allSatisfy({ $0 <= ManifestLimits.maximumURLSize }) {
-                let isSpelling = url.credentials == nil && Self.isAbsolute(text, url)
-                return .remote(url, spelling: isSpelling ? text : nil)
-            }
+            url = try HTTPURL(text, relativeTo: isOfGateway ? ipfsGateway : baseURL)
         } catch {
             throw Self.error(error, text)
         }
-        throw EntryError(
-            .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
+        guard max(url.string.utf8.count, text.utf8.count) <= ManifestLimits.maximumURLSize else {
+            throw EntryError(
+                .tooLarge, "icon is a URL of more than \(ManifestLimits.maximumURLSize) bytes")
+        }
+        let isAbsolute = Self.isAbsolute(text, url)
+        if let basePlaceholder, !isAbsolute {
+            throw EntryError(
+                .unfilledPlaceholder,
+                "the manifest's base URL has the placeholder \(basePlaceholder.quoted(limit: 40)),"
+                    + " which nothing fills")
+        }
+        return .remote(url, spelling: isAbsolute && url.credentials == nil ? text : nil)
     }
 
     /// Whether a text means the same URL wherever it is. `http:a.png` has a scheme, but a base of

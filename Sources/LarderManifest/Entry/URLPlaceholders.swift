@@ -1,5 +1,5 @@
 /// A URL's text with its places for a size filled in.
-struct URLPlaceholders {
+package struct URLPlaceholders {
     /// The placeholders for a size. `{w}` and `{h}` are Apple's.
     private static let sizes = ["{size}", "{width}", "{height}", "{w}", "{h}"].map {
         Array($0.utf8)
@@ -11,14 +11,14 @@ struct URLPlaceholders {
     }
 
     /// The text.
-    let text: String
+    package let text: String
     /// The first placeholder that is left and that no server would understand; nil if there is
     /// none. Other braces are left to the URL's parser, unless a size was filled in: then all of
     /// them are placeholders.
-    let unfilled: String?
+    package let unfilled: String?
 
     /// - Parameter size: the number that replaces a placeholder for a size, in pixels.
-    init(_ text: String, size: Int) {
+    package init(_ text: String, size: Int) {
         let bytes = Array(text.utf8)
         var filled: [UInt8] = []
         var index = 0
@@ -55,12 +55,9 @@ struct URLPlaceholders {
         }
     }
 
-    /// No placeholder is longer.
-    private static let longest = 128
-
-    /// Returns the placeholder that `rest` begins with: `{…}`, `{{…}}` or `%word%`.
-    private static func placeholder(_ rest: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
-        let text = rest.prefix(longest)
+    /// Returns the placeholder that `text` begins with: `{…}`, `{{…}}` or `%word%`. It looks no
+    /// further than to the next brace or percent sign, which keeps the time linear.
+    private static func placeholder(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
         switch text.first {
         case UInt8(ascii: "{"):
             let braces = text.starts(with: "{{".utf8) ? 2 : 1
@@ -73,7 +70,7 @@ struct URLPlaceholders {
             let end = word.endIndex
             // A percent sign and two hexadecimal digits are an escape (RFC 3986, section 2.1).
             guard !word.isEmpty, end < text.endIndex, text[end] == UInt8(ascii: "%"),
-                !isEscape(rest), !isEscape(rest[end...])
+                !isEscape(text), !isEscape(text[end...])
             else { return nil }
             return text[...end]
         default: return nil
