@@ -90,7 +90,8 @@ public struct ManifestLimits: Equatable, Sendable {
     /// more fails.
     public static let maximumIcons = 1_000
     /// How many bytes an icon's URL, or a `key`, may have: more than most servers take. Default: 8
-    /// KiB. An icon whose URL is longer fails. `data:` URLs have a limit of their own.
+    /// KiB. An icon whose URL is longer fails, and a longer `key` is ignored. `data:` URLs have a
+    /// limit of their own.
     public static let maximumURLSize = 8 << 10
     /// How many bytes of an entry's name are kept. Default: 1 KiB.
     public static let maximumNameSize = 1 << 10

@@ -57,7 +57,7 @@ public struct ManifestSummary: Equatable, Sendable {
             fileprivate var problem: String {
                 switch self {
                 case .size: "not a byte count"
-                case .key: "not a string"
+                case .key: "not a valid key"
                 case .priority: "neither a priority's name nor an integer"
                 case .sha256, .integrity: "empty or not a string"
                 }

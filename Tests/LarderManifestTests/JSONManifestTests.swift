@@ -202,7 +202,8 @@ import Testing
             #"{"icon":"https://a.example/d.png"}"#,
         ]
         let words = [
-            "https://a.example/a.png", "https://a.example/b.png", "icon-not-a-string", "bad-key",
+            "https://a.example/a.png", "https://a.example/b.png", "icon-not-a-string",
+            "https://a.example/c.png",
             "bad-integrity", "not-a-dictionary", "https://a.example/c.png",
             "https://a.example/d.png",
         ]

@@ -43,7 +43,7 @@ struct EntryDecoder {
                 priority: try priority(value(at: shape.priority, in: element)),
                 integrity: value(at: shape.integrity, in: element),
                 // One identity cannot stand for several icons.
-                key: found.count == 1 ? try key(value(at: shape.key, in: element)) : nil)
+                key: found.count == 1 ? key(value(at: shape.key, in: element)) : nil)
             return (name, found.map { result(of: $0, common) })
         } catch {
             return (name, [.failed(error)])
@@ -239,26 +239,16 @@ struct EntryDecoder {
         return Int64(size)
     }
 
-    /// A URL's credentials are not part of the key.
-    private func key(_ value: ManifestValue) throws(EntryError) -> String? {
-        switch value {
-        case .null: return nil
-        case .string(let key):
-            guard key.utf8.count <= ManifestLimits.maximumURLSize else {
-                throw EntryError(
-                    .tooLarge, "key has more than \(ManifestLimits.maximumURLSize) bytes")
-            }
-            // SQLite and C end a text there.
-            guard !key.utf8.contains(0) else {
-                throw EntryError(.badKey, "key has a null character")
-            }
-            return key.removingUserinfo
-        case .opaque where value == .invalidText:
-            throw EntryError(.badKey, "key is \(value.kind)")
-        default:
+    /// A URL's credentials are not part of the key. SQLite and C end a text at a null character.
+    private func key(_ value: ManifestValue) -> String? {
+        guard value != .null else { return nil }
+        guard case .string(let key) = value, key.utf8.count <= ManifestLimits.maximumURLSize,
+            !key.utf8.contains(0)
+        else {
             notes.ignore(.key)
             return nil
         }
+        return key.removingUserinfo
     }
 }
 

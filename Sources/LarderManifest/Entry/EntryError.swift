@@ -20,7 +20,7 @@ public struct EntryError: Error, Equatable, Sendable, CustomStringConvertible {
         case badIntegrity = "bad-integrity"
         /// No longer occurs: a `size` that is not a byte count is ignored.
         case badSize = "bad-size"
-        /// `key` is not a text that can be one.
+        /// No longer occurs: a `key` that cannot be one is ignored.
         case badKey = "bad-key"
         /// An earlier entry of the manifest has the same `key` and another URL, or other bytes.
         case keyConflict = "key-conflict"
