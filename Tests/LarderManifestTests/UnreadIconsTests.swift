@@ -35,6 +35,23 @@ import Testing
         Case(["@.logoURI 1"], #"{"apps":[{"iconURL":"~"}],"tokens":[{"logoURI":"~"}]}"#),
         Case(["$.list[*].icon 1"], #"{"theme":{"icon":"~"},"list":[{"icon":"~"}]}"#),
         Case(["$.icons[*].src 2"], #"{"apps":[{"icon":"~"}],"icons":[{"src":"~"},{"src":"~"}]}"#),
+        // Lists that no name tells of.
+        Case(["$.old[*].url 2"], #"{"apps":[{"icon":"~"}],"old":[{"url":"~"},{"url":"~"}]}"#),
+        Case(["$.more[*] 3"], #"{"more":["~","~","~"],"apps":[{"icon":"~"}]}"#),
+        Case(
+            ["$.more.a[*].file 2"],
+            #"{"apps":[{"icon":"~"}],"more":{"a":[{"file":"~?v=1"},{"file":"img/b.webp"}]}}"#),
+        Case(
+            ["@.more[*].url 2"],
+            #"{"a":{"icon":"~","more":[{"url":"~"},{"url":"~"}]},"b":{"icon":"~"}}"#),
+        Case([], #"{"apps":[{"icon":"~"}],"old":[{"url":"~"}],"site":{"url":"~","more":"~"}}"#),
+        Case(
+            [],
+            #"{"apps":[{"icon":"~"}],"links":["https://a.example/","https://a.example/1.html"]}"#),
+        Case(
+            [],
+            #"{"apps":[{"icon":"~","screenshots":["~","~"],"images":["~","~"]}],"news":["~","~"],"previews":[{"url":"~"},{"url":"~"}]}"#
+        ),
         // Other members of entries.
         Case(["@.logo 1", "@.iconURL 1"], #"[{"icon":"~"},{"logo":"~"},{"iconURL":"~"}]"#),
         Case(["@.pic 1"], #"[{"icon":"~"},{"name":"A","pic":"~"}]"#),

@@ -6,9 +6,18 @@ final class UnreadIcons {
     /// The number of names whose rank is kept, because the entries of a list share theirs.
     private static let mostNames = 1_024
 
+    private typealias Place = (path: ManifestPath, isOfEntry: Bool, count: Int)
+
     /// The number of these values.
-    private(set) var count = 0
-    private var places: [(path: ManifestPath, isOfEntry: Bool, count: Int)] = []
+    var count: Int { named + lists.reduce(0) { $0 + $1.count } }
+    /// The number of those whose names say that they are icons.
+    private var named = 0
+    private var places: [Place] = []
+    /// Values in lists that no name tells of, by their places.
+    private var unnamed: [Place] = []
+    /// One image alone may be anything.
+    private var lists: [Place] { unnamed.filter { $0.count > 1 } }
+    private var isInList = false
     private var ranks: [String: Int] = [:]  // text: short names
     private var path: [ManifestPath.Segment] = []
     private var isOfEntry = false
@@ -17,7 +26,7 @@ final class UnreadIcons {
 
     /// The paths of the first of them, from the root (`$`) or from an entry (`@`).
     var all: [ManifestSummary.UnreadPlace] {
-        places.map { path, isOfEntry, count in
+        (places + lists).prefix(Self.mostPlaces).map { path, isOfEntry, count in
             let text = "\(path)"
             let link = text.utf8.first == UInt8(ascii: "[") ? "" : "."
             return .init(path: (isOfEntry ? "@" : "$") + link + text, count: count)
@@ -29,12 +38,12 @@ final class UnreadIcons {
     func count(_ place: [ManifestPath.Segment], _ kind: ValueKind, _ body: () throws -> Void)
         rethrows
     {
-        let (before, placesBefore) = (count, places)
+        let (before, placesBefore) = (named, places)
         try body()
-        if kind == .dictionary, count == before + 1, case .member(let name)? = place.last,
+        if kind == .dictionary, named == before + 1, case .member(let name)? = place.last,
             IconLikeness.isIcon(name)
         {
-            (count, places) = (before, placesBefore)
+            (named, places) = (before, placesBefore)
         }
     }
 
@@ -47,6 +56,7 @@ final class UnreadIcons {
             if case .member(let name) = segment { self.rank(of: name, beneath: rank) } else { rank }
         }
         path = place
+        isInList = place.contains(.elements)
         count(value, rank)
     }
 
@@ -58,21 +68,31 @@ final class UnreadIcons {
         (isOfEntry, known) = (true, icons)
         least = hasIcon ? IconLikeness.leastRankOfIcons : 0
         path = []
+        isInList = false
         count(entry, nil)
     }
 
     private func count(_ value: ManifestValue, _ rank: Int?) {
         switch value {
         case .string(let text):
-            guard rank.map({ $0 > 1 && $0 >= least }) ?? (least == 0),
+            let isNamed = rank.map { $0 > 1 && $0 >= least } ?? (least == 0)
+            guard isNamed || rank == nil && isInList,
                 !known.contains(where: { $0.covers(path) }),
                 IconLikeness.likeness(of: text, rank: rank) > 0
             else { return }
-            note()
+            if isNamed {
+                named += 1
+                note(in: &places)
+            } else {
+                note(in: &unnamed)
+            }
         case .array(let elements):
+            let wasInList = isInList
+            if elements.count > 1 { isInList = true }
             path.append(.elements)
             for element in elements { count(element, rank) }
             path.removeLast()
+            isInList = wasInList
         case .dictionary(let members):
             for member in members {
                 switch member.value {
@@ -99,8 +119,7 @@ final class UnreadIcons {
         return IconLikeness.rank(own == 0 ? nil : own, beneath: rank)
     }
 
-    private func note() {
-        count += 1
+    private func note(in places: inout [Place]) {
         let found = places.firstIndex {
             $0.isOfEntry == isOfEntry && $0.path.segments == path
         }
