@@ -222,6 +222,20 @@ import Testing
             }
         }
 
+        /// Nor is it forgotten where the command fails for another reason.
+        @Test(arguments: ["verify", "verify --json", "verify --repair", "snapshot SNAPSHOT"])
+        func aFullOutputIsAFailureBesideADamagedIcon(_ command: String) async throws {
+            try await withFixture { larder in
+                let url = larder.origin.serveIcons(1)[0]
+                _ = try larder.prefetch(try larder.manifest(url))
+                try larder.overwrite(try larder.objectPath(url), with: Array("damaged".utf8))
+                let words = command.split(separator: " ").map {
+                    $0 == "SNAPSHOT" ? larder.directory.path("snapshot") : String($0)
+                }
+                try expectFailure(larder, words + ["--cache", larder.cache])
+            }
+        }
+
         @Test(arguments: [
             "--version", "help", "--help", "prefetch --help-all", "evict --help",
             "--generate-completion-script bash", "---complete larder ev",

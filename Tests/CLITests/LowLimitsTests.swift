@@ -95,6 +95,29 @@ import Testing
             }
         }
 
+        /// Threads that transfer wait for each other. (Icons that a manifest has in it need none.)
+        @Test(
+            .enabled("a control group with a limit of its own takes root") { PIDLimit.isPossible },
+            arguments: [7, 8, 9, 12, 40])
+        func threadsOfTransfers(_ count: Int) async throws {
+            let limit = try PIDLimit(count)
+            defer { limit.remove() }
+            try await withFixture { larder in
+                let manifest = try larder.manifest(urls: larder.origin.serveIcons(40))
+                let finished = try start(
+                    larder, "prefetch MANIFEST --allow-private-network", manifest,
+                    limit: limit.script
+                ).wait(timeout: 60)
+                #expect(finished.status == 0 || finished.status == 1, "\(finished)")
+                if finished.status == 0 {
+                    #expect(try larder.status().objects == 40)
+                } else {
+                    #expect(finished.standardError.contains("pids.max"), "\(finished)")
+                    #expect(larder.origin.requests.isEmpty)
+                }
+            }
+        }
+
         /// With the lower limit, no further thread can be started when the signal arrives.
         @Test(
             .enabled("a control group with a limit of its own takes root") { PIDLimit.isPossible },

@@ -286,4 +286,20 @@ import Testing
             #expect(try larder.verify() == 0)
         }
     }
+
+    /// Their objects would have stayed, too.
+    @Test(arguments: ["--keep", "pin"])
+    func anEvictionSparesDamagedIconsThatAreToStay(_ way: String) async throws {
+        try await withFilledCache { larder, urls in
+            if way == "pin" { #expect(try larder.run("pin", urls[0]).status == 0) }
+            for url in urls[..<2] { _ = try damage(url, larder) }
+            #expect(try larder.run("verify", "--repair").status == 2)
+            let kept = try larder.manifest(urls[0], name: "kept.json")
+            let options = way == "--keep" ? ["--keep", kept] : []
+            #expect(try larder.run(arguments: ["evict", "--max-age", "0s"] + options).status == 0)
+            let (status, report) = try repair(larder)
+            #expect(status == 0)
+            #expect(report.refetches == [.init(url: urls[0], outcome: "fetched")])
+        }
+    }
 }

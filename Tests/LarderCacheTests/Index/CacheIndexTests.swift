@@ -180,6 +180,19 @@ import Testing
         }
     }
 
+    /// SQLite would only say that it cannot open it, as of a disk that fails.
+    @Test func aPathThatIsTooLongForSQLiteIsCalledSo() throws {
+        try withTemporaryDirectory { directory in
+            let name = Array(repeating: String(repeating: "x", count: 100), count: 6)
+                .joined(separator: "/")
+            let file = DatabaseFile(
+                name, in: try CacheDirectory(path: directory.path, create: true))
+            let error = #expect(throws: CacheError.self) { _ = try file.open(.reading) }
+            #expect(error?.code == .unusable)
+            #expect(error?.message.contains("too long for SQLite") == true)
+        }
+    }
+
     // MARK: Where nothing can be written
 
     @Test func isReadWithoutATrace() throws {
