@@ -1,13 +1,5 @@
 import Foundation
 
-#if canImport(Darwin)
-    import Darwin
-#elseif canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#endif
-
 // Text from outside is compared, searched and taken apart as the bytes that it is: by its `utf8`,
 // and by what is here.
 //
@@ -22,7 +14,13 @@ extension StringProtocol {
     @inlinable
     package func isSame(as other: some StringProtocol) -> Bool {
         utf8.withContiguousStorageIfAvailable { own in
-            other.utf8.withContiguousStorageIfAvailable { own.elementsEqual($0) }
+            other.utf8.withContiguousStorageIfAvailable { other in
+                guard own.count == other.count else { return false }
+                guard let first = own.baseAddress, let second = other.baseAddress else {
+                    return own.isEmpty
+                }
+                return memcmp(first, second, own.count) == 0
+            }
         }.flatMap(\.self) ?? utf8.elementsEqual(other.utf8)
     }
 }
