@@ -52,7 +52,7 @@ public final class IconCache: Sendable {
         self.memory = memory
         let main = CacheLayer(path: directory.path, source: .disk)
         layers = [main] + (bundle.map { [CacheLayer(path: $0.path, source: .bundle)] } ?? [])
-        recorder = UseRecorder(main)
+        recorder = UseRecorder(main.cache)
         writer = IconWriter(path: directory.path)
         prepare()
     }
@@ -174,7 +174,7 @@ public final class IconCache: Sendable {
             perform { [self] in
                 writer?.close()
                 recorder?.flush()
-                layers.forEach { $0.close() }
+                layers.forEach { $0.cache.close() }
                 waiter.resume()
             }
         }
@@ -195,7 +195,7 @@ public final class IconCache: Sendable {
                 let entry = MemoryCache.Entry(
                     data: data, mediaType: object.mediaType, source: match.source)
                 memory.insert(entry, for: key)
-                if layer === layers[0] { recorder?.note(object) }
+                if match.source == .disk { recorder?.note(object) }
                 return entry
             } catch {
                 // The other cache may have it whole.
@@ -241,12 +241,12 @@ final class UseRecorder: @unchecked Sendable {
     /// The time between a use and its record, within which others join it.
     private static let delay = DispatchTimeInterval.seconds(2)
 
-    private let layer: CacheLayer
+    private let cache: LiveCache
     private let queue = DispatchQueue(label: "larder.use", qos: .background)
     private let lock = NSLock()
     private var waiting: Set<Digest> = []
 
-    init(_ layer: CacheLayer) { self.layer = layer }
+    init(_ cache: LiveCache) { self.cache = cache }
 
     /// Notes that an object was used, if its last recorded use is long enough ago.
     func note(_ object: StoredObject) {
@@ -267,6 +267,6 @@ final class UseRecorder: @unchecked Sendable {
             defer { waiting = [] }
             return waiting
         }
-        if !batch.isEmpty { layer.noteUse(of: Array(batch)) }
+        if !batch.isEmpty { cache.noteUse(of: Array(batch)) }
     }
 }

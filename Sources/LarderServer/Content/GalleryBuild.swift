@@ -17,7 +17,7 @@ final class GalleryBuild: Sendable {
 
     /// Makes it; takes seconds for many icons.
     init(_ reader: CacheReader, _ configuration: ServerConfiguration) throws {
-        let place = try reader.reading { cache in
+        let place = try reader.cache.using { cache in
             let place = try Place(reader)
             let gallery = Gallery(
                 of: cache, manifests: configuration.manifests.map(\.source),

@@ -76,7 +76,8 @@ final class IconStore: Sendable {
         for client: Client
     ) throws -> FoundIcon? {
         try find(key, fields, client) {
-            try (reader.resource(url) ?? alternative.flatMap(reader.resource))?.object
+            try (reader.cache.resource(url) ?? alternative.flatMap(reader.cache.resource))?
+                .object
         }
     }
 
@@ -133,7 +134,7 @@ final class IconStore: Sendable {
     ) throws -> FoundIcon {
         let object = reader.sized(object)
         if object.size <= Self.largestInMemory {
-            let (data, file) = try reader.data(of: object)
+            let (data, file) = try reader.cache.data(of: object)
             let body = ByteBuffer(bytes: data)
             let icon = KnownIcon(
                 object, for: key, body: keepsBytes ? body : nil, file: file,
@@ -296,6 +297,6 @@ final class UseNotes: Sendable {
             defer { waiting = [] }
             return waiting
         }
-        if !objects.isEmpty { reader.noteUse(of: Array(objects)) }
+        if !objects.isEmpty { reader.cache.noteUse(of: Array(objects)) }
     }
 }

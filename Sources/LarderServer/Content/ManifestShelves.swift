@@ -99,7 +99,7 @@ final class ManifestShelves: Sendable {
     private func identity(of manifest: ServedManifest) throws -> Identity {
         switch manifest.source {
         case .file(let path): .file(FileIdentity(path: path))
-        case .url(let url, _): .cached(try reader.resource(url.string)?.object.digest)
+        case .url(let url, _): .cached(try reader.cache.resource(url.string)?.object.digest)
         case .standardInput, .descriptor, .bytes: .unchanging
         }
     }

@@ -96,7 +96,7 @@ final class MissingList: Sendable {
         var isKnown = true
         let cached = items.filter { _, item in
             do {
-                return try reader.resource(item.url) != nil
+                return try reader.cache.resource(item.url) != nil
             } catch {
                 isKnown = false
                 return false

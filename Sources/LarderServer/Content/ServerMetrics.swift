@@ -69,7 +69,7 @@ final class CachedStatus: Sendable {
         }
         if let last { return last }
         let start = ContinuousClock.now
-        let text = Result { try reader.status().prometheus }
+        let text = Result { try reader.cache.using { try $0.status() }.prometheus }
         let end = ContinuousClock.now
         state.withLock { state in
             state.isCounting = false

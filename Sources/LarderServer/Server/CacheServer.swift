@@ -44,7 +44,10 @@ public final class CacheServer: Sendable {
             onProblem: gate.report)
         let missing = try configuration.missing.map { try MissingList($0) }
         let shelves = try ManifestShelves(
-            configuration.manifests, rules: configuration.manifestRules, reader,
+            configuration.manifests.map { manifest in
+                ServedManifest(
+                    name: manifest.name, source: manifest.source.cached(reader.cache.manifest))
+            }, rules: configuration.manifestRules, reader,
             onProblem: gate.report)
         let upkeep = ServerUpkeep(store, uses, missing, onProblem: gate.report)
         let limit = min(configuration.maximumConnections, OpenFileLimit.connections)

@@ -13,8 +13,8 @@ import Testing
             let path = directory.path("cache")
             try ServerFixture.fill(path, with: [key: noise(bytes)])
             let reader = try CacheReader(path: path)
-            let object = try #require(try reader.resource(key)).object
-            let (data, file) = try reader.data(of: object)
+            let object = try #require(try reader.cache.resource(key)).object
+            let (data, file) = try reader.cache.data(of: object)
             return KnownIcon(
                 object, for: CacheKey(key), body: ByteBuffer(bytes: data), file: file,
                 generation: 0, fields: [])

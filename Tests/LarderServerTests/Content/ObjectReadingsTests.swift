@@ -69,7 +69,7 @@ import Testing
             let key = "https://a.example/large"
             let files = try ServerFixture.fill(path, with: [key: noise(2_000_000)])
             let reader = try CacheReader(path: path)
-            let object = try #require(try reader.resource(key)).object
+            let object = try #require(try reader.cache.resource(key)).object
             try body(reader, object, try #require(files[key]))
         }
     }

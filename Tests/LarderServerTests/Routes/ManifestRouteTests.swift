@@ -1,7 +1,5 @@
 import Foundation
-import LarderCache
 import LarderCore
-import LarderManifest
 import LarderServer
 import LarderTestSupport
 import Testing
@@ -105,11 +103,8 @@ import Testing
             return Array("[\(entries.joined(separator: ","))]".utf8)
         }
         try await withServer([url: list(1)]) { configuration, _ in
-            let manifest = ManifestSource.url(try HTTPURL(url))
-            let cache = try Cache.open(at: configuration.cache)
             configuration.manifests = [
-                ServedManifest(
-                    name: "my apps.json", source: manifest.cached { try cache.manifest($0)?.file })
+                ServedManifest(name: "my apps.json", source: .url(try HTTPURL(url)))
             ]
         } _: { fixture in
             #expect(try Self.entries(fixture).count == 1)

@@ -1,6 +1,5 @@
 import ArgumentParser
 import Foundation
-import LarderCache
 import LarderServer
 
 struct ServeCommand: AsyncParsableCommand, GuidedCommand {
@@ -140,8 +139,8 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
         try await ExitStatus.of(cache) {
             try ProcessLimits.requireTransfers()
             OpenFileLimit.raise()
-            let opened = try cache.required(wait: .none)
-            var configuration = try configuration(opened)
+            _ = try cache.required(wait: .none)
+            var configuration = try configuration()
             let missing = try missingList.map {
                 try MissingListFile(path: $0, manifests: manifests, cache: cache)
             }
@@ -180,16 +179,13 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
             accessLog, for: "--access-log", isNot: missingList, for: "--missing-list")
     }
 
-    private func configuration(_ opened: Cache) throws -> ServerConfiguration {
+    private func configuration() throws -> ServerConfiguration {
         var configuration = ServerConfiguration(cache: cache.path)
         (configuration.host, configuration.port) = (listen.host, listen.port)
         configuration.manifestRules = try reading.rules
         configuration.manifests = try manifests.map { manifest in
             ServedManifest(
-                name: Self.name(manifest),
-                source: try ManifestOptions.source(manifest).cached {
-                    try opened.manifest($0)?.file
-                })
+                name: Self.name(manifest), source: try ManifestOptions.source(manifest))
         }
         configuration.publicURL = try publicURL.map(Self.base)
         configuration.isMirror = mirror

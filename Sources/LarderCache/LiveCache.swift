@@ -1,0 +1,139 @@
+import Foundation
+import LarderCore
+
+/// A cache directory that is read for a long time: opened when it is first asked, and opened again
+/// if it was created, replaced or rebuilt meanwhile.
+///
+/// Its methods read the disk and may wait for it.
+package final class LiveCache: @unchecked Sendable {
+    // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
+
+    /// The number of files whose identity is remembered: they are compared with their digests once.
+    private let knownLimit: Int
+    /// The directory.
+    package let path: String
+    private let lock = NSLock()
+    private var cache: Cache?
+    /// The index that was there just before the cache was opened.
+    private var index: FileIdentity?
+    private var known: [Digest: FileIdentity] = [:]
+
+    /// Names the directory of a cache; nothing is opened.
+    ///
+    /// - Parameter knownLimit: Default: 65,536.
+    package init(path: String, knownLimit: Int = 1 << 16) {
+        self.path = path
+        self.knownLimit = knownLimit
+    }
+
+    deinit {
+        // SQLite may write when it closes: not on the thread that releases this, which may be an
+        // app's main thread.
+        guard let cache else { return }
+        DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
+    }
+
+    /// The cache if it is open.
+    package var opened: Cache? { lock.withLock { cache } }
+
+    /// Opens the cache unless it is open.
+    ///
+    /// - Throws: ``CacheError``, `.missing` if there is no cache.
+    @discardableResult
+    package func open() throws(CacheError) -> Cache {
+        if let cache = opened { return cache }
+        // Not with the lock held: others must not wait for the disk.
+        let index = Cache.indexFile(ofCacheAt: path)
+        let cache = try Cache.open(at: path)
+        lock.withLock { (self.cache, self.index) = (cache, index) }
+        return cache
+    }
+
+    /// Closes the cache when nobody reads it any more; the next read opens it again.
+    package func close() {
+        let cache = lock.withLock {
+            defer { self.cache = nil }
+            return self.cache
+        }
+        withExtendedLifetime(cache) {}
+    }
+
+    /// Closes the cache if it has no index, or if its index is another file by now, because the
+    /// cache was rebuilt, replaced or moved here. Readers of the old one notice nothing.
+    ///
+    /// - Returns: Whether it was closed.
+    @discardableResult
+    package func closeIfReplaced() -> Bool {
+        let index = Cache.indexFile(ofCacheAt: path)
+        return lock.withLock {
+            guard let cache else { return false }
+            let isSame =
+                if let index, let last = self.index { index.isSameFile(as: last) } else {
+                    index == nil && self.index == nil
+                }
+            // A prefetch may have written an index meanwhile.
+            guard !isSame || cache.indexURI == nil else { return false }
+            self.cache = nil
+            return true
+        }
+    }
+
+    /// Reads the open cache; once more if its index cannot be read because a run has rebuilt it.
+    ///
+    /// - Throws: ``CacheError``, `.missing` if there is no cache; what `body` throws.
+    package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
+        let cache = try open()
+        do {
+            return try body(cache)
+        } catch let error as CacheError where error.code == .index || error.code == .damaged {
+            lock.withLock { if self.cache === cache { self.cache = nil } }
+            return try body(open())
+        }
+    }
+
+    /// The resource of a URL in any spelling, or of another key; nil if it is not cached.
+    package func resource(_ url: String) throws -> Resource? {
+        try using { try $0.resource(spelledAs: url) }
+    }
+
+    /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole. The
+    /// caller closes the file.
+    package func manifest(_ url: HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)? {
+        try using { try $0.manifest(url)?.file }
+    }
+
+    /// The bytes of an object, compared with its digest unless its file is known.
+    ///
+    /// - Parameter limit: The largest object that is read, in bytes. Default: none.
+    package func data(
+        of object: StoredObject, atMost limit: Int64 = .max
+    ) throws -> (data: Data, file: FileIdentity) {
+        try using { cache in
+            let object = limit == .max ? object : cache.sized(object)
+            guard object.size <= limit else {
+                throw CacheError(
+                    .corrupt, subject: "\(object.digest)",
+                    message: "is larger than \(limit >> 20) MiB, which no icon is")
+            }
+            let last = identity(of: object.digest)
+            let (data, file) = try cache.data(of: object, unlessKnown: last)
+            if file != last { remember(file, as: object.digest) }
+            return (data, file)
+        }
+    }
+
+    /// The file that was compared with a digest last; nil if none was.
+    package func identity(of digest: Digest) -> FileIdentity? { lock.withLock { known[digest] } }
+
+    /// Notes that a file has the bytes of a digest.
+    package func remember(_ file: FileIdentity, as digest: Digest) {
+        lock.withLock {
+            // To compare all of them once more costs less than to know which are still read.
+            if known.count >= knownLimit { known.removeAll(keepingCapacity: true) }
+            known[digest] = file
+        }
+    }
+
+    /// Records that objects were used, unless another process is writing.
+    package func noteUse(of objects: [Digest]) { opened?.noteUse(of: objects) }
+}
