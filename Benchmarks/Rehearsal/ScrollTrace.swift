@@ -20,12 +20,6 @@ struct ScrollEvent: Sendable, Equatable {
     /// How many rows are visible.
     var visible: Int
 
-    init(time: Double, first: Int, visible: Int) {
-        self.time = time
-        self.first = first
-        self.visible = visible
-    }
-
     /// The rows that are visible of a table with that many.
     func rows(of count: Int) -> Range<Int> {
         let first = min(first, count)

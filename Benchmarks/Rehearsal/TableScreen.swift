@@ -143,11 +143,6 @@ struct LoadedImage: Sendable {
     let url: URL
     let data: Data
 
-    init(url: URL, data: Data) {
-        self.url = url
-        self.data = data
-    }
-
     /// Where it was when a row wanted it.
     enum Origin: Sendable { case memory, disk, network }
 }

@@ -34,8 +34,10 @@ struct HelpPage {
         }
         if !commands.isEmpty {
             sections.append(
-                "Help for a command: \(command.line) <command> --help, or --help-all for all options\n"
-                    .wrapped(to: width))
+                """
+                Help for a command: \(command.line) <command> --help, or --help-all for all options
+
+                """.wrapped(to: width))
         }
         return sections.filter { !$0.isEmpty }.joined(separator: "\n")
     }
