@@ -250,6 +250,7 @@ import Testing
             for (output, reason) in [
                 ("/dev/full", "No space left on device"), ("&-", "Bad file descriptor"),
             ] {
+                try? FileManager.default.removeItem(atPath: larder.directory.path("snapshot"))
                 let finished = try RunningProcess(
                     "/bin/sh",
                     ["-c", #"exec "$0" "$@" >\#(output)"#, larder.binary.path] + arguments

@@ -202,7 +202,7 @@ import Testing
                 try larder.manifest(
                     [["icon": Self.secret(origin.url("/k")), "key": "k"]], name: "rotated.json"))
             #expect(
-                run.outcomes == ["fetched", "coalesced", "coalesced", "coalesced", "fetched"])
+                run.outcomes == ["fetched", "coalesced", "coalesced", "fetched", "coalesced"])
             #expect(origin.requests.map { $0.header("Authorization") } == [CredentialTests.basic])
             #expect(other.requests.map { $0.header("Authorization") } == [nil])
         }

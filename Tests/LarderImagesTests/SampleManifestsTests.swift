@@ -7,7 +7,7 @@ import Testing
 struct SampleManifestsTests: ImageTests {
     private let root = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("manifests", isDirectory: true)
+        .appendingPathComponent("manifests", isDirectory: true)
 
     @Test(arguments: SampleManifests.files.keys.sorted())
     func committedFilesAreThoseThatTheGeneratorWrites(path: String) throws {

@@ -99,8 +99,10 @@ struct PrefetchRun {
         try #require(lines.first { $0.position == position }, "\(finished)")
     }
 
-    /// The outcomes in the order of the entries.
-    var outcomes: [String] { lines.sorted { $0.position < $1.position }.map(\.outcome) }
+    /// The outcomes in the order of the manifests' names and of the entries.
+    var outcomes: [String] {
+        lines.sorted { ($0.manifest, $0.position) < ($1.manifest, $1.position) }.map(\.outcome)
+    }
 
     private func checkAgreement() {
         let counts = Dictionary(grouping: lines, by: \.outcome).mapValues(\.count)

@@ -121,8 +121,9 @@ struct RemoteFixture: Sendable {
     func command(
         _ arguments: [String], on machine: String = "none", environment: [String: String] = [:]
     ) throws -> RunningProcess {
-        try larder.binary.start(
-            ["remote"] + arguments + ["--cache", cache(machine), "--remote", bucket.location],
+        let group = arguments.first == "prefetch" ? [] : ["remote"]
+        return try larder.binary.start(
+            group + arguments + ["--cache", cache(machine), "--remote", bucket.location],
             environment: self.environment.merging(environment) { $1 })
     }
 

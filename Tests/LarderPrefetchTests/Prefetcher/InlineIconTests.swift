@@ -82,7 +82,7 @@ import Testing
         try await withTemporaryDirectory { directory in
             let entries = icons.prefix(2).map { entry($0, key: "logo") }.joined(separator: ",")
             let (report, _) = try await prefetch("[\(entries)]", into: directory.path("cache"))
-            #expect(report.count(.fetched) == 1 && report.failures == ["integrity-mismatch": 1])
+            #expect(report.count(.fetched) == 1 && report.failures == ["key-conflict": 1])
         }
     }
 
