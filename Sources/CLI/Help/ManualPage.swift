@@ -4,19 +4,15 @@ import LarderPrefetch
 /// The manual page of a command, or of the whole program, in man(7).
 struct ManualPage {
     let command: CommandInfo
-    /// The subcommands, on the page of the whole program or of a group.
+    /// All commands.
     let commands: [CommandInfo]
+    /// Whether it is the page of the whole program.
+    let isProgram: Bool
     /// As it is shown; empty if none is known.
     let date: String
 
     /// Its file and its title: `larder-prefetch`.
-    var name: String { Self.name(of: command) }
-
-    private static func name(of command: CommandInfo) -> String {
-        command.line.replacing(" ", with: "-")
-    }
-
-    private var isProgram: Bool { command.name.isEmpty }
+    var name: String { isProgram ? "larder" : "larder-\(command.name)" }
 
     var text: String {
         var text = """
@@ -31,9 +27,12 @@ struct ManualPage {
         text += section("NAME", Roff.text("\(name) - \(abstract)") + "\n")
         text += section("SYNOPSIS", synopsis)
         text += section("DESCRIPTION", Roff.paragraphs(command.discussion))
-        text += section(
-            "COMMANDS",
-            commands.map { Roff.item(Roff.bold(Self.name(of: $0)) + "(1)", $0.abstract) }.joined())
+        if isProgram {
+            text += section(
+                "COMMANDS",
+                commands.map { Roff.item(Roff.bold("larder-\($0.name)") + "(1)", $0.abstract) }
+                    .joined())
+        }
         text += section("ARGUMENTS", items(command.positionals))
         text += section("OPTIONS", options)
         text += section(
@@ -47,10 +46,12 @@ struct ManualPage {
     }
 
     private var synopsis: String {
-        let subcommand = commands.isEmpty ? [] : [Roff.italic("command")]
-        let options = ["[\(Roff.italic("options"))]"]
+        let options = "[\(Roff.italic("options"))]"
+        guard !isProgram else {
+            return "\(Roff.bold("larder")) \(Roff.italic("command")) \(options)\n"
+        }
         let arguments = command.positionals.map { Self.markedUp($0) }
-        return ([Roff.bold(command.line)] + subcommand + options + arguments)
+        return ([Roff.bold("larder \(command.name)"), options] + arguments)
             .joined(separator: " ") + "\n"
     }
 
@@ -68,7 +69,7 @@ struct ManualPage {
     }
 
     private var seeAlso: String {
-        let others = (isProgram ? [] : ["larder"]) + commands.map(Self.name)
+        let others = isProgram ? commands.map { "larder-\($0.name)" } : ["larder"]
         let pages = others.map { ($0, 1) } + [("larder-manifest", 5)]
         return pages.map { Roff.bold($0) + "(\($1))" }.joined(separator: ",\n") + "\n"
     }
@@ -126,13 +127,12 @@ struct Manual {
 
     private var pages: [ManualPage] {
         get throws {
-            let program = NamedCommand(program: program)
-            func page(_ info: CommandInfo, of command: NamedCommand) throws -> ManualPage {
-                let commands = try command.descendants.map { try CommandInfo($0) }
-                return ManualPage(command: info, commands: commands, date: date)
+            let commands = try program.configuration.subcommands.map { try CommandInfo($0) }
+            let page = { command, isProgram in
+                ManualPage(
+                    command: command, commands: commands, isProgram: isProgram, date: date)
             }
-            return [try page(CommandInfo(program: program.type), of: program)]
-                + (try program.descendants.map { try page(CommandInfo($0), of: $0) })
+            return [page(CommandInfo(program: program), true)] + commands.map { page($0, false) }
         }
     }
 }

@@ -20,7 +20,7 @@ public final class Prefetcher: Sendable {
         /// Whether nothing more is to be fetched, for the remote that was to be filled is gone.
         var isGivenUp = false
         var queue: FetchQueue?
-        var remoteStage: RemoteStage?
+        var tier: TierStage?
     }
 
     /// A prefetcher; nothing happens until its events are asked for.
@@ -51,11 +51,11 @@ public final class Prefetcher: Sendable {
     /// Stops feeding, lets what is in flight finish for a moment, commits and reports. From any
     /// thread; a run that has not begun yet stops as soon as it has.
     public func cancel() {
-        let (queue, remoteStage) = control.withLock { control in
+        let (queue, tier) = control.withLock { control in
             control.isCancelled = true
-            return (control.queue, control.remoteStage)
+            return (control.queue, control.tier)
         }
-        remoteStage?.stop()
+        tier?.stop()
         queue?.stop()
     }
 
@@ -154,9 +154,9 @@ public final class Prefetcher: Sendable {
         let inlineFailure = try inline.run()
 
         // What other machines have stored comes from there.
-        let remoteStage = try remoteStage(plan, cache, store, reporter, check, channel)
-        defer { remoteStage?.close() }
-        let pullFailure = try inlineFailure ?? remoteStage?.pull()
+        let tier = try tier(plan, cache, store, reporter, check, channel)
+        defer { tier?.close() }
+        let pullFailure = try inlineFailure ?? tier?.pull()
 
         // Queue → Transfer → Store → Index
         let limits = limits(for: plan)
@@ -168,11 +168,11 @@ public final class Prefetcher: Sendable {
             plan: plan, cache: cache, stage: stage, limits: limits
         ) { results in
             reporter.report(results)
-            remoteStage?.add(results)
+            tier?.add(results)
         }
         let ticker = ProgressTicker(queue: queue, reporter: reporter, channel: channel)
         let failure = try pullFailure ?? fetch(with: queue)
-        try remoteStage?.finish(after: failure)
+        try tier?.finish(after: failure)
         ticker.stop()
         if failure == nil { recordSpellings(of: plan, in: cache) }
 
@@ -180,19 +180,19 @@ public final class Prefetcher: Sendable {
         var report = try reporter.finish(
             failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
             seconds: (ContinuousClock.now - start) / .seconds(1))
-        report.remote = remoteStage?.report
+        report.remote = tier?.report
         report.isLocked = try report.isComplete && lock(plan)
         return report
     }
 
     /// The remote's stages; nil without one.
-    private func remoteStage(
+    private func tier(
         _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ check: BodyCheck,
         _ channel: EventChannel
-    ) throws -> RemoteStage? {
+    ) throws -> TierStage? {
         guard let remote = configuration.remote else { return nil }
-        let remoteStage = try RemoteStage(
-            RemoteContext(
+        let tier = try TierStage(
+            TierContext(
                 remote: remote, plan: plan, cache: cache, store: store, reporter: reporter,
                 check: check, policy: configuration.policy, headers: configuration.requestHeaders,
                 maximumObjectBytes: configuration.maximumObjectBytes,
@@ -209,11 +209,11 @@ public final class Prefetcher: Sendable {
             }?.stop()
         }
         let isCancelled = control.withLock { control in
-            control.remoteStage = remoteStage
+            control.tier = tier
             return control.isCancelled
         }
-        if isCancelled { remoteStage.stop() }
-        return remoteStage
+        if isCancelled { tier.stop() }
+        return tier
     }
 
     /// Tells whoever wants a lock what all entries came to.

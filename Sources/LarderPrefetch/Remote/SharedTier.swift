@@ -4,11 +4,12 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The icons that several machines share in an object store. It is asked before the origins.
+/// Icons that several machines share, in an object store: the tier between a cache directory and
+/// the origins.
 ///
 /// The object is written first, the reference to it last: the reference is the commit. What is read
 /// is digested before it is used, whatever the store says of it.
-package struct RemoteStore: Sendable {
+package struct SharedTier: Sendable {
     let storage: any ObjectStorage
     let listed: ListedCount
 
@@ -19,7 +20,7 @@ package struct RemoteStore: Sendable {
         let modified: Date
     }
 
-    /// Opens a remote in an object store.
+    /// A tier in a store.
     ///
     /// - Parameter maximumListed: the maximum number of objects that one listing may name. Default:
     ///   no limit.
@@ -149,7 +150,7 @@ package final class ListedCount: Sendable {
     }
 }
 
-extension RemoteStore {
+extension SharedTier {
     /// Where the listing of a prefix goes on.
     struct Listing: Sendable {
         fileprivate let prefix: String
