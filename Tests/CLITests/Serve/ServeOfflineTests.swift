@@ -66,6 +66,10 @@ struct ServeOfflineTests {
             ip link set lo up
             # A browser that finds no other interface asks not even a proxy.
             ip link add end0 type veth peer name end1
+            # An address that it gets later would be a change of network, at which the browser ends
+            # its requests.
+            ip link set end0 addrgenmode none
+            ip link set end1 addrgenmode none
             ip addr add 192.0.2.1/32 dev end0
             ip link set end0 up
             ip link set end1 up
