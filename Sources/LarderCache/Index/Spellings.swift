@@ -43,7 +43,8 @@ struct SpellingTable {
 
 extension Cache {
     /// Returns the resource of a key, of a URL as the last manifest that was prefetched spells it,
-    /// or of a URL in any spelling that is equal to it (``HTTPURL/key``); nil if it is not cached.
+    /// or of a URL in any spelling that is equal to it (`HTTPURL.key` of LarderCore); nil if it is
+    /// not cached.
     public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard let index else { return nil }
         if let resource = try index.resource(text) { return resource }
