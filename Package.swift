@@ -65,7 +65,7 @@ let package = Package(
         .target(
             name: "LarderCore", dependencies: [.product(name: "Crypto", package: "swift-crypto")]),
         // Foreign XML, filtered before libxml2 sees it; the only code that sees libxml2.
-        .target(name: "LarderXML", dependencies: ["CXML2", "LarderCore"]),
+        .target(name: "LarderXML", dependencies: ["CXML2"]),
         // The formats of images: how each is recognised and checked.
         .target(name: "LarderImages", dependencies: ["CZlib", "LarderCore"]),
         // Manifests of app entries, in every form that is read.
@@ -106,7 +106,7 @@ let package = Package(
         .target(
             name: "LarderExport",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderCore", "LarderImages", "LarderManifest",
+                "LarderCache", "LarderCore", "LarderImages", "LarderManifest",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             resources: [
@@ -117,7 +117,7 @@ let package = Package(
         .target(
             name: "LarderServer",
             dependencies: [
-                "CLarderSystem", "LarderCache", "LarderCore", "LarderExport", "LarderManifest",
+                "LarderCache", "LarderCore", "LarderExport", "LarderManifest",
                 .product(name: "NIOCore", package: "swift-nio", condition: prefetching),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: prefetching),
                 .product(name: "NIOPosix", package: "swift-nio", condition: prefetching),
