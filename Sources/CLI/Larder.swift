@@ -78,20 +78,21 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
     ///
     /// Where that fails, the root parses once more: it has the version, and says whose usage it is.
     private static func parsedCommand() throws -> any ParsableCommand {
-        let arguments = CommandLine.arguments.dropFirst()
-        let named = configuration.subcommands.first {
-            $0.configuration.commandName == arguments.first
-        }
-        let words = Array(arguments.dropFirst())
-        if let named, let command = try? named.parseAsRoot(words), type(of: command) == named {
+        let program = NamedCommand(program: self)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let (named, words) = program.find(arguments)
+        if !named.isGroup, let command = try? named.type.parseAsRoot(words),
+            type(of: command) == named.type
+        {
             return command
         }
-        try CommandName.check(
-            arguments, among: configuration.subcommands.compactMap { $0.configuration.commandName })
+        try program.check(arguments)
         do {
             return try parseAsRoot()
         } catch  where !exitCode(for: error).isSuccess {
-            if let named, let option = try UnknownOption(in: words, of: named) { throw option }
+            if !named.isGroup, let option = try UnknownOption(in: words, of: named, program) {
+                throw option
+            }
             throw error
         }
     }
@@ -127,7 +128,7 @@ struct Larder: AsyncParsableCommand, GuidedCommand {
             ListCommand.self, PathCommand.self, CatCommand.self, EvictCommand.self,
             PinCommand.self, UnpinCommand.self, SnapshotCommand.self, ReindexCommand.self,
             ExportCommand.self, ImportCommand.self, ServeCommand.self,
-            PushCommand.self, PullCommand.self,
+            RemoteCommand.self,
         ])
 
     static let guide = CommandGuide(

@@ -38,22 +38,23 @@ struct RemoteOutputTests {
                 request.method == "GET" && request.target.contains("/objects/")
                     ? forward(request).flipped(at: 3) : forward(request)
             }
-            runs.append(try json(["pull", "--manifest", manifest], in: "second"))
-            let findings = try json(["verify"], in: "first")
-            let repaired = try json(["verify", "--repair"], in: "first")
+            runs.append(try json(["remote", "pull", "--manifest", manifest], in: "second"))
+            let findings = try json(["remote", "verify"], in: "first")
+            let repaired = try json(["remote", "verify", "--repair"], in: "first")
             proxy.misbehave { _, _ in .slowDown }
             runs.append(try json(prefetch, in: "third"))
             proxy.misbehave { _, _ in nil }
-            let evicted = try json(["evict", "--max-age", "0", "--grace", "0"], in: "first")
+            let evicted = try json(
+                ["remote", "evict", "--max-age", "0", "--grace", "0"], in: "first")
 
             let reports = runs.compactMap { $0["remote"]?.object }
             #expect(reports.count == 3)
             try document.compare(reports, with: "prefetch --json", "key of remote")
-            try document.compare([findings, repaired], with: "verify --remote --json", "key")
+            try document.compare([findings, repaired], with: "remote verify --json", "key")
             let list = [findings, repaired].flatMap { $0["findings"]?.array ?? [] }
             try document.compare(
-                list.compactMap(\.object), with: "verify --remote --json", "key of a finding")
-            try document.compare([evicted], with: "evict --remote --json", "key")
+                list.compactMap(\.object), with: "remote verify --json", "key of a finding")
+            try document.compare([evicted], with: "remote evict --json", "key")
         }
     }
 }

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `push` of a whole cache reads a list that larder makes itself.
+/// `remote push` of a whole cache reads a list that larder makes itself.
 @Suite struct RemotePushTests {
     private static let nowhere = [
         "--remote", "s3://none", "--remote-endpoint", "http://127.0.0.1:9", "--remote-unsigned",
@@ -11,7 +11,7 @@ import Testing
     @Test(arguments: [["--icon-key", "foo"], ["--entries", "a.b"], ["--max-entries", "1"]])
     func optionsForManifestsNeedOne(_ options: [String]) async throws {
         try await withFixture { larder in
-            let finished = try larder.run(arguments: ["push"] + options + Self.nowhere)
+            let finished = try larder.run(arguments: ["remote", "push"] + options + Self.nowhere)
             #expect(finished.status == 64)
             #expect(finished.standardError.contains("need --manifest"))
         }
@@ -19,7 +19,7 @@ import Testing
 
     @Test func aCacheThatIsNotThereIsAMissingInput() async throws {
         try await withFixture { larder in
-            let finished = try larder.run(arguments: ["push"] + Self.nowhere)
+            let finished = try larder.run(arguments: ["remote", "push"] + Self.nowhere)
             #expect(finished.status == 66)
         }
     }
@@ -28,7 +28,7 @@ import Testing
     func anEndpointIsAnAbsoluteURL(_ endpoint: String) async throws {
         try await withFixture { larder in
             let finished = try larder.run(
-                "push", "--remote", "s3://none", "--remote-endpoint", endpoint,
+                "remote", "push", "--remote", "s3://none", "--remote-endpoint", endpoint,
                 "--remote-unsigned")
             #expect(finished.status == 64)
             #expect(finished.standardError.contains("the endpoint"))

@@ -144,6 +144,7 @@ import Testing
     @Test(arguments: [
         ("prefecth", "prefetch"), ("Prefetch", "prefetch"), ("fetch", "prefetch"),
         ("evit", "evict"), ("lsit", "list"), ("pni", "pin"), ("unpinn", "unpin"),
+        ("push", "remote push"), ("pull", "remote pull"),
         ("verfy", "verify"), ("stat", "status"), ("clean", nil), ("xy", nil), ("", nil),
         ("apps.json", nil), (String(repeating: "list", count: 5_000), nil),
     ])
@@ -171,9 +172,15 @@ import Testing
         (["plan", "m", "--remote", "s3://b/secret"], "'--remote': plan asks no remote\n"),
         (["plan", "m", "--remote-profile", "secret"], "'--remote-profile': plan asks no remote\n"),
         (["plan", "m", "--nosuch", "s3://b/secret"], "'--nosuch'\n"),
-        (["push", "--remot", "s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
-        (["pull", "--remot", "s3://b/secret", "--manifest", "m"], "'--remot'. Did you mean"),
-        (["push", "--remote", "s3://bucket/a", "--jso"], "'--jso'. Did you mean '--json'?"),
+        (["remote", "push", "--remot", "s3://b/secret"], "'--remot'. Did you mean '--remote'?"),
+        (
+            ["remote", "pull", "--remot", "s3://b/secret", "--manifest", "m"],
+            "'--remot'. Did you mean"
+        ),
+        (
+            ["remote", "push", "--remote", "s3://bucket/a", "--jso"],
+            "'--jso'. Did you mean '--json'?"
+        ),
         (["evict", "--only", "ftp://secret", "--\u{1B}[2J"], "'--\\u{1B}[2J'\n"),
     ])
     func anUnknownOptionIsNamed(_ arguments: [String], _ words: String) throws {
@@ -198,6 +205,19 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("pussh", ". Did you mean 'remote push'?"), ("plan", ". Did you mean 'plan'?"),
+        ("help", ""),
+    ])
+    func anUnknownCommandOfAGroupIsNamed(_ name: String, _ hint: String) throws {
+        let finished = try LarderBinary().run(["remote", name, "--json"])
+        #expect(finished.status == 64, "\(finished)")
+        #expect(
+            finished.standardError.hasPrefix(
+                "Error: Unknown command 'remote \(name)'\(hint)\nUsage: "),
+            "\(finished)")
+    }
+
     @Test func anUnknownCommandSteersNoTerminal() throws {
         let finished = try LarderBinary().run(["\u{1B}[2Jlist"])
         #expect(finished.standardError.hasPrefix("Error: Unknown command '\\u{1B}[2Jlist'\n"))
@@ -219,8 +239,8 @@ import Testing
     @Test(arguments: [
         ["--help"], ["--version"], ["prefetch", "--help"], ["plan", "--help"],
         ["verify", "--help"], ["status", "--help"], ["list", "--help"], ["path", "--help"],
-        ["cat", "--help"], ["evict", "--help"], ["pin", "--help"],
-        ["unpin", "--help"],
+        ["--help"], ["cat", "--help"], ["evict", "--help"], ["pin", "--help"],
+        ["unpin", "--help"], ["remote", "--help"], ["remote", "push", "--help"], ["remote"],
     ])
     func helpGoesToStandardOutput(_ arguments: [String]) throws {
         let finished = try LarderBinary().run(arguments)

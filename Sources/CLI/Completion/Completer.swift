@@ -31,25 +31,25 @@ struct Completer {
         alarm(2)
         var words = words
         let current = words.popLast() ?? ""
-        guard let name = words.first else {
-            return current.hasPrefix("-")
-                ? .matching(CommandInfo(program: program).options.flatMap(Self.words), current)
-                : commandNames(matching: current)
-        }
-        let command = program.configuration.subcommands.first {
-            $0.configuration.commandName == name
-        }
-        if let command {
-            return try answer(
-                CommandLineState(CommandInfo(command), Array(words.dropFirst())), current)
-        }
-        if name == "help" {
+        let isHelp = words.first == "help"
+        let (command, rest) = NamedCommand(program: program)
+            .find(isHelp ? Array(words.dropFirst()) : words)
+        if isHelp {
             return current.hasPrefix("-")
                 ? .matching([("--all", "Show all options.")], current)
-                : commandNames(matching: current)
+                : names(of: command, matching: current)
         }
-        let option = CommandInfo(program: program).option(name)
-        return words.count == 1 ? option.map { values($0, current) } ?? .files : .files
+        guard command.isGroup else {
+            return try answer(CommandLineState(CommandInfo(command), rest), current)
+        }
+        let info =
+            try command.name.isEmpty ? CommandInfo(program: program) : CommandInfo(command)
+        guard let option = rest.first else {
+            return current.hasPrefix("-")
+                ? .matching(info.options.flatMap(Self.words), current)
+                : names(of: command, matching: current)
+        }
+        return rest.count == 1 ? info.option(option).map { values($0, current) } ?? .files : .files
     }
 
     private func answer(_ state: CommandLineState, _ current: String) -> Answer {
@@ -85,11 +85,10 @@ struct Completer {
         return ["dir", "directory"].contains(argument.valueName) ? .directories : .files
     }
 
-    private func commandNames(matching current: String) -> Answer {
-        let commands = program.configuration.subcommands.map { command in
-            (command.configuration.commandName ?? "", command.configuration.abstract)
-        }
-        return .matching(commands + [("help", "Show help.")], current)
+    private func names(of group: NamedCommand, matching current: String) -> Answer {
+        let commands = group.subcommands.map { ($0.word, $0.type.configuration.abstract) }
+        let help = group.name.isEmpty ? [("help", "Show help.")] : []
+        return .matching(commands + help, current)
     }
 
     private static func words(_ option: ArgumentInfo) -> [(String, String)] {

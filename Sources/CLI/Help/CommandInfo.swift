@@ -3,6 +3,7 @@ import Foundation
 
 /// What a command is and takes: the one source of its help, its manual page and its completions.
 struct CommandInfo {
+    /// The words after `larder`: `verify`, or `remote verify`. Empty for the whole program.
     let name: String
     let abstract: String
     let discussion: String
@@ -10,12 +11,13 @@ struct CommandInfo {
     let guide: CommandGuide
 
     /// A command as the argument parser describes it.
-    init(_ command: any ParsableCommand.Type) throws {
-        let dump = try JSONDecoder().decode(Dump.self, from: Data(command._dumpHelp().utf8)).command
-        name = dump.commandName
+    init(_ command: NamedCommand) throws {
+        let help = Data(command.type._dumpHelp().utf8)
+        let dump = try JSONDecoder().decode(Dump.self, from: help).command
+        name = command.name
         abstract = dump.abstract ?? ""
         discussion = dump.discussion ?? ""
-        guide = (command as? any GuidedCommand.Type)?.guide ?? CommandGuide()
+        guide = (command.type as? any GuidedCommand.Type)?.guide ?? CommandGuide()
         let builtIn = ["-h", "--help", "--version"]
         arguments =
             dump.arguments.filter { argument in
@@ -27,7 +29,7 @@ struct CommandInfo {
     /// The whole program.
     init(program: any ParsableCommand.Type) {
         let configuration = program.configuration
-        name = configuration.commandName ?? ""
+        name = ""
         abstract = configuration.abstract
         discussion = configuration.discussion
         guide = (program as? any GuidedCommand.Type)?.guide ?? CommandGuide()
@@ -41,6 +43,15 @@ struct CommandInfo {
             .long("generate-manual", "dir", "Write larder's manual pages into this directory."),
             .help,
         ]
+    }
+
+    /// What is typed to run it, without options.
+    var line: String { name.isEmpty ? "larder" : "larder \(name)" }
+
+    /// What is typed to run a command, without options.
+    static func line(of type: any ParsableCommand.Type) -> String {
+        let command = NamedCommand(program: Larder.self).descendants.first { $0.type == type }
+        return "larder \(command?.name ?? type._commandName)"
     }
 
     var positionals: [ArgumentInfo] { arguments.filter { $0.kind == .positional } }
@@ -70,7 +81,6 @@ struct CommandInfo {
 
     private struct Dump: Decodable {
         struct Command: Decodable {
-            let commandName: String
             let abstract: String?
             let discussion: String?
             let arguments: [ArgumentInfo]

@@ -7,7 +7,7 @@ struct HelpPage {
     private static let labelWidth = 26
 
     let command: CommandInfo
-    /// The commands, on the page of the whole program; else empty.
+    /// The subcommands, on the page of the whole program or of a group.
     var commands: [CommandInfo] = []
     /// Whether it has all options, or those that people use most.
     var isComplete = false
@@ -29,13 +29,15 @@ struct HelpPage {
         }
         if !isComplete, usual.left > 0 {
             sections.append(
-                "\(usual.left) more options: larder \(command.name) --help-all\n"
+                "\(usual.left) more options: \(command.line) --help-all\n"
                     .wrapped(to: width))
         }
         if !commands.isEmpty {
             sections.append(
-                "Help for a command: larder <command> --help, or --help-all for all options\n"
-                    .wrapped(to: width))
+                """
+                Help for a command: \(command.line) <command> --help, or --help-all for all options
+
+                """.wrapped(to: width))
         }
         return sections.filter { !$0.isEmpty }.joined(separator: "\n")
     }
@@ -47,9 +49,8 @@ struct HelpPage {
 
     private var usage: String {
         let words =
-            commands.isEmpty
-            ? ["larder", command.name, "[<options>]"] + command.positionals.map(\.label)
-            : ["larder", "<command>", "[<options>]"]
+            [command.line] + (commands.isEmpty ? [] : ["<command>"]) + ["[<options>]"]
+            + command.positionals.map(\.label)
         return ("USAGE: " + words.joined(separator: " ")).wrapped(to: width, hanging: 7) + "\n"
     }
 
@@ -73,11 +74,10 @@ struct HelpPage {
     }
 }
 
-/// What the arguments ask help for: nothing, `help`, or a command with `--help` or `--help-all`.
+/// What the arguments ask help for: `help`, a command with `--help` or `--help-all`, or a group of
+/// commands alone.
 struct HelpRequest {
-    private let program: any ParsableCommand.Type
-    /// Nil stands for the whole program.
-    private let command: (any ParsableCommand.Type)?
+    private let command: NamedCommand
     private let wantsAll: Bool
 
     /// Nil if they do not ask for help, or begin with what is no command.
@@ -85,26 +85,24 @@ struct HelpRequest {
         let words = arguments.prefix { $0 != "--" }
         let isHelpCommand = words.first == "help"
         let flags = words.filter { $0.hasPrefix("-") }
+        let names = words.dropFirst(isHelpCommand ? 1 : 0).filter { !$0.hasPrefix("-") }
+        let (command, rest) = NamedCommand(program: program).find(names)
+        let isGroupAlone = command.isGroup && arguments == names
         guard
-            isHelpCommand || arguments.isEmpty
+            isHelpCommand || isGroupAlone
                 || flags.contains(where: ["-h", "--help", "--help-all"].contains)
         else { return nil }
-        let names = words.dropFirst(isHelpCommand ? 1 : 0).filter { !$0.hasPrefix("-") }
-        self.program = program
-        command = names.first.flatMap { name in
-            program.configuration.subcommands.first { $0.configuration.commandName == name }
-        }
-        if !names.isEmpty, command == nil { return nil }
+        if command.isGroup, !rest.isEmpty { return nil }
+        self.command = command
         wantsAll = flags.contains("--help-all") || isHelpCommand && flags.contains("--all")
     }
 
     func page(width: Int) throws -> HelpPage {
-        if let command {
-            return HelpPage(command: try CommandInfo(command), isComplete: wantsAll, width: width)
-        }
-        let commands = try program.configuration.subcommands.map { try CommandInfo($0) }
+        let isProgram = command.name.isEmpty
         return HelpPage(
-            command: CommandInfo(program: program), commands: commands, width: width)
+            command: try isProgram ? CommandInfo(program: command.type) : CommandInfo(command),
+            commands: try command.descendants.map { try CommandInfo($0) },
+            isComplete: wantsAll && !isProgram, width: width)
     }
 }
 

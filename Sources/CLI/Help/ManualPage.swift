@@ -4,15 +4,19 @@ import LarderPrefetch
 /// The manual page of a command, or of the whole program, in man(7).
 struct ManualPage {
     let command: CommandInfo
-    /// All commands.
+    /// The subcommands, on the page of the whole program or of a group.
     let commands: [CommandInfo]
-    /// Whether it is the page of the whole program.
-    let isProgram: Bool
     /// As it is shown; empty if none is known.
     let date: String
 
     /// Its file and its title: `larder-prefetch`.
-    var name: String { isProgram ? "larder" : "larder-\(command.name)" }
+    var name: String { Self.name(of: command) }
+
+    private static func name(of command: CommandInfo) -> String {
+        command.line.replacing(" ", with: "-")
+    }
+
+    private var isProgram: Bool { command.name.isEmpty }
 
     var text: String {
         var text = """
@@ -27,12 +31,9 @@ struct ManualPage {
         text += section("NAME", Roff.text("\(name) - \(abstract)") + "\n")
         text += section("SYNOPSIS", synopsis)
         text += section("DESCRIPTION", Roff.paragraphs(command.discussion))
-        if isProgram {
-            text += section(
-                "COMMANDS",
-                commands.map { Roff.item(Roff.bold("larder-\($0.name)") + "(1)", $0.abstract) }
-                    .joined())
-        }
+        text += section(
+            "COMMANDS",
+            commands.map { Roff.item(Roff.bold(Self.name(of: $0)) + "(1)", $0.abstract) }.joined())
         text += section("ARGUMENTS", items(command.positionals))
         text += section("OPTIONS", options)
         text += section(
@@ -46,12 +47,10 @@ struct ManualPage {
     }
 
     private var synopsis: String {
-        let options = "[\(Roff.italic("options"))]"
-        guard !isProgram else {
-            return "\(Roff.bold("larder")) \(Roff.italic("command")) \(options)\n"
-        }
+        let subcommand = commands.isEmpty ? [] : [Roff.italic("command")]
+        let options = ["[\(Roff.italic("options"))]"]
         let arguments = command.positionals.map { Self.markedUp($0) }
-        return ([Roff.bold("larder \(command.name)"), options] + arguments)
+        return ([Roff.bold(command.line)] + subcommand + options + arguments)
             .joined(separator: " ") + "\n"
     }
 
@@ -69,7 +68,7 @@ struct ManualPage {
     }
 
     private var seeAlso: String {
-        let others = isProgram ? commands.map { "larder-\($0.name)" } : ["larder"]
+        let others = (isProgram ? [] : ["larder"]) + commands.map(Self.name)
         let pages = others.map { ($0, 1) } + [("larder-manifest", 5)]
         return pages.map { Roff.bold($0) + "(\($1))" }.joined(separator: ",\n") + "\n"
     }
@@ -127,12 +126,13 @@ struct Manual {
 
     private var pages: [ManualPage] {
         get throws {
-            let commands = try program.configuration.subcommands.map { try CommandInfo($0) }
-            let page = { command, isProgram in
-                ManualPage(
-                    command: command, commands: commands, isProgram: isProgram, date: date)
+            let program = NamedCommand(program: program)
+            func page(_ info: CommandInfo, of command: NamedCommand) throws -> ManualPage {
+                let commands = try command.descendants.map { try CommandInfo($0) }
+                return ManualPage(command: info, commands: commands, date: date)
             }
-            return [page(CommandInfo(program: program), true)] + commands.map { page($0, false) }
+            return [try page(CommandInfo(program: program.type), of: program)]
+                + (try program.descendants.map { try page(CommandInfo($0), of: $0) })
         }
     }
 }

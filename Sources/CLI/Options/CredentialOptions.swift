@@ -54,13 +54,11 @@ struct CredentialOptions: ParsableArguments {
     func apply(to configuration: inout PrefetchConfiguration) throws {
         configuration.headers = try rules
         configuration.transfer.netrcFile = netrcPath
-        let authorities = certificateAuthorities
-        configuration.transfer.certificateAuthorities = authorities?.file
         configuration.transfer.clientCertificate = clientCert.map {
             ClientCertificate(certificate: $0, key: clientKey)
         }
         try MissingInput.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
-        if let authorities { try MissingInput.check(authorities.file, for: authorities.source) }
+        configuration.transfer.certificateAuthorities = try Self.authorities(caCert)
         try MissingInput.check(clientCert, for: "--client-cert")
         try MissingInput.check(clientKey, for: "--client-key")
     }
@@ -77,14 +75,19 @@ struct CredentialOptions: ParsableArguments {
         }
     }
 
-    /// As curl has it, and OpenSSL.
-    private var certificateAuthorities: (file: String, source: String)? {
-        if let caCert { return (caCert, "--ca-cert") }
+    /// Returns the file of certificate authorities that `--ca-cert` names, or else the environment,
+    /// as for curl and OpenSSL.
+    ///
+    /// - Throws: ``MissingInput`` if the file cannot be read.
+    static func authorities(_ caCert: String?) throws -> String? {
         let environment = ProcessInfo.processInfo.environment
-        for name in ["CURL_CA_BUNDLE", "SSL_CERT_FILE"] {
-            if let file = environment[name], !file.isEmpty { return (file, "$\(name)") }
+        let variables = ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].map {
+            ("$\($0)", environment[$0] ?? "")
         }
-        return nil
+        let named = [("--ca-cert", caCert ?? "")] + variables
+        guard let (source, file) = named.first(where: { !$0.1.isEmpty }) else { return nil }
+        try MissingInput.check(file, for: source)
+        return file
     }
 
     private var netrcPath: String? {

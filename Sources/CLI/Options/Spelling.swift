@@ -44,27 +44,6 @@ enum NearestName {
     }
 }
 
-/// The command that a command line names first, which may be misspelled.
-enum CommandName {
-    /// Commands of earlier versions that are programs of their own now.
-    private static let moved = ["rehearse": "larder-rehearse"]
-
-    /// - Parameters:
-    ///   - arguments: of the whole command line; `help` may come before the name.
-    ///   - known: the names that there are.
-    /// - Throws: `ValidationError` if it is none of them, with the one that may be meant.
-    static func check(_ arguments: some Sequence<String>, among known: [String]) throws {
-        guard let name = arguments.first(where: { $0 != "help" }), !name.hasPrefix("-"),
-            !known.contains(name)
-        else { return }
-        if let program = moved[name] {
-            throw ValidationError("'\(name)' is now a program of its own: \(program)")
-        }
-        throw ValidationError(
-            "Unknown command \(name.quoted(limit: 40))\(NearestName.hint(for: name, among: known))")
-    }
-}
-
 extension String {
     /// The ``ResourceKey`` that a user means: of an http or https URL, in any spelling and with or
     /// without credentials, that URL's; as `list --json` has it, `key:NAME` or `ni:…`; anything
@@ -81,14 +60,14 @@ extension String {
 /// The argument parser tells of one only after every value was checked, and until then takes the
 /// option's value for a manifest.
 struct UnknownOption: Error {
-    private let command: any ParsableCommand.Type
+    private let command: NamedCommand
     private let name: String
     private let hint: String
 
     /// Nil if the command has all of them.
     ///
-    /// - Parameter words: those after the command's name.
-    init?(in words: [String], of command: any ParsableCommand.Type) throws {
+    /// - Parameter words: the words after the command's name.
+    init?(in words: [String], of command: NamedCommand, _ program: NamedCommand) throws {
         let info = try CommandInfo(command)
         // Flags in one word, such as `-qv`, are left to the argument parser.
         guard let name = CommandLineState(info, words).unknown,
@@ -97,11 +76,23 @@ struct UnknownOption: Error {
         self.command = command
         self.name = name
         hint =
-            if command == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
+            if command.type == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
                 ": plan asks no remote"
+            } else if let other = try Self.namesake(of: command, with: name, in: program) {
+                ": it belongs to 'larder \(other.name)'"
             } else {
                 Self.suggestion(for: name, among: info.options.flatMap(\.spellings))
             }
+    }
+
+    /// Returns another command whose name ends with the same word and that has the option.
+    private static func namesake(
+        of command: NamedCommand, with option: String, in program: NamedCommand
+    ) throws -> NamedCommand? {
+        try program.descendants.first { other in
+            try other.word == command.word && other.name != command.name
+                && CommandInfo(other).option(option) != nil
+        }
     }
 
     private static func suggestion(for name: String, among known: [String]) -> String {
@@ -116,8 +107,8 @@ struct UnknownOption: Error {
     func message(of program: any ParsableCommand.Type) -> String {
         """
         Error: Unknown option \(name.quoted(limit: 40))\(hint)
-        Usage: \(program.usageString(for: command))
-          See '\(program._commandName) \(command._commandName) --help' for more information.
+        Usage: \(program.usageString(for: command.type))
+          See '\(program._commandName) \(command.name) --help' for more information.
         """
     }
 }

@@ -45,7 +45,7 @@ final class CacheRun: Sendable {
             // Names in errors are relative to a cache: with two, nobody could tell which.
             try await ExitStatus.of(hasOneCache ? cache : nil) {
                 lock = try locks.take(
-                    on: cache, create: makesCache, for: "larder \(Command._commandName)",
+                    on: cache, create: makesCache, for: CommandInfo.line(of: Command.self),
                     wait: run.wait)
                 try await body(run)
             }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// A store of objects by name, as S3 has it: all that a shared tier needs of one.
+/// A store of objects by name, as S3 has it: all that a remote needs of one.
 ///
 /// Names are in the order of their bytes. What was written is seen by every request that begins
 /// after the write has ended, listings too (as S3 has it since December 2020, Ceph always).

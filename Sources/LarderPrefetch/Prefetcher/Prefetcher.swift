@@ -20,7 +20,7 @@ public final class Prefetcher: Sendable {
         /// Whether nothing more is to be fetched, for the remote that was to be filled is gone.
         var isGivenUp = false
         var queue: FetchQueue?
-        var tier: TierStage?
+        var remoteStage: RemoteStage?
     }
 
     /// A prefetcher; nothing happens until its events are asked for.
@@ -51,11 +51,11 @@ public final class Prefetcher: Sendable {
     /// Stops feeding, lets what is in flight finish for a moment, commits and reports. From any
     /// thread; a run that has not begun yet stops as soon as it has.
     public func cancel() {
-        let (queue, tier) = control.withLock { control in
+        let (queue, remoteStage) = control.withLock { control in
             control.isCancelled = true
-            return (control.queue, control.tier)
+            return (control.queue, control.remoteStage)
         }
-        tier?.stop()
+        remoteStage?.stop()
         queue?.stop()
     }
 
@@ -154,9 +154,9 @@ public final class Prefetcher: Sendable {
         let inlineFailure = try inline.run()
 
         // What other machines have stored comes from there.
-        let tier = try tier(plan, cache, store, reporter, check, channel)
-        defer { tier?.close() }
-        let pullFailure = try inlineFailure ?? tier?.pull()
+        let remoteStage = try remoteStage(plan, cache, store, reporter, check, channel)
+        defer { remoteStage?.close() }
+        let pullFailure = try inlineFailure ?? remoteStage?.pull()
 
         // Queue → Transfer → Store → Index
         let limits = limits(for: plan)
@@ -168,11 +168,11 @@ public final class Prefetcher: Sendable {
             plan: plan, cache: cache, stage: stage, limits: limits
         ) { results in
             reporter.report(results)
-            tier?.add(results)
+            remoteStage?.add(results)
         }
         let ticker = ProgressTicker(queue: queue, reporter: reporter, channel: channel)
         let failure = try pullFailure ?? fetch(with: queue)
-        try tier?.finish(after: failure)
+        try remoteStage?.finish(after: failure)
         ticker.stop()
         if failure == nil { recordSpellings(of: plan, in: cache) }
 
@@ -180,19 +180,19 @@ public final class Prefetcher: Sendable {
         var report = try reporter.finish(
             failure: failure, isInterrupted: isCancelled, receivedBytes: stage.receivedBytes,
             seconds: (ContinuousClock.now - start) / .seconds(1))
-        report.remote = tier?.report
+        report.remote = remoteStage?.report
         report.isLocked = try report.isComplete && lock(plan)
         return report
     }
 
     /// The remote's stages; nil without one.
-    private func tier(
+    private func remoteStage(
         _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ check: BodyCheck,
         _ channel: EventChannel
-    ) throws -> TierStage? {
+    ) throws -> RemoteStage? {
         guard let remote = configuration.remote else { return nil }
-        let tier = try TierStage(
-            TierContext(
+        let remoteStage = try RemoteStage(
+            RemoteContext(
                 remote: remote, plan: plan, cache: cache, store: store, reporter: reporter,
                 check: check, policy: configuration.policy, headers: configuration.requestHeaders,
                 maximumObjectBytes: configuration.maximumObjectBytes,
@@ -209,11 +209,11 @@ public final class Prefetcher: Sendable {
             }?.stop()
         }
         let isCancelled = control.withLock { control in
-            control.tier = tier
+            control.remoteStage = remoteStage
             return control.isCancelled
         }
-        if isCancelled { tier.stop() }
-        return tier
+        if isCancelled { remoteStage.stop() }
+        return remoteStage
     }
 
     /// Tells whoever wants a lock what all entries came to.

@@ -13,7 +13,7 @@ extension Plan {
         let url: String
         let hasCredentials: Bool
         /// What the remote has of it.
-        let known: SharedTier.Known?
+        let known: RemoteStore.Known?
         /// Whether that could be used, as far as somebody has tried.
         let isUsable: Bool
     }
@@ -83,7 +83,7 @@ extension Plan {
     }
 
     /// Remembers what a remote has of the names that are wanted in a part.
-    func note(found: [(name: Digest, known: SharedTier.Known)], in part: UInt8) throws {
+    func note(found: [(name: Digest, known: RemoteStore.Known)], in part: UInt8) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
             let insert = try PreparedStatement(
@@ -118,7 +118,7 @@ extension Plan {
     /// ``orderFetches()``.
     func foundFetches(
         after place: PlannedFetch.Place?, limit: Int
-    ) throws -> [(fetch: PlannedFetch, known: SharedTier.Known)] {
+    ) throws -> [(fetch: PlannedFetch, known: RemoteStore.Known)] {
         try make(.turn)
         let ids = try database.unsafeRead { db in
             try PreparedStatement(
@@ -187,8 +187,8 @@ extension Plan {
 
     private static func known(
         _ row: PreparedStatement, _ column: CInt
-    ) throws -> SharedTier.Known {
-        SharedTier.Known(
+    ) throws -> RemoteStore.Known {
+        RemoteStore.Known(
             digest: try row.requireDigest(column),
             modified: Date(timeIntervalSince1970: row.double(column + 1)))
     }

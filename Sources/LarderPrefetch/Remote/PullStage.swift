@@ -8,8 +8,8 @@ import Synchronization
 /// Takes from a remote what the cache lacks, before the origins are asked. What it cannot use stays
 /// with the queue.
 final class PullStage: Depositor, Sendable {
-    private let context: TierContext
-    private let tier: SharedTier
+    private let context: RemoteContext
+    private let remoteStore: RemoteStore
     private let tally: RemoteTally
     private let state = Mutex(State())
 
@@ -27,9 +27,9 @@ final class PullStage: Depositor, Sendable {
         let isFresh: Bool
     }
 
-    init(_ context: TierContext, tier: SharedTier, tally: RemoteTally) {
+    init(_ context: RemoteContext, remoteStore: RemoteStore, tally: RemoteTally) {
         self.context = context
-        self.tier = tier
+        self.remoteStore = remoteStore
         self.tally = tally
     }
 
@@ -66,7 +66,7 @@ final class PullStage: Depositor, Sendable {
 
     private func look() async throws {
         try plan.prepareRemote()
-        let lookup = RemoteLookup(tier, width: remote.maximumConcurrent)
+        let lookup = RemoteLookup(remoteStore, width: remote.maximumConcurrent)
         var parts = try plan.wantedParts()[...]
         try await forEach(atOnce: remote.maximumConcurrent) {
             parts.popFirst()
@@ -86,7 +86,7 @@ final class PullStage: Depositor, Sendable {
     // MARK: - What is taken
 
     private func pull() async throws {
-        var page: ArraySlice<(fetch: PlannedFetch, known: SharedTier.Known)> = []
+        var page: ArraySlice<(fetch: PlannedFetch, known: RemoteStore.Known)> = []
         var last: PlannedFetch.Place?
         try await forEach(atOnce: remote.maximumConcurrent) {
             try Task.checkCancellation()
@@ -104,23 +104,24 @@ final class PullStage: Depositor, Sendable {
         tally.isGivenUp || state.withLock { $0.failure != nil }
     }
 
-    private func pull(_ fetch: PlannedFetch, _ known: SharedTier.Known) async throws {
+    private func pull(_ fetch: PlannedFetch, _ known: RemoteStore.Known) async throws {
         guard !isStopped else { return }
         if isFreshAsListed(known, fetch) { return await leave(fetch, known, nil) }
         let start = ContinuousClock.now
         do {
             let name = ReferenceName(key: fetch.key, url: fetch.url)
-            let reference = try await tier.reference(to: name, known.digest, key: fetch.key)
+            let reference = try await remoteStore.reference(to: name, known.digest, key: fetch.key)
             guard try isAsDemanded(known.digest, reference, by: fetch) else { return }
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             guard reference.size <= context.maximumObjectBytes else {
                 let error = StorageError(
-                    .tooLarge, subject: tier.storage.subject(RemoteLayout.object(known.digest)),
+                    .tooLarge,
+                    subject: remoteStore.storage.subject(RemoteLayout.object(known.digest)),
                     "\(reference.size) bytes are more than allowed")
                 return fail(fetch.id, FetchFailure(error))
             }
-            let body = try await tier.receive(
+            let body = try await remoteStore.receive(
                 known.digest, limit: context.maximumObjectBytes, into: context.store)
             let (content, success) = try context.check.stage(
                 body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
@@ -136,7 +137,7 @@ final class PullStage: Depositor, Sendable {
         } catch let error as StorageError {
             try note(error, of: fetch)
         } catch is BodyCheck.OtherBytes {
-            let place = tier.storage.subject(RemoteLayout.object(known.digest))
+            let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
             try note(
                 StorageError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
         } catch let error as FetchFailure {
@@ -172,7 +173,7 @@ final class PullStage: Depositor, Sendable {
 
     /// Whether it may be used without asking its origin.
     private func isFresh(
-        _ reference: Reference, _ known: SharedTier.Known, of fetch: PlannedFetch
+        _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedFetch
     ) -> Bool {
         if remote.use == .only { return true }
         let resource = PlannedResource(
@@ -184,7 +185,7 @@ final class PullStage: Depositor, Sendable {
     }
 
     /// Whether its listing alone tells that it is fresh.
-    private func isFreshAsListed(_ known: SharedTier.Known, _ fetch: PlannedFetch) -> Bool {
+    private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedFetch) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
             context.policy.revalidation != .always
         else { return false }
@@ -196,7 +197,7 @@ final class PullStage: Depositor, Sendable {
     ///
     /// - Parameter reference: nil if it was not read.
     private func leave(
-        _ fetch: PlannedFetch, _ known: SharedTier.Known, _ reference: Reference?
+        _ fetch: PlannedFetch, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
         let success = FetchResult.Success(
             digest: known.digest, size: reference?.size,

@@ -15,8 +15,8 @@ final class PushStage: Sendable {
     /// So many digests are remembered.
     private static let rememberedLimit = 65_536
 
-    private let context: TierContext
-    private let tier: SharedTier
+    private let context: RemoteContext
+    private let remoteStore: RemoteStore
     private let tally: RemoteTally
     private let committed = Channel<Int64>(capacity: capacity)
     private let task = Mutex<RunTask?>(nil)
@@ -28,9 +28,9 @@ final class PushStage: Sendable {
         var stored: Set<Digest> = []
     }
 
-    init(_ context: TierContext, tier: SharedTier, tally: RemoteTally) {
+    init(_ context: RemoteContext, remoteStore: RemoteStore, tally: RemoteTally) {
         self.context = context
-        self.tier = tier
+        self.remoteStore = remoteStore
         self.tally = tally
     }
 
@@ -121,7 +121,7 @@ final class PushStage: Sendable {
             item.isUsable && item.known?.digest == digest
             || state.withLock { $0.stored.contains(digest) }
         do {
-            let bytes = try await tier.keep(
+            let bytes = try await remoteStore.keep(
                 resource, of: context.cache, replacing: item.known, isThere: isThere)
             remember(digest)
             tally.count { report in

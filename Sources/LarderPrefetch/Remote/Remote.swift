@@ -103,7 +103,7 @@ extension UInt8 {
 }
 
 /// What the stages of a remote have to do with the rest of a run.
-struct TierContext: Sendable {
+struct RemoteContext: Sendable {
     let remote: Remote
     let plan: Plan
     let cache: Cache

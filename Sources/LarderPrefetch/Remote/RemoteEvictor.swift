@@ -6,7 +6,7 @@ import Synchronization
 /// to.
 ///
 /// Others write meanwhile, and no request removes something only if it has not changed. So whoever
-/// stores writes the reference first and looks for the object then (`SharedTier.keep`), and here
+/// stores writes the reference first and looks for the object then (`RemoteStore.keep`), and here
 /// objects are removed first and new references looked for then: of the two, the second sees what
 /// the first did, and no reference is left without its object.
 public struct RemoteEvictor: Sendable {
@@ -57,19 +57,19 @@ public struct RemoteEvictor: Sendable {
 
 /// One eviction.
 private struct Eviction: Sendable {
-    private let run: TierRun<RemoteEvictionReport>
+    private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
     /// By the clock of this machine. References and objects have that of the store, which may be
     /// another by minutes, no more: it would not take our signatures.
     private let start = Date()
 
-    init(_ run: TierRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
+    init(_ run: RemoteRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
         self.run = run
         self.policy = policy
         run.count { $0.isDryRun = policy.isDryRun }
     }
 
-    private var tier: SharedTier { run.tier }
+    private var store: RemoteStore { run.store }
     private var scratch: RemoteScratch { run.scratch }
 
     func evict() async throws {
@@ -89,7 +89,7 @@ private struct Eviction: Sendable {
     private func listObjects() async throws {
         let latest = start.addingTimeInterval(-policy.grace)
         try await run.forEachByte(where: owns) { byte in
-            try await tier.forEachObject(beginningWith: byte) { page in
+            try await store.forEachObject(beginningWith: byte) { page in
                 try scratch.add(
                     page.entries.map { digest, listed in
                         let mayGo = listed.modified <= latest
@@ -107,9 +107,9 @@ private struct Eviction: Sendable {
     /// Removes references that are too old or were replaced, and notes what the others refer to.
     private func goThroughReferences() async throws {
         try await run.forEachByte { part in
-            var group: [SharedTier.ListedReference] = []
-            try await tier.forEachReference(ofPart: part) { page in
-                var groups: [[SharedTier.ListedReference]] = []
+            var group: [RemoteStore.ListedReference] = []
+            try await store.forEachReference(ofPart: part) { page in
+                var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
                     // More of one resource than a page holds are a stranger's doing.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
@@ -129,8 +129,8 @@ private struct Eviction: Sendable {
     /// Removes what is too old or was replaced, and notes what the others refer to.
     ///
     /// - Parameter groups: each of all references of one resource.
-    private func settle(_ groups: [[SharedTier.ListedReference]]) async throws {
-        let kept = Mutex<[SharedTier.ListedReference]>([])
+    private func settle(_ groups: [[RemoteStore.ListedReference]]) async throws {
+        let kept = Mutex<[RemoteStore.ListedReference]>([])
         var rest = groups[...]
         try await forEach(atOnce: run.width) {
             rest.popFirst()
@@ -146,15 +146,15 @@ private struct Eviction: Sendable {
     /// - Parameter references: all of one resource.
     /// - Returns: what is left.
     private func prune(
-        _ references: [SharedTier.ListedReference]
-    ) async throws -> [SharedTier.ListedReference] {
+        _ references: [RemoteStore.ListedReference]
+    ) async throws -> [RemoteStore.ListedReference] {
         let oldest = start.addingTimeInterval(-policy.maximumAge)
         let latest = start.addingTimeInterval(-policy.grace)
         let newest = references.max {
             ($0.known.modified, $0.known.digest)
                 < ($1.known.modified, $1.known.digest)
         }
-        var kept: [SharedTier.ListedReference] = []
+        var kept: [RemoteStore.ListedReference] = []
         for reference in references {
             let isExpired = reference.known.modified < oldest
             let isReplaced =
@@ -173,26 +173,26 @@ private struct Eviction: Sendable {
     }
 
     /// Notes what references lead to.
-    private func note(_ kept: [SharedTier.ListedReference]) async throws {
+    private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
             // Written since, or gone: an eviction was killed before it could look once more.
             guard try await !run.isThere(reference.known.digest) else { continue }
-            if !policy.isDryRun { try await tier.storage.delete(reference.key) }
+            if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }
         }
     }
 
     /// - Returns: false if it was renewed meanwhile.
-    private func remove(_ reference: SharedTier.ListedReference) async throws -> Bool {
+    private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
-        if let now = try await tier.storage.head(reference.key),
+        if let now = try await store.storage.head(reference.key),
             now.modified.timeIntervalSince(reference.known.modified) >= 1
         {
             // A head has whole seconds.
             return false
         }
-        try await tier.storage.delete(reference.key)
+        try await store.storage.delete(reference.key)
         return true
     }
 
@@ -201,7 +201,7 @@ private struct Eviction: Sendable {
         try await run.forEachObject(.unreferenced) { digest, size in
             if !policy.isDryRun {
                 let place = RemoteLayout.object(digest)
-                guard let now = try await tier.storage.head(place), now.modified <= latest else {
+                guard let now = try await store.storage.head(place), now.modified <= latest else {
                     return
                 }
                 try await run.removeObject(digest)
@@ -216,7 +216,7 @@ private struct Eviction: Sendable {
 }
 
 /// What an eviction of a remote did, or would do.
-public struct RemoteEvictionReport: Sendable, TierRunReport {
+public struct RemoteEvictionReport: Sendable, RemoteRunReport {
     /// The remote, as `s3://bucket/prefix`.
     public internal(set) var location: String
     /// Whether nothing was removed, only counted.

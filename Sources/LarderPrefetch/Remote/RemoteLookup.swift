@@ -6,17 +6,17 @@ import LarderCore
 /// many that nobody wants, the next one begins at the next that is wanted: there are never more
 /// requests than pages, nor than resources.
 package struct RemoteLookup: Sendable {
-    private let tier: SharedTier
+    private let store: RemoteStore
     private let width: Int
 
     /// Names that are wanted, in ascending order; nil at the end.
     package typealias Wanted = @Sendable () throws -> Digest?
     /// Is told what there is.
-    package typealias Find = @Sendable (_ name: Digest, SharedTier.Known) throws -> Void
+    package typealias Find = @Sendable (_ name: Digest, RemoteStore.Known) throws -> Void
 
     /// - Parameter width: requests at once for resources that are looked for one by one.
-    package init(_ tier: SharedTier, width: Int) {
-        self.tier = tier
+    package init(_ store: RemoteStore, width: Int) {
+        self.store = store
         self.width = width
     }
 
@@ -29,7 +29,7 @@ package struct RemoteLookup: Sendable {
         var wanted = try next()
         var last: String?
         while let first = wanted {
-            let page = try await tier.list(prefix, after: max(last ?? "", prefix + first.hex))
+            let page = try await store.list(prefix, after: max(last ?? "", prefix + first.hex))
             var passed = 0
             for object in page.objects {
                 guard let (reference, digest) = RemoteLayout.reference(object.key) else { continue }
@@ -71,7 +71,7 @@ package struct RemoteLookup: Sendable {
         var pages = 0
         repeat {
             pages += 1
-            let page = try await tier.list(RemoteLayout.references(to: name), after: last)
+            let page = try await store.list(RemoteLayout.references(to: name), after: last)
             for object in page.objects {
                 guard let (_, digest) = RemoteLayout.reference(object.key) else { continue }
                 try candidate.take(name.name, .init(digest: digest, modified: object.modified))
@@ -85,13 +85,13 @@ package struct RemoteLookup: Sendable {
     /// once.
     private struct Candidate {
         private let found: Find
-        private var best: (name: Digest, known: SharedTier.Known)?
+        private var best: (name: Digest, known: RemoteStore.Known)?
 
         init(_ found: @escaping Find) { self.found = found }
 
         var name: Digest? { best?.name }
 
-        mutating func take(_ name: Digest, _ known: SharedTier.Known) throws {
+        mutating func take(_ name: Digest, _ known: RemoteStore.Known) throws {
             if let best, best.name == name {
                 guard
                     (known.modified, known.digest) > (best.known.modified, best.known.digest)

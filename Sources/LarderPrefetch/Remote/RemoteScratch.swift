@@ -124,7 +124,7 @@ final class WantedNames: Sendable {
         var page: ArraySlice<Digest> = []
         var last: Digest?
         var isAtEnd = false
-        var found: [(name: Digest, known: SharedTier.Known)] = []
+        var found: [(name: Digest, known: RemoteStore.Known)] = []
     }
 
     init(in part: UInt8, of plan: Plan) {
@@ -145,7 +145,7 @@ final class WantedNames: Sendable {
         }
     }
 
-    func note(_ name: Digest, _ known: SharedTier.Known) throws {
+    func note(_ name: Digest, _ known: RemoteStore.Known) throws {
         let page = state.withLock { state in
             state.found.append((name, known))
             guard state.found.count >= Self.pageLimit else { return state.found.prefix(0) }

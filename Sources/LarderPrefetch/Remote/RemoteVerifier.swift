@@ -43,18 +43,18 @@ public struct RemoteVerifier: Sendable {
 
 /// One verification.
 private final class Verification: Sendable {
-    private let run: TierRun<RemoteVerifyReport>
+    private let run: RemoteRun<RemoteVerifyReport>
     private let shard: Shard?
     /// So many objects that cannot be read are objects; more are the store.
     private static let mostUnreadableInRow = 10
     private let unreadableInRow = Mutex(0)
 
-    init(_ run: TierRun<RemoteVerifyReport>, shard: Shard?) {
+    init(_ run: RemoteRun<RemoteVerifyReport>, shard: Shard?) {
         self.run = run
         self.shard = shard
     }
 
-    private var tier: SharedTier { run.tier }
+    private var store: RemoteStore { run.store }
     private var scratch: RemoteScratch { run.scratch }
 
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
@@ -63,7 +63,7 @@ private final class Verification: Sendable {
     /// read of it.
     func readObjects() async throws {
         try await run.forEachByte(where: owns) { [self] byte in
-            try await tier.forEachObject(beginningWith: byte) { page in
+            try await store.forEachObject(beginningWith: byte) { page in
                 try scratch.add(page.entries.map { ($0.digest, $0.listed.size, .unreferenced) })
                 run.count { $0.foreign += page.foreign }
             }
@@ -102,7 +102,7 @@ private final class Verification: Sendable {
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let found = DigestSink()
         do {
-            try await tier.storage.get(
+            try await store.storage.get(
                 RemoteLayout.object(digest), maximumBytes: min(size, StoredObject.largest)
             ) { _ in found.begin() }
         } catch let error as StorageError where error.code == .notFound {
@@ -115,7 +115,7 @@ private final class Verification: Sendable {
 
     func goThroughReferences() async throws {
         try await run.forEachByte { [self] part in
-            try await tier.forEachReference(ofPart: part) { page in
+            try await store.forEachReference(ofPart: part) { page in
                 // Every worker lists all parts.
                 if owns(part) { run.count { $0.foreign += page.foreign } }
                 try await take(page.entries.filter { owns($0.known.digest.firstByte) })
@@ -123,7 +123,7 @@ private final class Verification: Sendable {
         }
     }
 
-    private func take(_ page: [SharedTier.ListedReference]) async throws {
+    private func take(_ page: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(page, try scratch.refer(to: page.map(\.known.digest))) {
             let digest = reference.known.digest
             switch state {
@@ -183,7 +183,7 @@ private final class Verification: Sendable {
     ) async throws -> RemoteVerifyReport.Finding.Repair? {
         if let object = try cache.object(digest) {
             do {
-                _ = try await tier.put(object, of: cache)
+                _ = try await store.put(object, of: cache)
                 return .restored
             } catch let error as CacheError where error.isOfDamagedObject {
                 // It is no better here.
@@ -193,9 +193,9 @@ private final class Verification: Sendable {
         if kind == .unreadable { return nil }
         // Somebody may have written it anew meanwhile.
         let place = RemoteLayout.object(digest)
-        let now = try await tier.storage.head(place)
+        let now = try await store.storage.head(place)
         if let now, try await isWhole(digest, now.size) { return .restored }
-        for name in names { try await tier.storage.delete(name) }
+        for name in names { try await store.storage.delete(name) }
         if now != nil { try await run.removeObject(digest) }
         return .removed
     }
@@ -217,7 +217,7 @@ private final class DigestSink: Sendable {
 }
 
 /// What a verification of a remote found.
-public struct RemoteVerifyReport: Sendable, TierRunReport {
+public struct RemoteVerifyReport: Sendable, RemoteRunReport {
     /// Something that is not as it should be.
     public struct Finding: Sendable {
         /// What is wrong.

@@ -17,6 +17,8 @@ import Testing
     @Test(arguments: [
         (["pre"], ["prefetch"]), (["help", "pre"], ["prefetch"]),
         (["help", "prefetch", "-"], ["--all"]),
+        (["remote", "p"], ["push", "pull"]), (["help", "remote", "e"], ["evict"]),
+        (["remote", "push", "--js"], ["--json"]), (["remote", "-"], ["--help"]),
         (["--generate-c"], ["--generate-completion-script"]),
         (["--generate-completion-script", "f"], ["fish"]),
         (["evict", "--by", ""], ["used", "fetched"]),
@@ -62,7 +64,7 @@ import Testing
 
     @Test func everyOptionIsOffered() throws {
         for command in try Definitions().commands {
-            let words = try answer([command.name, "--"]).words
+            let words = try answer(command.words + ["--"]).words
             #expect(Set(command.options).isSubset(of: words), "\(command.name)")
         }
     }

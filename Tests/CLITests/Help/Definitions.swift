@@ -5,30 +5,50 @@ import LarderTestSupport
 /// help says of them.
 struct Definitions {
     struct Command {
+        /// The words after `larder`: `verify`, or `remote verify`.
         let name: String
+        /// Whether it has subcommands.
+        let isGroup: Bool
         /// Its options in their long spelling.
         let options: [String]
+
+        var words: [String] { name.split(separator: " ").map(String.init) }
     }
 
+    /// All commands. A group precedes its subcommands.
     let commands: [Command]
 
     init() throws {
         let finished = try LarderBinary().run(["--experimental-dump-help"])
         let dump = try JSONDecoder().decode(Dump.self, from: finished.standardOutputBytes)
-        commands = dump.command.subcommands.filter { $0.commandName != "help" }.map { command in
+        commands = Self.commands(dump.command.subcommands, below: [])
+    }
+
+    private static func commands(_ dumped: [Dump.Command], below group: [String]) -> [Command] {
+        dumped.filter { $0.commandName != "help" }.flatMap { command in
             let options = command.arguments.filter { $0.kind != "positional" && $0.abstract != nil }
                 .compactMap { $0.names?.first { $0.kind == "long" }?.name }
+            let words = group + [command.commandName]
+            let subcommands = command.subcommands ?? []
             // The parser's own for every command.
-            return Command(
-                name: command.commandName,
+            let own = Command(
+                name: words.joined(separator: " "), isGroup: !subcommands.isEmpty,
                 options: options.filter { $0 != "version" }.map { "--\($0)" })
+            return [own] + commands(subcommands, below: words)
         }
+    }
+
+    /// Returns the command that the first words of a command line name.
+    func command(of line: Substring) -> Command? {
+        let words = line.split(separator: " ").map(String.init)
+        return commands.last { words.starts(with: $0.words) }
     }
 
     private struct Dump: Decodable {
         struct Program: Decodable { let subcommands: [Command] }
         struct Command: Decodable {
             let commandName: String
+            let subcommands: [Command]?
             let arguments: [Argument]
         }
         struct Argument: Decodable {

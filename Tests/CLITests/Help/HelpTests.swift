@@ -13,6 +13,10 @@ import Testing
     }
 
     private func help(_ arguments: String..., columns: Int = 80) throws -> String {
+        try help(arguments, columns: columns)
+    }
+
+    private func help(_ arguments: [String], columns: Int = 80) throws -> String {
         let finished = try larder.run(arguments, environment: ["COLUMNS": "\(columns)"])
         #expect(finished.status == 0, "\(finished)")
         #expect(finished.standardError.isEmpty)
@@ -27,8 +31,8 @@ import Testing
     @Test(arguments: [40, 60, 80, 200]) func itFits(_ columns: Int) throws {
         var pages = [try help("--help", columns: columns)]
         for command in commands {
-            pages.append(try help(command.name, "--help", columns: columns))
-            pages.append(try help("help", command.name, "--all", columns: columns))
+            pages.append(try help(command.words + ["--help"], columns: columns))
+            pages.append(try help(["help"] + command.words + ["--all"], columns: columns))
         }
         for line in pages.joined(separator: "\n").split(separator: "\n") {
             #expect(line.count <= min(columns, 100), "\(line)")
@@ -74,13 +78,15 @@ import Testing
     /// `--help` has those that people use, and says how many it leaves out.
     @Test(arguments: [
         "prefetch", "plan", "verify", "evict", "pin", "unpin", "export", "import",
+        "remote push", "remote pull", "remote verify", "remote evict",
     ])
     func theShortHelpLeavesOptionsOut(_ name: String) throws {
-        let short = try help(name, "--help")
+        let words = name.split(separator: " ").map(String.init)
+        let short = try help(words + ["--help"])
         let shown = options(in: short)
         #expect((9...18).contains(shown.count), "\(shown)")
         #expect(Set(shown).count == shown.count)
-        let all = options(in: try help(name, "--help-all"))
+        let all = options(in: try help(words + ["--help-all"]))
         #expect(Set(shown).isSubset(of: all))
         let left = "\(all.count - shown.count) more options: larder \(name) --help-all\n"
         #expect(short.hasSuffix(left), "\(short)")
@@ -88,7 +94,7 @@ import Testing
 
     @Test func helpForAllOptionsLacksNone() throws {
         for command in commands {
-            let all = options(in: try help(command.name, "--help-all"))
+            let all = options(in: try help(command.words + ["--help-all"]))
             #expect(
                 Set(all)
                     == Set(command.options + (all.contains("--help-all") ? ["--help-all"] : [])))
@@ -103,10 +109,21 @@ import Testing
         #expect(try help("evict", "--max-size", "--help") == help("evict", "--help"))
         #expect(try help("help") == help("--help"))
         #expect(try help() == help("--help"))
+        #expect(try help("help", "remote", "push") == help("remote", "push", "--help"))
+        #expect(try help("help", "remote") == help("remote", "--help"))
+        #expect(try help("remote") == help("remote", "--help"))
         // What a command is asked for comes before what is wrong with the rest.
         #expect(try help("evict", "--nonsuch", "--help") == help("evict", "--help"))
         // Behind the end of options, it is an argument.
         #expect(try larder.run(["plan", "--", "--help"]).status == 66)
+    }
+
+    @Test func theHelpOfAGroupNamesItsCommands() throws {
+        let text = try help("remote")
+        for name in ["push", "pull", "verify", "evict"] {
+            #expect(text.contains("\n  remote \(name) "), "\(name)")
+        }
+        #expect(text.contains("\nUSAGE: larder remote <command> [<options>]\n"))
     }
 
     @Test func theProgramsHelpNamesCommandsAndStatuses() throws {

@@ -39,10 +39,13 @@ import Testing
             try write(directory.path("man"))
             let pages = try pages(directory.path("man"))
             let commands = try Definitions().commands
-            let names = commands.map { "larder-\($0.name).1" } + ["larder.1", "larder-manifest.5"]
+            func title(_ command: Definitions.Command) -> String {
+                (["larder"] + command.words).joined(separator: "-")
+            }
+            let names = commands.map { title($0) + ".1" } + ["larder.1", "larder-manifest.5"]
             #expect(Set(pages.keys) == Set(names))
             for command in commands {
-                let page = words(pages["larder-\(command.name).1"] ?? "")
+                let page = words(pages[title(command) + ".1"] ?? "")
                 for option in command.options {
                     #expect(
                         page.contains(try Regex("\\n\\.TP\\n(-., )?\(option)( |\\n)")),
@@ -51,7 +54,11 @@ import Testing
                 for section in ["NAME", "SYNOPSIS", "OPTIONS", "\"EXIT STATUS\"", "EXAMPLES"] {
                     #expect(page.contains("\n.SH \(section)\n"), "\(command.name) \(section)")
                 }
-                #expect(pages["larder.1"]?.contains("\\fBlarder\\-\(command.name)\\fR(1)") == true)
+                let reference = "\\fB\(title(command).replacing("-", with: "\\-"))\\fR(1)"
+                #expect(pages["larder.1"]?.contains(reference) == true)
+                if command.words.count > 1 {
+                    #expect(pages["larder-\(command.words[0]).1"]?.contains(reference) == true)
+                }
             }
         }
     }
@@ -61,20 +68,20 @@ import Testing
         try withTemporaryDirectory { directory in
             try write(directory.path("man"))
             let pages = try pages(directory.path("man"))
-            let commands = try Definitions().commands
+            let definitions = try Definitions()
             var count = 0
             for page in pages.filter({ $0.key.hasSuffix(".1") }).values.map(words) {
-                for match in page.matches(of: /(?m)^.*larder ([a-z]+)( .*)?\n\.EE$/) {
+                for match in page.matches(of: /(?m)^.*larder ([a-z]+.*)\n\.EE$/) {
                     count += 1
-                    let command = commands.first { $0.name == match.output.1 }
+                    let command = definitions.command(of: match.output.1)
                     let options = try #require(command?.options)
-                    for word in (match.output.2 ?? "").split(separator: " ")
+                    for word in match.output.1.split(separator: " ")
                     where word.hasPrefix("--") {
                         #expect(options.contains(String(word)), "\(match.output.0)")
                     }
                 }
             }
-            #expect(count >= commands.count)
+            #expect(count >= definitions.commands.count)
         }
     }
 

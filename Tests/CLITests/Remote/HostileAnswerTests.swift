@@ -16,11 +16,11 @@ import Testing
             #expect(try larder.prefetch(manifest).status == 0)
             for command in [
                 ["prefetch", manifest, "--allow-private-network"],
-                ["pull", "--manifest", manifest], ["push"], ["verify"],
-                ["evict", "--max-age", "1d"],
+                ["remote", "pull", "--manifest", manifest], ["remote", "push"],
+                ["remote", "verify"], ["remote", "evict", "--max-age", "1d"],
             ] {
-                let cache =
-                    command[0] == "push" ? larder.cache : larder.directory.path(command[0])
+                let name = command[0] == "remote" ? command[1] : command[0]
+                let cache = name == "push" ? larder.cache : larder.directory.path(name)
                 let arguments = ["--remote", "s3://icons/shared", "--cache", cache]
                 let process = try larder.binary.start(
                     command + options + arguments,
@@ -29,7 +29,7 @@ import Testing
                         "AWS_ENDPOINT_URL": store.baseURL,
                     ])
                 let finished = try await onThreadOfItsOwn { try process.wait(timeout: 60) }
-                try check(command[0], finished)
+                try check(name, finished)
             }
         }
     }
@@ -115,10 +115,10 @@ import Testing
         try await withFixture { larder in
             for number in ["0", "-1", "x"] {
                 let finished = try larder.run(
-                    "verify", "--remote", "s3://icons/a", "--remote-max-objects", number)
+                    "remote", "verify", "--remote", "s3://icons/a", "--remote-max-objects", number)
                 #expect(finished.status == 64, "\(finished)")
             }
-            #expect(try larder.run("verify", "--remote-max-objects", "5").status == 64)
+            #expect(try larder.run("remote", "verify", "--remote-max-objects", "5").status == 64)
         }
     }
 }

@@ -108,7 +108,7 @@ struct RemoteFixture: Sendable {
         return try PrefetchRun(finished, report: report)
     }
 
-    /// Runs any command with the remote on a machine's cache.
+    /// Runs a subcommand of `remote` on a machine's cache.
     func run(
         _ arguments: [String], on machine: String = "none", environment: [String: String] = [:]
     ) async throws -> Finished {
@@ -121,8 +121,9 @@ struct RemoteFixture: Sendable {
     func command(
         _ arguments: [String], on machine: String = "none", environment: [String: String] = [:]
     ) throws -> RunningProcess {
-        try larder.binary.start(
-            arguments + ["--cache", cache(machine), "--remote", bucket.location],
+        let group = arguments.first == "prefetch" ? [] : ["remote"]
+        return try larder.binary.start(
+            group + arguments + ["--cache", cache(machine), "--remote", bucket.location],
             environment: self.environment.merging(environment) { $1 })
     }
 
@@ -149,7 +150,7 @@ struct RemoteFixture: Sendable {
         #expect(wrong.isEmpty, "\(machine) lacks \(wrong.prefix(5)) and has \(digests.prefix(2))")
     }
 
-    /// Whether `verify --remote` finds so many objects, and none that is missing or has other
+    /// Whether `remote verify` finds so many objects, and none that is missing or has other
     /// bytes.
     func expectSoundRemote(
         objects: Int? = nil, references: Int? = nil,

@@ -109,20 +109,31 @@ import Testing
         (["prefetch", "m"] + here + ["--remote-endpoint", "http://a:b@c.example"], "endpoint"),
         (["prefetch", "m"] + here + ["--remote-profile", "nobody"], "no profile 'nobody'"),
         (["prefetch", "m"] + here, "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set"),
-        (["pull", "--manifest", "m"], "--remote is missing"),
-        (["pull"] + here + ["--remote-unsigned"], "at least one --manifest"),
-        (["push"], "--remote is missing"),
-        (["verify", "--shard", "0/2"], "--shard needs --remote"),
-        (["verify"] + here + ["--quick", "--remote-unsigned"], "combined with --quick"),
-        (["verify"] + here + ["--manifest", "m", "--remote-unsigned"], "combined with --manifest"),
-        (["verify"] + here + ["--sample", "1%", "--remote-unsigned"], "combined with --sample"),
-        (["evict"] + here + ["--remote-unsigned"], "--remote needs --max-age"),
-        (["evict", "--max-age", "1h", "--shard", "0/2"], "--shard needs --remote"),
+        (["remote", "pull", "--manifest", "m"], "--remote is missing"),
+        (["remote", "pull"] + here + ["--remote-unsigned"], "at least one --manifest"),
+        (["remote", "push"], "--remote is missing"),
+        (["remote", "verify"], "--remote is missing"),
+        (["remote", "evict", "--max-age", "1h"], "--remote is missing"),
+        (["remote", "verify"] + here + ["--quick", "--remote-unsigned"], "'--quick'"),
+        (["remote", "verify"] + here + ["--manifest", "m", "--remote-unsigned"], "'--manifest'"),
+        (["remote", "verify"] + here + ["--sample", "1%", "--remote-unsigned"], "'--sample'"),
+        (["remote", "evict"] + here + ["--remote-unsigned"], "'--max-age <time>'"),
         (
-            ["evict", "--max-age", "1h", "--max-size", "1GB", "--remote-unsigned"] + here,
-            "combined with --max-size"
+            ["remote", "evict", "--max-age", "1h", "--max-size", "1GB", "--remote-unsigned"] + here,
+            "'--max-size': it belongs to 'larder evict'"
         ),
-        (["evict", "--max-age", "1h", "--keep", "m", "--remote-unsigned"] + here, "--keep"),
+        (
+            ["remote", "evict", "--max-age", "1h", "--keep", "m", "--remote-unsigned"] + here,
+            "'--keep'"
+        ),
+        // The commands that did this before.
+        (["push"] + here, "'remote push'"), (["pull"] + here, "'remote pull'"),
+        (["verify"] + here + ["--repair"], "'--remote': it belongs to 'larder remote verify'"),
+        (["verify", "--remote=s3://icons/shared"], "'larder remote verify'"),
+        (["verify", "--shard", "0/2"], "'--shard': it belongs to 'larder remote verify'"),
+        (["evict", "--max-age", "1h"] + here, "'--remote': it belongs to 'larder remote evict'"),
+        (["evict", "--remote-endpoint", "http://a.example"], "'larder remote evict'"),
+        (["evict", "--max-age", "1h", "--shard", "0/2"], "'larder remote evict'"),
     ])
     func wrongUsage(_ arguments: [String], _ hint: String) async throws {
         try await withFixture { larder in

@@ -2,7 +2,7 @@ import Foundation
 import LarderTestSupport
 import Testing
 
-/// `verify --remote` finds every object that is not what its name says, and puts it right.
+/// `remote verify` finds every object that is not what its name says, and puts it right.
 @Suite(.timeLimit(.minutes(30))) struct RemoteVerifyTests {
     private static let count = 48
 
@@ -159,7 +159,8 @@ import Testing
             let found = try await remote.run(["verify"])
             let last = found.standardOutput.split(separator: "\n").last
             #expect(
-                last?.hasPrefix("larder verify --remote \(remote.bucket.location) --repair, ")
+                last?.hasPrefix(
+                    "larder remote verify --remote \(remote.bucket.location) --repair, ")
                     == true, "\(found)")
             let repaired = try await remote.run(["verify", "--repair"], on: "one")
             #expect(repaired.status == 0, "\(repaired)")

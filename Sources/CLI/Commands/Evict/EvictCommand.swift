@@ -1,6 +1,5 @@
 import ArgumentParser
 import LarderCache
-import LarderPrefetch
 
 struct EvictCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
@@ -12,16 +11,12 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
             running prefetch has stored; if these alone exceed a limit, the exit status is 2. \
             Other processes may use the cache meanwhile. If you give no limit, only leftovers \
             are removed.
-
-            With --remote, the remote is kept within bounds instead: references that were not \
-            renewed for --max-age are removed, then objects that nothing refers to. Workers may \
-            use the remote meanwhile.
             """)
 
     static let guide = CommandGuide(
         usual: [
             "--cache", "--max-size", "--max-age", "--max-count", "--min-free", "--by",
-            "--keep", "--only", "--grace", "--remote", "--dry-run", "--json", "--quiet",
+            "--keep", "--only", "--grace", "--dry-run", "--json", "--quiet",
         ],
         examples: [
             .init(
@@ -30,15 +25,10 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
             .init(
                 "Show which objects were not used for 30 days.",
                 "larder evict --max-age 30d --dry-run"),
-            .init(
-                "Remove from a remote what no worker has confirmed for 90 days.",
-                "larder evict --max-age 90d --remote s3://icons/shared"),
         ])
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
-    @OptionGroup(title: "Remote") var remote: RemoteOptions
-    @OptionGroup(title: "Remote") var remotePart: RemotePartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
@@ -97,17 +87,12 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
         help: ArgumentHelp(
             """
             Keep orphans, partial downloads and quarantined files younger than this; 0 keeps none. \
-            With --remote, keep objects without a reference that were written later than this \
-            ago. (default: 1h; with --remote, 24h)
+            (default: 1h)
             """, valueName: "time"),
         transform: TimeSpan.parse)
     var grace: TimeSpan?
 
-    @Flag(
-        help: """
-            Print what would be evicted, one object per line, and remove nothing. With --remote, \
-            only count.
-            """)
+    @Flag(help: "Print what would be evicted, one object per line, and remove nothing.")
     var dryRun = false
 
     @Flag(help: "Print the report as one JSON object. With --dry-run, the objects come first.")
@@ -126,25 +111,9 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
                 "--by needs --max-size, --max-age, --max-count or --min-free.")
         }
         _ = try policy(for: nil)
-        try remotePart.validate(hasRemote: remote.remote != nil)
-        if remote.remote != nil { try validateRemote() }
-    }
-
-    private func validateRemote() throws {
-        guard maxAge != nil else { throw ValidationError("--remote needs --max-age.") }
-        let others = [
-            ("--max-size", maxSize != nil), ("--max-count", maxCount != nil),
-            ("--min-free", minFree != nil), ("--by", by != nil), ("--keep", !keep.isEmpty),
-            ("--only", !only.isEmpty),
-        ]
-        if let (option, _) = others.first(where: \.1) {
-            throw ValidationError("--remote cannot be combined with \(option).")
-        }
-        _ = try remote.requireRemote(.only)
     }
 
     func run() async throws {
-        if remote.remote != nil { return try await evictRemote() }
         try await CacheRun.of(
             self, on: cache, locks, isQuiet: quiet, recordedAs: dryRun ? nil : .evict
         ) { run in
@@ -173,19 +142,6 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
             if report.isInterrupted { try run.interrupts.status.exit() }
             if let failure { throw failure }
             if !report.missed.isEmpty { try ExitStatus.someFailed.exit() }
-        }
-    }
-
-    private func evictRemote() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
-            var policy = RemoteEvictor.Policy(maximumAge: (maxAge?.duration ?? .zero) / .seconds(1))
-            if let grace { policy.grace = grace.duration / .seconds(1) }
-            policy.isDryRun = dryRun
-            policy.shard = try remotePart.shard
-            let evictor = RemoteEvictor(
-                try remote.requireRemote(.only), transfer: try RemoteOptions.transfer)
-            try await RemoteUpkeep(isQuiet: quiet, isJSON: json, colors: colors, run: run)
-                .evict(evictor, policy)
         }
     }
 

@@ -147,7 +147,7 @@ struct PrefetchConsole {
         guard !remote.faults.isEmpty else { return nil }
         let location = remote.location.shellQuoted
         return "to repair the remote, where the icons are cached: "
-            + "larder verify --remote \(location) --repair"
+            + "larder remote verify --remote \(location) --repair"
     }
 
     /// Whether a manifest's name can be shown as it is, and names the same manifest when it is

@@ -98,15 +98,6 @@ struct RemoteOptions: ParsableArguments {
         }
     }
 
-    /// How connections are made where nothing but the environment has a say.
-    static var transfer: TransferConfiguration {
-        get throws {
-            var transfer = TransferConfiguration()
-            transfer.proxies = try AddressOptions.proxies(nil, nil)
-            return transfer
-        }
-    }
-
     /// For commands that have nothing to do without one.
     func requireRemote(_ use: Remote.Use) throws -> Remote {
         guard let remote = try remote(use) else { throw ValidationError("--remote is missing.") }
@@ -114,14 +105,14 @@ struct RemoteOptions: ParsableArguments {
     }
 }
 
-/// Which part of a remote is gone through, for `verify` and `evict`.
+/// The part of a remote that one worker reads, for `remote verify` and `remote evict`.
 struct RemotePartOptions: ParsableArguments {
     @Option(
         name: .customLong("shard"),
         help: ArgumentHelp(
             """
-            With --remote, be worker i of n, counted from 0, and leave the rest of the remote to \
-            the others: 0/8, or auto as for prefetch.
+            Be worker i of n, counted from 0, and leave the rest of the remote to the others: 0/8, \
+            or auto as for prefetch.
             """, valueName: "i/n"),
         transform: ShardName.parse)
     var name: ShardName?
@@ -136,9 +127,68 @@ struct RemotePartOptions: ParsableArguments {
         }
     }
 
-    func validate(hasRemote: Bool) throws {
-        guard name == nil || hasRemote else { throw ValidationError("--shard needs --remote.") }
-        _ = try shard
+    func validate() throws { _ = try shard }
+}
+
+/// How connections to a remote are made, for commands that ask no origin.
+struct RemoteNetworkOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Reach the remote through this http, https, socks4, socks4a, socks5 or socks5h proxy. \
+            An empty value means no proxy. (default: $https_proxy, $http_proxy, $all_proxy)
+            """, valueName: "url"))
+    var proxy: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Reach these hosts, domains and networks without a proxy. (default: $no_proxy)",
+            valueName: "list"))
+    var noProxy: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Trust the certificate authorities in this PEM file instead of the system's. \
+            (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
+            """, valueName: "file"))
+    var caCert: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Give up a connection that takes longer than this to open: 5s, 2m. (default: 10s)",
+            valueName: "time"),
+        transform: TimeSpan.parseAboveZero)
+    var connectTimeout = TimeSpan(seconds: 10)
+
+    @Option(
+        help: ArgumentHelp(
+            "Give up a transfer below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
+            valueName: "time"),
+        transform: TimeSpan.parseAboveZero)
+    var stallTimeout = TimeSpan(seconds: 30)
+
+    @Option(
+        help: ArgumentHelp(
+            "Receive at most this much per second, for all transfers together: 500kB/s, 2MiB/s.",
+            valueName: "size/s"),
+        transform: ByteCount.perSecond)
+    var limitRate: ByteCount?
+
+    func validate() throws { _ = try AddressOptions.proxies(proxy, noProxy) }
+
+    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
+    var transfer: TransferConfiguration {
+        get throws {
+            var transfer = TransferConfiguration()
+            transfer.userAgent = LarderVersion.userAgent
+            transfer.proxies = try AddressOptions.proxies(proxy, noProxy)
+            transfer.certificateAuthorities = try CredentialOptions.authorities(caCert)
+            transfer.connectTimeout = connectTimeout.duration
+            transfer.stallTimeout = stallTimeout.duration
+            transfer.maximumBytesPerSecond = limitRate?.bytes
+            return transfer
+        }
     }
 }
 

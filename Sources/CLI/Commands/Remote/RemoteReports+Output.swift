@@ -23,14 +23,16 @@ extension RemoteVerifyReport {
             "\(location.sanitizedForTerminal): \(objects.of("object")), "
                 + "\(ByteText.describe(bytes)), \(references.of("reference")): \(verdict(paint))")
         if unreferenced > 0 {
-            lines.append("\(unreferenced.of("object")) without a reference: evict removes them")
+            lines.append(
+                "\(unreferenced.of("object")) without a reference: larder remote evict removes them"
+            )
         }
         if foreign > 0 { lines.append("\(foreign) other names, left alone") }
         if isInterrupted { lines.append("interrupted: the rest was not looked at") }
         if !isSound, !isRepair {
             lines.append(
-                "larder verify --remote \(location.sanitizedForTerminal) --repair, with the same "
-                    + "options, writes it anew from the cache, or removes it")
+                "larder remote verify --remote \(location.sanitizedForTerminal) --repair, with the "
+                    + "same options, writes it again from the cache, or removes it")
         }
         return lines.joined(separator: "\n")
     }

@@ -18,16 +18,12 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             served, and kept as damaged until the next repair or prefetch fetches it. With \
             --manifest, what is fetched must be what the manifest demands; an entry that is not \
             cached is left to larder prefetch.
-
-            With --remote, the objects of the remote are read instead, and references to what is \
-            not there are found. --repair then writes an object anew from the cache, or removes \
-            it and its references, so that the next prefetch fetches it again.
             """)
 
     static let guide = CommandGuide(
         usual: [
             "--cache", "--repair", "--manifest", "--sample", "--max-duration", "--quick",
-            "--remote", "--base-url", "--json", "--quiet",
+            "--base-url", "--json", "--quiet",
         ],
         examples: [
             .init("Read every object again.", "larder verify"),
@@ -43,8 +39,6 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
     @OptionGroup(title: "What to verify") var part: VerifyPartOptions
-    @OptionGroup(title: "Remote") var remote: RemoteOptions
-    @OptionGroup(title: "Remote") var remotePart: RemotePartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Limits") var transfer: TransferOptions
     @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
@@ -67,33 +61,9 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         if reading.baseURL != nil, part.manifests.isEmpty {
             throw ValidationError("--base-url needs --manifest.")
         }
-        try remotePart.validate(hasRemote: remote.remote != nil)
-        guard remote.remote != nil else { return }
-        let others = [
-            ("--manifest", !part.manifests.isEmpty), ("--sample", part.sample != nil),
-            ("--max-duration", part.maxDuration != nil), ("--quick", part.quick),
-        ]
-        if let (option, _) = others.first(where: \.1) {
-            throw ValidationError("--remote cannot be combined with \(option).")
-        }
-        _ = try remote.requireRemote(.only)
-    }
-
-    private func verifyRemote() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
-            var configuration = PrefetchConfiguration(cache: cache.path)
-            try applyNetwork(to: &configuration)
-            let cache = repair ? try cache.required(wait: run.wait) : nil
-            var verifier = RemoteVerifier(
-                try remote.requireRemote(.only), transfer: configuration.transfer)
-            verifier.shard = try remotePart.shard
-            try await RemoteUpkeep(isQuiet: quiet, isJSON: json, colors: colors, run: run)
-                .verify(verifier, repairingFrom: cache)
-        }
     }
 
     func run() async throws {
-        if remote.remote != nil { return try await verifyRemote() }
         try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .verify) { run in
             if repair { try ProcessLimits.requireTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)

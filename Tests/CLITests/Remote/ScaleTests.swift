@@ -87,46 +87,46 @@ import Testing
 
     /// A thousandth of the plan's billion icons, for what only lists.
     @Test func listings() async throws {
-        let tier = synthetic(parts: 256)
-        let resources = tier.each * tier.parts
-        #expect(try await look(for: 0..<tier.each, of: tier) == resources)
-        try expect("a run of all workers", of: tier, listings: 1)
+        let storage = synthetic(parts: 256)
+        let resources = storage.each * storage.parts
+        #expect(try await look(for: 0..<storage.each, of: storage) == resources)
+        try expect("a run of all workers", of: storage, listings: 1)
 
-        let evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 200_000))
+        let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 200_000))
         #expect(evicted.references == resources && evicted.objects == resources)
         #expect(evicted.expired == 0 && evicted.evictedObjects == 0)
-        try expect("an eviction that finds nothing", of: tier, listings: 2)
+        try expect("an eviction that finds nothing", of: storage, listings: 2)
     }
 
     /// An eighth of the parts: each icon has requests of its own here, and all parts are alike.
     @Test func listingsBesideRequestsForEachIcon() async throws {
-        let tier = synthetic(parts: 32)
-        let resources = tier.each * tier.parts
-        let evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 50_000))
+        let storage = synthetic(parts: 32)
+        let resources = storage.each * storage.parts
+        let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 50_000))
         #expect(evicted.expired == resources && evicted.evictedObjects == resources)
-        try expect("an eviction that removes objects", of: tier, listings: 3)
+        try expect("an eviction that removes objects", of: storage, listings: 3)
 
-        let verified = try await RemoteVerifier(Remote(in: tier)).verify()
+        let verified = try await RemoteVerifier(Remote(in: storage)).verify()
         #expect(verified.objects == resources && verified.references == resources)
-        #expect(try expect("a verification", of: tier, listings: 2).get == resources)
+        #expect(try expect("a verification", of: storage, listings: 2).get == resources)
     }
 
     /// Some of the parts of a remote with a million icons.
-    private func synthetic(parts: Int) -> SyntheticTier {
-        SyntheticTier(resources: 1_000_000, parts: share(of: parts), age: 100_000)
+    private func synthetic(parts: Int) -> SyntheticRemote {
+        SyntheticRemote(resources: 1_000_000, parts: share(of: parts), age: 100_000)
     }
 
     /// Expects as many LIST requests as the page's table says; each listing of a part may take one
     /// more, since its last page is not full.
     @discardableResult
     private func expect(
-        _ row: String, of tier: SyntheticTier, listings: Int
+        _ row: String, of storage: SyntheticRemote, listings: Int
     ) throws -> CountedStorage.Requests {
         let table = try document.table(
             "A billion icons", "for each million icons in the remote")
         let text = try #require(table.cell(row, "LIST")).filter { $0 != "," }
-        let most = try #require(Int(text)) * tier.each * tier.parts / 1_000_000
-        let requests = tier.takeRequests()
+        let most = try #require(Int(text)) * storage.each * storage.parts / 1_000_000
+        let requests = storage.takeRequests()
         #expect((most...most + 256 * listings).contains(requests.list), "\(row)")
         return requests
     }
@@ -157,28 +157,28 @@ import Testing
 
     /// Never more listings than what is looked for, and one for each part.
     @Test func fewOfMany() async throws {
-        let tier = SyntheticTier(resources: 25_600_000, parts: share(of: 64), age: 0)
-        let places = stride(from: 0, to: tier.each, by: tier.each / 4)
-        let found = try await look(for: places, of: tier)
-        #expect(found == tier.parts * places.underestimatedCount)
-        #expect(tier.takeRequests().list <= found + tier.parts)
+        let storage = SyntheticRemote(resources: 25_600_000, parts: share(of: 64), age: 0)
+        let places = stride(from: 0, to: storage.each, by: storage.each / 4)
+        let found = try await look(for: places, of: storage)
+        #expect(found == storage.parts * places.underestimatedCount)
+        #expect(storage.takeRequests().list <= found + storage.parts)
     }
 
     /// A page may end with what is wanted, and few before it: it is found once.
     @Test func lastOfAPage() async throws {
-        let tier = SyntheticTier(resources: 512_000, parts: 1, age: 0)
-        #expect(try await look(for: [0, 999], of: tier) == 2)
+        let storage = SyntheticRemote(resources: 512_000, parts: 1, age: 0)
+        #expect(try await look(for: [0, 999], of: storage) == 2)
     }
 
     /// - Returns: how many were found.
     private func look(
-        for places: some Sequence<Int> & Sendable, of tier: SyntheticTier
+        for places: some Sequence<Int> & Sendable, of storage: SyntheticRemote
     ) async throws -> Int {
         let found = Mutex(0)
-        for part in (0..<tier.parts).map(UInt8.init) {
+        for part in (0..<storage.parts).map(UInt8.init) {
             let rest = Mutex(Array(places)[...])
-            try await RemoteLookup(SharedTier(tier), width: 16).look(in: part) {
-                rest.withLock { $0.popFirst() }.map { tier.name($0, below: nil) }
+            try await RemoteLookup(RemoteStore(storage), width: 16).look(in: part) {
+                rest.withLock { $0.popFirst() }.map { storage.name($0, below: nil) }
             } found: { _, _ in
                 found.withLock { $0 += 1 }
             }

@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderManifest
 import LarderPrefetch
 
-struct PushCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+struct RemotePushCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
         abstract: "Store in a remote what the cache has and the remote lacks.",
@@ -18,7 +18,7 @@ struct PushCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             "--quiet",
         ],
         examples: [
-            .init("Share all icons of the cache.", "larder push --remote s3://icons/shared")
+            .init("Share all icons of the cache.", "larder remote push --remote s3://icons/shared")
         ])
 
     @OptionGroup var cache: CacheOptions

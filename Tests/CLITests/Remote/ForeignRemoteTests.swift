@@ -6,14 +6,14 @@ import Synchronization
 import Testing
 
 /// What others say in a remote, and what they read there.
-@Suite(.timeLimit(.minutes(5))) struct ForeignTierTests {
+@Suite(.timeLimit(.minutes(5))) struct ForeignRemoteTests {
     /// Sizes whose sum is no number.
     @Test func sizesThatNothingHas() async throws {
-        let tier = SyntheticTier(resources: 1024, parts: 2, age: 100_000, size: .max)
-        let evicted = try await RemoteEvictor(Remote(in: tier)).evict(.init(maximumAge: 50_000))
+        let storage = SyntheticRemote(resources: 1024, parts: 2, age: 100_000, size: .max)
+        let evicted = try await RemoteEvictor(Remote(in: storage)).evict(.init(maximumAge: 50_000))
         #expect(evicted.bytes == .max && evicted.evictedBytes == .max)
         #expect(evicted.expired == 8 && evicted.evictedObjects == 8)
-        let verified = try await RemoteVerifier(Remote(in: tier)).verify()
+        let verified = try await RemoteVerifier(Remote(in: storage)).verify()
         #expect(verified.bytes == .max && verified.objects == 8)
     }
 
@@ -104,8 +104,8 @@ import Testing
 
     /// Each pass over all names counts anew.
     @Test func asManyNamesAsPermitted() async throws {
-        let tier = SyntheticTier(resources: 2560, age: 100_000)
-        var remote = try Remote(in: tier)
+        let storage = SyntheticRemote(resources: 2560, age: 100_000)
+        var remote = try Remote(in: storage)
         remote.maximumListed = 2560
         let evicted = try await RemoteEvictor(remote).evict(.init(maximumAge: 50_000))
         #expect(evicted.references == 2560 && evicted.objects == 2560)

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A remote of any size that takes no memory: which names it has is computed when somebody lists
 /// them. Each resource has an object of its own; all are as old as wanted.
-final class SyntheticTier: ObjectStorage {
+final class SyntheticRemote: ObjectStorage {
     /// Resources in each part, and objects beneath each first byte.
     let each: Int
     /// How many parts, and first bytes, have any.

@@ -4,8 +4,8 @@ import LarderHTTP
 import Synchronization
 
 /// A run that goes through all of a remote, and what it counts.
-final class TierRun<Report: TierRunReport>: Sendable {
-    let tier: SharedTier
+final class RemoteRun<Report: RemoteRunReport>: Sendable {
+    let store: RemoteStore
     /// Requests at once.
     let width: Int
     let scratch: RemoteScratch
@@ -16,7 +16,7 @@ final class TierRun<Report: TierRunReport>: Sendable {
         _ storage: any ObjectStorage, of remote: Remote,
         _ onProgress: @escaping @Sendable (Report) -> Void
     ) throws {
-        tier = SharedTier(storage, maximumListed: remote.maximumListed)
+        store = RemoteStore(storage, maximumListed: remote.maximumListed)
         width = remote.maximumConcurrent
         scratch = try RemoteScratch()
         self.onProgress = onProgress
@@ -35,7 +35,7 @@ final class TierRun<Report: TierRunReport>: Sendable {
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
     ) async throws {
-        tier.listed.reset()
+        store.listed.reset()
         var bytes = (UInt8.min...UInt8.max).filter(isWanted)[...]
         try await forEach(atOnce: width) {
             try Task.checkCancellation()
@@ -66,7 +66,7 @@ final class TierRun<Report: TierRunReport>: Sendable {
 }
 
 /// What is told in the end of a run that goes through all of a remote.
-protocol TierRunReport: Sendable {
+protocol RemoteRunReport: Sendable {
     var seconds: Double { get set }
     var isInterrupted: Bool { get set }
     init(location: String)
@@ -76,14 +76,14 @@ extension Remote {
     /// Opens the remote, goes through it, and closes it.
     ///
     /// - Throws: what `body` throws. If the task is cancelled, the report says so instead.
-    func run<Report: TierRunReport>(
+    func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,
-        _ body: (TierRun<Report>) async throws -> Void
+        _ body: (RemoteRun<Report>) async throws -> Void
     ) async throws -> Report {
         let storage = try open(transfer)
         defer { (storage as? S3Storage)?.shutdown() }
-        let run = try TierRun(storage, of: self, onProgress)
+        let run = try RemoteRun(storage, of: self, onProgress)
         let start = ContinuousClock.now
         do {
             try await body(run)
@@ -96,8 +96,8 @@ extension Remote {
 }
 
 /// How objects are removed while others write: first the object, and then the references to it that
-/// were written meanwhile (``SharedTier/keep(_:of:replacing:isThere:)`` does the opposite).
-extension TierRun {
+/// were written meanwhile (``RemoteStore/keep(_:of:replacing:isThere:)`` does the opposite).
+extension RemoteRun {
     /// Calls `body`, which removes objects, and then removes new references to them.
     ///
     /// - Parameter undone: called for each of those references.
@@ -117,7 +117,7 @@ extension TierRun {
         // Before, for a request whose answer is lost may have been carried out; and to its end, for
         // one that is cut off may be carried out after we have looked.
         try scratch.set(.removed, of: digest)
-        try await Task { try await tier.storage.delete(RemoteLayout.object(digest)) }.value
+        try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
     /// A reference that was written while its object was removed refers to nothing, unless whoever
@@ -125,11 +125,11 @@ extension TierRun {
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in
-            try await tier.forEachReference(ofPart: part) { page in
+            try await store.forEachReference(ofPart: part) { page in
                 let states = try scratch.refer(to: page.entries.map(\.known.digest))
                 for (reference, state) in zip(page.entries, states) where state == .removed {
                     guard try await !isThere(reference.known.digest) else { continue }
-                    try await tier.storage.delete(reference.key)
+                    try await store.storage.delete(reference.key)
                     undone()
                 }
             }
@@ -138,7 +138,7 @@ extension TierRun {
 
     /// Whether the remote has an object now.
     func isThere(_ digest: Digest) async throws -> Bool {
-        try await tier.storage.head(RemoteLayout.object(digest)) != nil
+        try await store.storage.head(RemoteLayout.object(digest)) != nil
     }
 }
 

@@ -4,7 +4,7 @@ import LarderHTTP
 import Synchronization
 
 /// A run's dealings with a remote: asked before the origins, told after a commit.
-final class TierStage: Sendable {
+final class RemoteStage: Sendable {
     private let pullStage: PullStage
     private let pushStage: PushStage?
     private let storage: any ObjectStorage
@@ -15,16 +15,16 @@ final class TierStage: Sendable {
 
     /// - Parameter onGivenUp: called once if a worker's remote does not work: what it went on to
     ///   fetch would be for nothing.
-    init(_ context: TierContext, onGivenUp: @escaping @Sendable () -> Void) throws {
+    init(_ context: RemoteContext, onGivenUp: @escaping @Sendable () -> Void) throws {
         storage = try context.remote.open(context.transfer)
         use = context.remote.use
         let isWorker = use == .fill
         tally = RemoteTally(storage.subject(nil)) { if isWorker { onGivenUp() } }
-        let tier = SharedTier(storage, maximumListed: context.remote.maximumListed)
-        pullStage = PullStage(context, tier: tier, tally: tally)
+        let remoteStore = RemoteStore(storage, maximumListed: context.remote.maximumListed)
+        pullStage = PullStage(context, remoteStore: remoteStore, tally: tally)
         pushStage =
             [.mirror, .fill, .store].contains(use)
-            ? PushStage(context, tier: tier, tally: tally) : nil
+            ? PushStage(context, remoteStore: remoteStore, tally: tally) : nil
     }
 
     /// What was counted so far.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderPrefetch
 
-struct PullCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+struct RemotePullCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "pull",
         abstract: "Copy the icons of manifests from a remote into the cache, and ask no origin.",
@@ -18,7 +18,7 @@ struct PullCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         examples: [
             .init(
                 "Fill the cache of a machine that reaches the remote alone.",
-                "larder pull --manifest apps.json --remote s3://icons/shared")
+                "larder remote pull --manifest apps.json --remote s3://icons/shared")
         ])
 
     @OptionGroup var cache: CacheOptions

@@ -4,12 +4,11 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Icons that several machines share, in an object store: the tier between a cache directory and
-/// the origins.
+/// The icons that several machines share in an object store. It is asked before the origins.
 ///
 /// The object is written first, the reference to it last: the reference is the commit. What is read
 /// is digested before it is used, whatever the store says of it.
-package struct SharedTier: Sendable {
+package struct RemoteStore: Sendable {
     let storage: any ObjectStorage
     let listed: ListedCount
 
@@ -20,7 +19,7 @@ package struct SharedTier: Sendable {
         let modified: Date
     }
 
-    /// A tier in a store.
+    /// Opens a remote in an object store.
     ///
     /// - Parameter maximumListed: the maximum number of objects that one listing may name. Default:
     ///   no limit.
@@ -150,7 +149,7 @@ package final class ListedCount: Sendable {
     }
 }
 
-extension SharedTier {
+extension RemoteStore {
     /// Where the listing of a prefix goes on.
     struct Listing: Sendable {
         fileprivate let prefix: String
