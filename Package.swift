@@ -36,6 +36,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
         .package(url: "https://github.com/apple/swift-collections", from: "1.1.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.0.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.0.0"),
         .package(
@@ -81,6 +82,7 @@ let package = Package(
                 "CCurl", "CZlib", "LarderCore", "LarderXML",
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
+                .product(name: "Logging", package: "swift-log", condition: prefetching),
             ]),
         // What an app embeds: the store and its index. Neither curl nor libxml2.
         .target(
@@ -101,6 +103,7 @@ let package = Package(
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "DequeModule", package: "swift-collections", condition: prefetching),
                 .product(name: "HeapModule", package: "swift-collections", condition: prefetching),
+                .product(name: "Logging", package: "swift-log", condition: prefetching),
             ]),
         // A cache in the layouts of other programs' caches, and back; a gallery for people.
         .target(
@@ -118,6 +121,7 @@ let package = Package(
             name: "LarderServer",
             dependencies: [
                 "LarderCache", "LarderCore", "LarderExport", "LarderManifest",
+                .product(name: "Logging", package: "swift-log", condition: prefetching),
                 .product(name: "NIOCore", package: "swift-nio", condition: prefetching),
                 .product(name: "NIOHTTP1", package: "swift-nio", condition: prefetching),
                 .product(name: "NIOPosix", package: "swift-nio", condition: prefetching),
@@ -128,6 +132,7 @@ let package = Package(
                 "CLarderCommit", "CLarderGuard", "CLarderSystem", "LarderCache", "LarderCore",
                 "LarderExport", "LarderHTTP", "LarderIcons", "LarderImages", "LarderManifest",
                 "LarderPrefetch", "LarderServer",
+                .product(name: "Logging", package: "swift-log", condition: prefetching),
                 .product(
                     name: "ArgumentParser", package: "swift-argument-parser", condition: prefetching
                 ),
@@ -209,6 +214,7 @@ let package = Package(
             dependencies: [
                 "LarderCore", "LarderHTTP", "LarderTestSupport", "LarderTestTLS",
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "LarderCacheTests",
@@ -225,6 +231,7 @@ let package = Package(
                 "LarderCache", "LarderCore", "LarderHTTP", "LarderIcons", "LarderImages",
                 "LarderManifest", "LarderPrefetch", "LarderTestSupport",
                 .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "LarderExportTests",
@@ -237,6 +244,7 @@ let package = Package(
             dependencies: [
                 "LarderCache", "LarderCore", "LarderExport", "LarderManifest", "LarderPrefetch",
                 "LarderServer", "LarderTestSupport",
+                .product(name: "Logging", package: "swift-log"),
             ]),
         .testTarget(
             name: "RehearsalTests",
