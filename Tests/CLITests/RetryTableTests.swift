@@ -4,41 +4,8 @@ import LarderTestSupport
 import LarderTestTLS
 import Testing
 
-/// `docs/retries.md` is what the code's own tables say, and what is observed.
+/// What `docs/retries.md` says is tried again is tried again.
 @Suite struct RetryTableTests {
-    private let document: OutputDocument
-
-    init() throws {
-        document = try OutputDocument("retries")
-    }
-
-    @Test func statuses() throws {
-        let table = try document.table("Statuses", "status")
-        #expect(table.words == RetryPolicy.retriedStatuses.sorted().map(String.init))
-        let policy = RetryPolicy()
-        for status in RetryPolicy.retriedStatuses {
-            let ceiling = policy.ceiling(
-                afterFailures: 1, isOverload: RetryPolicy.overloadStatuses.contains(status))
-            let shown =
-                ceiling == .seconds(5) ? "5 s" : ceiling == .milliseconds(100) ? "0.1 s" : ""
-            #expect(table.cell("\(status)", "the first ceiling") == shown, "\(status)")
-        }
-    }
-
-    @Test func transfers() throws {
-        let table = try document.table("Failures of transfers", "code")
-        let expected = TransferError.Code.allCases.map { code in
-            let results = (1...99).map { CurlCode(rawValue: $0) }
-                .filter { TransferError.Code($0) == code }.map { "\($0.rawValue)" }
-            return [
-                code.rawValue, code == .other ? "all others" : results.joined(separator: ", "),
-                RetryPolicy.isRetried(code) ? "yes" : "no",
-            ]
-        }
-        let rows = expected.map { "| `\($0[0])` | \($0[1]) | \($0[2]) |" }.joined(separator: "\n")
-        #expect(table.rows.map(\.cells) == expected, "the table should be\n\(rows)")
-    }
-
     /// One failure of each kind that can be brought about, and how often it is tried.
     @Test func observedTransfers() async throws {
         try await withFixture { larder in

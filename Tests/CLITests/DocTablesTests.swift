@@ -1,0 +1,167 @@
+import Foundation
+import LarderCache
+import LarderHTTP
+import LarderTestSupport
+import Testing
+
+@testable import LarderImages
+@testable import LarderManifest
+@testable import LarderPrefetch
+@testable import larder
+
+/// The tables of `docs` that the code defines: which rows they have, and in which order. Each stands
+/// between `<!-- table: NAME -->` and the next empty line.
+///
+/// `Scripts/docs` has this test write them, `Scripts/docs --check` has it compare them.
+@Suite struct DocTablesTests {
+    private static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+
+    /// A cell of a row after its first, which is the row's key.
+    private enum Cell {
+        case text(String)
+        /// What the page says already: meanings are written by hand.
+        case written
+        /// The same behind a plus sign, or without one.
+        case marked(Bool)
+    }
+
+    private typealias Row = (key: String, cells: [Cell])
+
+    @Test(arguments: ["output", "retries", "architecture"])
+    func tablesAreWhatTheCodeSays(page: String) throws {
+        let file = Self.root.appendingPathComponent("docs/\(page).md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        var lines = text.components(separatedBy: "\n")
+        var names: [String] = []
+        while let start = lines.indices.first(where: {
+            lines[$0].hasPrefix("<!-- table: ") && !names.contains(Self.name(lines[$0]))
+        }) {
+            let name = Self.name(lines[start])
+            names.append(name)
+            // The marker, an empty line, the head and the line below it.
+            let first = start + 4
+            let end = lines[first...].firstIndex { !$0.hasPrefix("|") } ?? lines.endIndex
+            let rows = try #require(try Self.tables()[name], "no table is called \(name)")
+            let written = Self.written(rows, over: lines[first..<end])
+            lines.replaceSubrange(first..<end, with: written)
+        }
+        #expect(!names.isEmpty)
+        #expect(!lines.contains { $0.contains("| ? |") }, "what does it mean?")
+        let result = lines.joined(separator: "\n")
+        if ProcessInfo.processInfo.environment["LARDER_WRITE_TABLES"] != nil {
+            try Data(result.utf8).write(to: file)
+        } else {
+            #expect(result == text, "Scripts/docs writes the tables of docs/\(page).md")
+        }
+    }
+
+    private static func name(_ marker: String) -> String {
+        marker.split(separator: " ").dropFirst(2).first.map(String.init) ?? ""
+    }
+
+    private static func written(
+        _ rows: [Row], over old: ArraySlice<String>
+    ) -> [String] {
+        let cells = old.map { line in
+            // Cells have no bars of their own.
+            line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false)
+                .map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        let known = Dictionary(cells.map { ($0[0], $0) }) { first, _ in first }
+        return rows.map { row in
+            let written = row.cells.enumerated().map { column, cell in
+                if case .text(let text) = cell { return text }
+                let old = known[row.key]?[column + 1] ?? "?"
+                guard case .marked(let isMarked) = cell else { return old }
+                let meaning = old.hasPrefix("+ ") ? String(old.dropFirst(2)) : old
+                return isMarked ? "+ " + meaning : meaning
+            }
+            return "| " + ([row.key] + written).joined(separator: " | ") + " |"
+        }
+    }
+
+    // MARK: The tables
+
+    private static func tables() throws -> [String: [Row]] {
+        [
+            "outcomes": described(EntryResult.Outcome.allCases.map(\.rawValue)),
+            "exit-statuses": described(larder.ExitStatus.meanings.map { "\($0.status)" }),
+            "entry-codes": described(
+                ["no-icon"] + EntryError.Code.allCases.map(\.rawValue)
+                    + [EntryProblem.offline.code, EntryProblem.notFailedBefore.code]),
+            "transfer-codes": transferCodes,
+            "body-codes": described(
+                ImageFault.Code.allCases.map(\.rawValue) + bodyReasons.map(\.rawValue)),
+            "remote-codes": described(StorageError.Code.allCases.map(\.rawValue)),
+            "cache-codes": CacheError.Code.allCases.map {
+                (code($0.rawValue), [.text("\(larder.ExitStatus($0).rawValue)"), .written])
+            },
+            "retried-statuses": RetryPolicy.retriedStatuses.sorted().map { status in
+                let ceiling = RetryPolicy().ceiling(
+                    afterFailures: 1, isOverload: RetryPolicy.overloadStatuses.contains(status))
+                return (code("\(status)"), [.text(String(format: "%g s", ceiling / .seconds(1)))])
+            },
+            "retried-transfers": TransferError.Code.allCases.map { transfer in
+                let results = (1...99).filter {
+                    TransferError.Code(CurlCode(rawValue: $0)) == transfer
+                }
+                return (
+                    code(transfer.rawValue),
+                    [
+                        .text(
+                            transfer == .other
+                                ? "all others" : results.map(String.init).joined(separator: ", ")),
+                        .text(RetryPolicy.isRetried(transfer) ? "yes" : "no"),
+                    ]
+                )
+            },
+            "modules": try modules(),
+        ]
+    }
+
+    private static func code(_ text: String) -> String { "`\(text)`" }
+
+    private static func described(_ words: [String]) -> [Row] {
+        words.map { (code($0), [.written]) }
+    }
+
+    /// What the bytes of a body are refused for, besides the check of images.
+    private static let bodyReasons: [FetchFailure.Reason] = [.integrity, .size]
+
+    private static var transferCodes: [Row] {
+        let transfers = TransferError.Code.allCases.map {
+            ($0.rawValue, FetchFailure(TransferError(code: $0, message: "")).isTransient)
+        }
+        let others = FetchFailure.Reason.allCases.filter { !bodyReasons.contains($0) }
+            .filter { reason in !transfers.contains { $0.0 == reason.rawValue } }
+            .map { ($0.rawValue, FetchFailure($0, "").isTransient) }
+        return (transfers + others).map { (code($0.0), [.marked($0.1)]) }
+            + described(["http-<status>"])
+    }
+
+    /// The modules and what each may import, from the package itself.
+    private static func modules() throws -> [Row] {
+        let package = try String(
+            contentsOf: root.appendingPathComponent("Package.swift"), encoding: .utf8)
+        let systems = ["CXML2": "libxml2", "CCurl": "libcurl", "CZlib": "zlib"]
+        return package.components(separatedBy: "arget(").dropFirst().compactMap { target in
+            let words = target.matches(of: /"([\w.-]+)"/).map { String($0.output.1) }
+            let packages = target.matches(of: /package: "([\w.-]+)"/).map { String($0.output.1) }
+            let rehearsal = "Benchmarks/Rehearsal"
+            let name = words[0]
+            let isModule = name.hasPrefix("Larder") && !name.contains("Test")
+            guard isModule || name == "larder" || target.contains(rehearsal) else { return nil }
+            let path = isModule ? name : name == "larder" ? "CLI" : rehearsal
+            let modules = words.dropFirst().filter { $0.hasPrefix("Larder") }.map {
+                $0.dropFirst(6)
+            }
+            let imports =
+                name == "larder"
+                ? ["all"] : modules.map(String.init) + words.compactMap { systems[$0] }
+            var seen: Set<String> = []
+            let all = (imports + packages).filter { seen.insert($0).inserted }
+            return (code(path), [.written, .text(all.joined(separator: ", "))])
+        }
+    }
+}
