@@ -10,7 +10,7 @@ final class ExportWriter {
     private let modified: Date?
     private let isCancelled: () -> Bool
     private let reader: ObjectReader
-    private let digests = FileDigests()
+    private let readFiles: ReadFiles
     private var serial = 0
     var mayLink: Bool
     var mayClone: Bool
@@ -24,7 +24,7 @@ final class ExportWriter {
     init(
         _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
         isCancelled: @escaping () -> Bool
-    ) {
+    ) throws {
         self.tree = tree
         self.cache = cache
         self.mayLink = mayLink
@@ -32,6 +32,7 @@ final class ExportWriter {
         self.modified = modified
         self.isCancelled = isCancelled
         reader = cache.reader()
+        readFiles = try ReadFiles()
     }
 
     /// - Throws: `CancellationError` if it is to end.
@@ -155,7 +156,7 @@ final class ExportWriter {
     /// Returns the digest of a file that was there before, or nil if it is sparse and not read.
     func digest(of file: FileDescriptor) throws -> Digest? {
         // Swift 6.3 crashes if this is a catch clause.
-        let read = Result { try digests.digest(of: file, isCancelled: isCancelled) }
+        let read = Result { try readFiles.digest(of: file, isCancelled: isCancelled) }
         if case .failure(let error as CacheError) = read, error.isSparse { return nil }
         guard let digest = try read.get() else { throw CancellationError() }
         return digest
@@ -223,6 +224,15 @@ final class ExportWriter {
         return true
     }
 
+    /// Removes a file. A directory, or a file of another user, stays.
+    func removeOrLeave(
+        _ name: String, in directory: FileDescriptor? = nil
+    ) throws(CacheError) {
+        do throws(CacheError) {
+            _ = try remove(name, in: directory)
+        } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
+    }
+
     /// Makes everything durable that was written. Once, at the end: what is lost with the power is
     /// written again by the next export.
     func flush() throws(CacheError) {
@@ -266,6 +276,35 @@ final class ExportWriter {
         defer { unlinkat(tree.folder.raw, temporary, 0) }
         try body()
         try tree.folder.rename(temporary, to: directory, as: name)
+    }
+}
+
+/// A file that is written piece by piece, and digested at the same time.
+final class GeneratedFile {
+    private let file: FileDescriptor
+    private var hasher = RunningDigest()
+    private var buffer: [UInt8] = []
+    private var count: Int64 = 0
+
+    init(_ file: FileDescriptor) { self.file = file }
+
+    func write(_ text: String) throws(CacheError) { try write(text.utf8) }
+
+    func write(_ bytes: some Sequence<UInt8>) throws(CacheError) {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= 64 << 10 { try flush() }
+    }
+
+    func finish() throws(CacheError) -> (digest: Digest, count: Int64) {
+        try flush()
+        return (hasher.digest, count)
+    }
+
+    private func flush() throws(CacheError) {
+        try file.write(buffer)
+        hasher.update(buffer)
+        count += Int64(buffer.count)
+        buffer.removeAll(keepingCapacity: true)
     }
 }
 

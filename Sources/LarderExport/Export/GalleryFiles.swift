@@ -7,29 +7,27 @@ final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport
     private let writer: ExportWriter
-    private let tree: ExportTree
     private let pictures: FileDescriptor
     private let parts: FileDescriptor
-    private let reason: (CacheError, StoredObject) throws -> ExportReason
+    private let reason: (CacheError, StoredObject) throws -> ExportCode
     /// Bounded by what a gallery shows.
     private var placed: Set<Digest> = []
     /// Why the last object has no file.
-    private var failure: (reason: ExportReason, message: String)?
+    private var failure: (reason: ExportCode, message: String)?
     /// What has failed keeps its file.
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
     /// - Parameter reason: throws an error that is not one object's alone.
     init(
-        _ tree: ExportTree, _ writer: ExportWriter, report: ExportReport,
-        reason: @escaping (CacheError, StoredObject) throws -> ExportReason
+        _ writer: ExportWriter, report: ExportReport,
+        reason: @escaping (CacheError, StoredObject) throws -> ExportCode
     ) throws {
-        self.tree = tree
         self.writer = writer
         self.report = report
         self.reason = reason
-        pictures = try tree.folder.folder("objects")
-        parts = try tree.folder.folder(Self.partsFolder)
+        pictures = try writer.tree.folder.folder("objects")
+        parts = try writer.tree.folder.folder(Self.partsFolder)
     }
 
     private static let partsFolder = "gallery"
@@ -58,30 +56,26 @@ final class GalleryFiles: GalleryPlace {
         report.icons += 1
         switch omission {
         case .withoutIcon(let name, let reason):
-            report.problems.note(
-                ExportProblem(code: .noIcon, name: name, url: nil, message: reason))
+            report.problems.note(ExportFailure(.noIcon, name: name, reason))
         case .excess:
             report.problems.note(
-                ExportProblem(
-                    code: .notShown, name: "", url: nil,
-                    message: "a gallery shows \(GalleryLimits.icons) icons"))
+                ExportFailure(.notShown, "a gallery shows \(GalleryLimits.icons) icons"))
         }
     }
 
     private func note(_ icon: GalleryIcon) {
         report.icons += 1
         var message = icon.note ?? ""
-        let code: ExportReason
+        let code: ExportCode
         switch icon.state {
         case .fresh, .stale: return
-        case .missing: code = icon.mismatch.flatMap(ExportReason.init) ?? .missing
+        case .missing: code = icon.mismatch.flatMap(ExportCode.init) ?? .missing
         case .failed: code = icon.url == nil ? .badEntry : .missing
         case .corrupt:
             code = failure?.reason ?? .corrupt
             if let failure, code != .corrupt { message = failure.message }
         }
-        report.problems.note(
-            ExportProblem(code: code, name: icon.name, url: icon.url, message: message))
+        report.problems.note(ExportFailure(code, name: icon.name, url: icon.url, message))
     }
 
     func address(of object: StoredObject) throws -> String? {
@@ -120,14 +114,14 @@ final class GalleryFiles: GalleryPlace {
     /// Removes icons and descriptions of icons that are no longer there, and nothing of another
     /// shape.
     func removeOthers() throws {
-        try tree.forEachName(in: pictures) { name in
+        try pictures.forEachEntry { name in
             try writer.goOn()
             guard let digest = Self.digest(ofFile: name), !placed.contains(digest),
                 !failed.contains(digest)
             else { return }
             if try remove(name, in: pictures) { report.pruned += 1 }
         }
-        try tree.forEachName(in: parts) { name in
+        try parts.forEachEntry { name in
             try writer.goOn()
             guard GalleryFile.isPart(name), !written.contains(name) else { return }
             _ = try remove(name, in: parts)

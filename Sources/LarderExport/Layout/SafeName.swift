@@ -16,11 +16,7 @@ enum SafeName {
         let safe = clean(name)
         if !safe.isEmpty { return safe }
         guard let url else { return "icon" }
-        var last = PathExtension.lastComponent(ofURL: url)
-        let suffix = PathExtension.ofText(last)
-        if !suffix.isEmpty {
-            last = String(decoding: last.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
-        }
+        let last = PathExtension.without(PathExtension.lastComponent(ofURL: url))
         for text in [last, (try? HTTPURL(url))?.host ?? ""] {
             let safe = clean(text)
             if !safe.isEmpty { return safe }
@@ -117,6 +113,13 @@ enum PathExtension {
         ofPath(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? ""
     }
 
+    /// A file's name without its extension and the dot before it.
+    static func without(_ file: String) -> String {
+        let suffix = ofText(file)
+        guard !suffix.isEmpty else { return file }
+        return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
+    }
+
     /// The last component of a URL's path, decoded; empty if there is none, or it is no UTF-8.
     static func lastComponent(ofURL text: String) -> String {
         decodedPath(of: text).flatMap { path in
@@ -134,7 +137,7 @@ enum PathExtension {
         return Array(last[(dot + 1)...])
     }
 
-    /// The path of a URL, percent-decoded. It may be any bytes.
+    /// The path of a URL, percent-decoded; nil if it is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0
@@ -144,29 +147,7 @@ enum PathExtension {
             let isEnd = { (byte: UInt8) in "/?#".utf8.contains(byte) }
             start = bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.endIndex
         }
-        let end = bytes[start...].firstIndex { $0 == 0x3F || $0 == 0x23 } ?? bytes.endIndex
-        var path: [UInt8] = []
-        var place = start
-        while place < end {
-            if bytes[place] == UInt8(ascii: "%"), place + 2 < end,
-                let high = hexValue(bytes[place + 1]), let low = hexValue(bytes[place + 2])
-            {
-                path.append(high << 4 | low)
-                place += 3
-            } else {
-                path.append(bytes[place])
-                place += 1
-            }
-        }
+        let path = bytes[start...].prefix { $0 != 0x3F && $0 != 0x23 }.percentDecoded
         return String(validating: path, as: UTF8.self) == nil ? nil : path
-    }
-
-    private static func hexValue(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case 0x30...0x39: digit - 0x30
-        case 0x41...0x46: digit - 0x41 + 10
-        case 0x61...0x66: digit - 0x61 + 10
-        default: nil
-        }
     }
 }
