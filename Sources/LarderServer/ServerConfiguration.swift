@@ -1,94 +1,72 @@
 import LarderManifest
+import Logging
 
-/// What a server serves, where, and within what bounds.
-public struct ServerConfiguration: Sendable {
-    /// The cache's directory.
-    public var cache: String
-    /// The address to listen on: a name or a number. Default: `127.0.0.1`.
-    public var host = "127.0.0.1"
-    /// The port to listen on; 0 lets the kernel choose. Default: 8080.
-    public var port = 8080
-    /// The manifests that are served with their icons at this server. Default: none.
-    public var manifests: [ServedManifest] = []
-    /// How manifests are read. Default: as their content tells.
-    public var manifestRules = ManifestRules()
-    /// What clients call the server, such as `https://icons.example`, without a slash at its end.
-    /// Default: nil, what their requests call it.
-    public var publicURL: String?
-    /// Whether it answers as a proxy does, for any `http` URL. Default: false.
-    public var isMirror = false
-    /// Whether there is a page with all icons at `/`, for people. Default: true.
-    public var hasGallery = true
-    /// What is answered for an icon that is not cached. Default: 404.
-    public var fallback = MissingIcon.notFound
-    /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil,
-    /// none: pages of other origins show icons and cannot read them.
-    public var allowedOrigin: String?
-    /// What icons in memory may take, in bytes. Default: 64 MiB. With 0 each is read from the disk.
-    public var memoryLimit = 64 << 20
-    /// How many connections may be open; others wait until one closes. Default: 4,096.
-    public var maximumConnections = 4_096
-    /// How long a request's head may take from its first byte on. Default: 10 s.
-    public var headTimeout = Duration.seconds(10)
-    /// How long a connection may be open without a request. Default: 60 s.
-    public var idleTimeout = Duration.seconds(60)
-    /// How long a client may take nothing of a response that waits for it. Default: 2 min.
-    public var stallTimeout = Duration.seconds(120)
-    /// How long responses that are under way may take once the server is told to stop. Default:
-    /// 30 s.
-    public var grace = Duration.seconds(30)
-    /// What takes the manifest of the URLs that were asked for and are not cached. Default: nil,
-    /// nothing is noted.
-    public var missing: MissingListOutput?
-    /// Takes messages about damaged objects and the like, from any thread. Default: nobody.
-    public var onProblem: @Sendable (String) -> Void = { _ in }
-    /// Takes lines of the request log, each with its line end. Several event loops call it, also at
-    /// the same time, and wait for it. Default: nil, none is kept.
-    public var accessLog: (@Sendable (String) -> Void)?
+package struct ServerConfiguration: Sendable {
+    package var cache: String
+    package var host = "127.0.0.1"
+    /// The port to listen on. With 0, the system chooses one.
+    package var port = 8080
+    /// The manifests that are served with their icons at this server.
+    package var manifests: [ServedManifest] = []
+    package var manifestRules = ManifestRules()
+    /// The URL that clients use, for example `https://icons.example`, without a slash at its end.
+    /// Default: nil, the `Host` of each request.
+    package var publicURL: String?
+    /// Whether it answers as a proxy does, for any `http` URL.
+    package var isMirror = false
+    /// Whether `/` is a page with all icons.
+    package var hasGallery = true
+    package var fallback = MissingIcon.notFound
+    /// The value of `Access-Control-Allow-Origin` for icons, objects and manifests. Default: nil:
+    /// pages of other origins show icons and cannot read them.
+    package var allowedOrigin: String?
+    /// The maximum size of icons in memory, in bytes. With 0, each is read from the disk.
+    package var memoryLimit = 64 << 20
+    /// The maximum number of open connections. Further clients wait.
+    package var maximumConnections = 4_096
+    /// The limit for the arrival of a request's head, from its first byte.
+    package var headTimeout = Duration.seconds(10)
+    /// The limit for a connection without a request.
+    package var idleTimeout = Duration.seconds(60)
+    /// The limit for a client that takes nothing of its response.
+    package var stallTimeout = Duration.seconds(120)
+    /// The limit for responses in progress when the server is told to stop.
+    package var grace = Duration.seconds(30)
+    /// Takes the manifest of the URLs that were asked for and are not cached.
+    package var missing: MissingListOutput?
+    /// Takes messages, for example about damaged objects, from any thread.
+    package var onProblem: @Sendable (String) -> Void = { _ in }
+    /// Takes lines of the access log, each with its line end. Event loops call it, also at the same
+    /// time, and wait for it.
+    package var accessLog: (@Sendable (String) -> Void)?
+    /// Takes events for the server's operator: connections, refused and slow clients, limits,
+    /// reopened caches and galleries. Secrets in URLs are masked. Default: nil, no log.
+    package var logger: Logger?
 
-    /// The defaults, for a cache.
-    public init(cache: String) {
-        self.cache = cache
-    }
+    package init(cache: String) { self.cache = cache }
 }
 
-/// What a server answers for an icon that is not cached.
-public enum MissingIcon: String, Sendable, CaseIterable {
-    /// Status 404.
+package enum MissingIcon: String, Sendable, CaseIterable {
     case notFound = "404"
-    /// Status 200 and a grey square, which says in a header field that it is none of the icons.
+    /// Status 200 and a grey square. A header field says that it is not the icon.
     case placeholder
 }
 
-/// A manifest that a server serves.
-public struct ServedManifest: Sendable {
+package struct ServedManifest: Sendable {
     /// The last part of its path: `/manifest/<name>`.
-    public let name: String
-    /// Where it is; it is read again once it has changed.
-    public let source: ManifestSource
+    package let name: String
+    package let source: ManifestSource
 
-    /// Takes its parts.
-    public init(name: String, source: ManifestSource) {
+    package init(name: String, source: ManifestSource) {
         self.name = name
         self.source = source
     }
 }
 
-/// Why a server cannot be started.
-public struct ServerError: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure.
-    public enum Code: String, Sendable {
-        /// The server cannot listen on the address.
-        case address
-    }
+/// The reason why a server cannot listen on its address.
+package struct ServerError: Error, CustomStringConvertible {
+    package let address: String
+    package let message: String
 
-    /// The kind of failure.
-    public let code: Code
-    /// What it is about: the address.
-    public let subject: String
-    /// What happened, in words.
-    public let message: String
-
-    /// `subject: message`.
-    public var description: String { "\(subject): \(message)" }
+    package var description: String { "\(address): \(message)" }
 }

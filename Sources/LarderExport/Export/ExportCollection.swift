@@ -11,20 +11,8 @@ struct ExportCollection {
     let library: (any KeyedLayout)?
     let list: ExportList
     let isCancelled: () -> Bool
-    private(set) var report: ExportReport
-    private var icons: [ExportedIcon] = []
-
-    init(
-        from cache: Cache, for layout: ExportLayout, library: (any KeyedLayout)?,
-        into list: ExportList, report: ExportReport, isCancelled: @escaping () -> Bool
-    ) {
-        self.cache = cache
-        self.layout = layout
-        self.library = library
-        self.list = list
-        self.report = report
-        self.isCancelled = isCancelled
-    }
+    var report: ExportReport
+    var icons: [ExportedIcon] = []
 
     // MARK: - Manifests
 

@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// An icon of an export.
 struct ExportedIcon {
     /// Its place in the list, from 1; 0 until it has one.
     var id: Int64 = 0
@@ -112,7 +111,6 @@ final class ExportList {
         }
     }
 
-    /// Sorts the list by the names.
     func sort() throws {
         try database.writeWithoutTransaction {
             try $0.execute(

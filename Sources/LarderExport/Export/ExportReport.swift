@@ -1,6 +1,5 @@
 import LarderCache
 
-/// The result of an export.
 package struct ExportReport: Sendable {
     package let layout: ExportLayout
     /// The directory that has the layout's files.
@@ -31,7 +30,6 @@ package struct ExportReport: Sendable {
 
     package var skipped: Int { problems.skipped }
     package var failed: Int { problems.failed }
-    /// Icons that an interruption left.
     package var unfinished: Int {
         icons - linked - cloned - copied - unchanged - duplicates - skipped - failed
     }
@@ -49,7 +47,6 @@ package struct ExportReport: Sendable {
     }
 }
 
-/// How a file came to its place.
 enum Placement {
     /// It is another name of the cache's own file.
     case linked
@@ -62,7 +59,6 @@ enum Placement {
 
 /// The files of a layout: how they are written and removed.
 protocol ExportedFiles {
-    /// Prepares for writing the icons of a list.
     func begin(_ list: ExportList) throws
 
     func place(_ object: StoredObject, _ stem: String) throws -> Placement

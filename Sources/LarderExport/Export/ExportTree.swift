@@ -6,7 +6,6 @@ import LarderCache
 final class ExportTree: Sendable {
     /// The layout's own directory: the one that the user named, or one beneath it.
     let folder: FileDescriptor
-    /// The path of ``folder``, for messages.
     let path: String
 
     private static let temporaryStart = ".larder-"
@@ -61,8 +60,8 @@ final class ExportTree: Sendable {
 
     /// Makes an unfinished file.
     ///
-    /// - Parameter serial: The last number that was used. Numbers whose names are taken, for example
-    ///   by a directory, are skipped.
+    /// - Parameter serial: The last number that was used. Numbers whose names are taken, for
+    ///   example by a directory, are skipped.
     func newFile(
         after serial: inout Int
     ) throws(CacheError) -> (name: String, file: FileDescriptor) {

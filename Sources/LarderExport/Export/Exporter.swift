@@ -63,8 +63,8 @@ package struct Exporter {
     ) throws {
         let list = try ExportList()
         var collection = ExportCollection(
-            from: cache, for: configuration.layout, library: library, into: list, report: report,
-            isCancelled: isCancelled)
+            cache: cache, layout: configuration.layout, library: library, list: list,
+            isCancelled: isCancelled, report: report)
         do {
             if let manifests {
                 try collection.add(

@@ -10,7 +10,6 @@ struct FileIndex {
     static let pendingFile = ".larder-pending.json"
     /// The longest line that is read, in bytes. An entry's name and URL are shorter, even escaped.
     private static let longestLine = 128 << 10
-    /// The maximum number of lines that are read.
     private static let mostLines = 4_000_000
     /// The maximum number of bytes that are read. ``stat/plausibleBytes`` is another limit.
     private static let mostBytes: Int64 = 2 << 30
@@ -133,8 +132,8 @@ struct FileIndex {
     }
 }
 
-/// Reads the members of a JSON object that an export has written, in their order. It does not make a
-/// dictionary, because comparing hostile keys may take minutes.
+/// Reads the members of a JSON object that an export has written, in their order. It does not make
+/// a dictionary, because comparing hostile keys may take minutes.
 private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 

@@ -44,7 +44,6 @@ struct FileLines {
         }
     }
 
-    /// Adds lines of this export.
     func add(_ lines: [FileIndex.Line]) throws {
         try database.run("INSERT OR IGNORE INTO current VALUES (?, ?, ?, ?)", for: lines) {
             $1.bind($0.file)
@@ -54,7 +53,6 @@ struct FileLines {
         }
     }
 
-    /// Keeps the line of a file of the last export.
     func keep(_ earlier: Earlier) throws {
         // No file of this export has that stem: it would replace the earlier one.
         try update(

@@ -1,8 +1,8 @@
 import LarderCache
 import LarderCore
 
-/// A gallery as static files: the page, what describes the icons, and the icons themselves in
-/// `objects/`, named by their digests.
+/// A gallery as static files: the page, the descriptions of the icons, and the icons in `objects/`,
+/// named by their digests.
 final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport
@@ -10,15 +10,15 @@ final class GalleryFiles: GalleryPlace {
     private let pictures: FileDescriptor
     private let parts: FileDescriptor
     private let reason: (CacheError, StoredObject) throws -> ExportCode
-    /// Bounded by what a gallery shows.
+    /// Limited by the number of icons of a gallery.
     private var placed: Set<Digest> = []
-    /// Why the last object has no file.
+    /// The reason for which the last object has no file.
     private var failure: (reason: ExportCode, message: String)?
-    /// What has failed keeps its file.
+    /// Objects that have failed. Their files stay.
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
-    /// - Parameter reason: throws an error that is not one object's alone.
+    /// - Parameter reason: Throws an error that other objects would have, too.
     init(
         _ writer: ExportWriter, report: ExportReport,
         reason: @escaping (CacheError, StoredObject) throws -> ExportCode
@@ -32,18 +32,16 @@ final class GalleryFiles: GalleryPlace {
 
     private static let partsFolder = "gallery"
 
-    /// Writes the icons first, then what describes them, then the page.
+    /// Writes the icons first, then their descriptions, then the page.
     func write(
         _ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void
     ) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
-        try gallery.write(to: self) { omission in
+        try gallery.write(to: self) { item in
             try writer.goOn()
-            note(omission)
-        } onIcon: { icon in
-            try writer.goOn()
-            note(icon)
+            note(item)
+            guard case .icon(let icon) = item else { return }
             progress.objects += 1
             progress.bytes += icon.resource?.object.size ?? 0
             progress.seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -52,9 +50,10 @@ final class GalleryFiles: GalleryPlace {
         for file in GalleryFile.page { try write(file) }
     }
 
-    private func note(_ omission: GalleryOmission) {
+    private func note(_ item: GalleryItem) {
         report.icons += 1
-        switch omission {
+        switch item {
+        case .icon(let icon): note(icon)
         case .withoutIcon(let name, let reason):
             report.problems.note(ExportFailure(.noIcon, name: name, reason))
         case .excess:
@@ -64,7 +63,6 @@ final class GalleryFiles: GalleryPlace {
     }
 
     private func note(_ icon: GalleryIcon) {
-        report.icons += 1
         var message = icon.note ?? ""
         let code: ExportCode
         switch icon.state {
@@ -88,7 +86,7 @@ final class GalleryFiles: GalleryPlace {
         let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(object, as: name, in: pictures)
-            // The page says how the cache's own bytes are.
+            // The page shows the state of the cache's own bytes.
             if placement == .unchanged { try writer.confirm(object, unlessIn: pictures, name) }
             report.note(placement, bytes: object.size)
         } catch let error as CacheError {
@@ -111,8 +109,8 @@ final class GalleryFiles: GalleryPlace {
         }
     }
 
-    /// Removes icons and descriptions of icons that are no longer there, and nothing of another
-    /// shape.
+    /// Removes icons that are no longer exported, and their descriptions. Files with other names
+    /// stay.
     func removeOthers() throws {
         try pictures.forEachEntry { name in
             try writer.goOn()

@@ -17,8 +17,8 @@ struct ImageSets: ExportedFiles {
                 .obstructed, subject: name, message: "is an image set that larder has not made")
         }
         let file = "\(stem).\(ImageFile.suffix(of: object.mediaType))"
-        // A new set's description comes first: without one, it would be nobody's. An old one's
-        // comes behind the image that it names.
+        // A new set's description comes first: it says who made the set. An old set's comes after
+        // the image that it names.
         if !isOld { try describe(file, object, in: set) }
         let placement = try writer.place(object, as: file, in: set)
         if isOld { try describe(file, object, in: set) }
@@ -44,7 +44,7 @@ struct ImageSets: ExportedFiles {
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        // Xcode's own stays.
+        // The description that Xcode has written stays.
         if try folder.status(of: ImageSet.contentsFile) == nil {
             try writer.write(
                 Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
@@ -64,20 +64,19 @@ struct ImageSets: ExportedFiles {
             try folder.status(of: name)?.isDirectory == true
         else { return false }
         if try list.hasLike(stem), try folder.mindsNoCase(of: name) { return false }
-        // One that nobody but its owner may read is somebody's.
+        // A set that only another user may read stays.
         guard let set = try? folder.directory(name),
             try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
-        // With something of somebody else's in it, it stays.
+        // A set with foreign files in it stays.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
         guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
-        // The description at last: what is left without it would be nobody's.
+        // The description is removed last: it says who made the set.
         for file in names { try writer.removeOrLeave(file, in: set) }
         try writer.removeOrLeave(ImageSet.contentsFile, in: set)
         return unlinkat(folder.raw, name, AT_REMOVEDIR) == 0
     }
 
-    /// Whether an export has made a set: its description says so.
     private func holdsImage(_ set: FileDescriptor) throws -> Bool {
         guard let status = try set.status(of: ImageSet.contentsFile), status.isRegularFile,
             status.st_size <= ImageSet.longestContents,
@@ -86,8 +85,7 @@ struct ImageSets: ExportedFiles {
         return ImageSet.isOwn(try contents.read(atMost: ImageSet.longestContents))
     }
 
-    /// Whether a set has at most the images that an export gives it: one that was killed may leave
-    /// it so.
+    /// Whether a set has no other files than images of an export. A killed export may leave it so.
     private func isUnfinished(_ set: FileDescriptor, _ stem: String) throws -> Bool {
         try set.names().allSatisfy { try isFile($0, of: stem, in: set) }
     }

@@ -2,10 +2,10 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The journal of a directory of DiskLruCache, read and written by the library's own rules: entries
-/// in the order of their use, in a temporary database.
+/// The journal of a directory of DiskLruCache, read by the library's own rules: entries in the
+/// order of their use, in a temporary database.
 final class Journal {
-    /// A longer line is not read. A key has at most 120 bytes.
+    /// The longest line that is read, in bytes. A key has at most 120.
     private static let longestLine = 1024
     /// The maximum number of lines. The library compacts a journal after 2,000 redundant lines.
     private static let mostLines: Int64 = 4_000_000

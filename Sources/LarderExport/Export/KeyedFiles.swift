@@ -8,7 +8,6 @@ final class KeyedFiles: ExportedFiles {
     private let writer: ExportWriter
     private var tree: ExportTree { writer.tree }
     private let journal: Journal?
-    /// Entries that are not in the journal yet.
     private var placed: [(stem: String, size: Int64)] = []
 
     init(_ layout: any KeyedLayout, _ writer: ExportWriter) throws {
@@ -34,7 +33,7 @@ final class KeyedFiles: ExportedFiles {
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
-        // Before the bytes, lest what an app has noted of the old ones be taken for these'.
+        // Before the bytes: an app's notes about the old bytes must not count for the new ones.
         let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
         placed.append((stem, object.size))
@@ -52,7 +51,7 @@ final class KeyedFiles: ExportedFiles {
         if let journal, let form = layout.journal {
             try write(journal, form, of: list, leavingOutOthers: prune)
         }
-        // Behind the journal: until it is replaced, the old one may name them.
+        // After the journal: the old one may name these files.
         if prune { report.pruned = try removeOthers(than: list) }
     }
 
@@ -64,7 +63,7 @@ final class KeyedFiles: ExportedFiles {
                 try tree.folder.status(of: name)?.isDirectory == false,
                 try writer.remove(name)
             else { return }
-            // Of several files of an icon, one counts.
+            // One of the files of an icon counts.
             if name.isSame(as: layout.file(stem)) { removed += 1 }
         }
         return removed

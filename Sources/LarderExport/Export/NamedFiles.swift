@@ -1,9 +1,9 @@
 import LarderCache
 
-/// Files with names for people, all in one directory, and `index.json`, which lists them.
+/// Files with readable names in one directory, and `index.json`, which lists them.
 ///
-/// Until that is written, and until what it no longer lists is removed, a second list has what it
-/// lacks: the next export knows the files of one that was killed.
+/// During the export, a second list has the files that the first does not. So the next export knows
+/// the files of a killed one.
 struct NamedFiles: ExportedFiles {
     /// The largest file that is compared with its digest, in bytes. No icon is larger.
     private static let largestFile: Int64 = 1 << 30

@@ -17,7 +17,8 @@ package struct SeedInstaller: Sendable {
     /// Reads all files of an export.
     ///
     /// - Parameters:
-    ///   - directory: The directory that was exported to. The app's bundle has a folder of its name.
+    ///   - directory: The directory that was exported to. The app's bundle has a folder of its
+    ///     name.
     ///   - folder: The name that the export gave the library's directory. Default: nil.
     ///   - isCancelled: Is asked often: true ends it. Default: never.
     /// - Returns: nil if the layout has no ``ExportLayout/hasInstaller``, or if it was cancelled.
@@ -35,8 +36,8 @@ package struct SeedInstaller: Sendable {
         self.fingerprint = fingerprint
     }
 
-    /// Returns a digest of the names and bytes of the files in a directory, hidden ones left out. It
-    /// does not depend on the order in which the file system lists them.
+    /// Returns a digest of the names and bytes of the files in a directory, hidden ones left out.
+    /// It does not depend on the order in which the file system lists them.
     ///
     /// - Returns: nil if it was cancelled.
     /// - Throws: ``CacheError``, `.unusable` if a file is sparse. Reading it would take too long.
@@ -122,7 +123,6 @@ package struct SeedInstaller: Sendable {
             """
     }
 
-    /// The file's text: Swift 5.9 and later, with Foundation alone.
     package var source: String {
         let library = seed.library
         let folder = folders.joined(separator: "/").swiftLiteral
@@ -261,7 +261,6 @@ package struct SeedInstaller: Sendable {
 }
 
 extension String {
-    /// The text as a literal of Swift.
     fileprivate var swiftLiteral: String {
         let scalars = unicodeScalars.map { scalar in
             switch scalar {

@@ -46,7 +46,6 @@ struct ImportPages {
         }
     }
 
-    /// Imports the entries that were added.
     mutating func finish() throws {
         let entries = page
         page.removeAll(keepingCapacity: true)

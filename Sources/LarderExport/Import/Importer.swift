@@ -3,8 +3,8 @@ import GRDB
 import LarderCache
 import LarderManifest
 
-/// Imports the icons that manifests name from another program's cache. It looks them up by the names
-/// of their files.
+/// Imports the icons that manifests name from another program's cache. It looks them up by the
+/// names of their files.
 ///
 /// It changes nothing in that directory, and follows no link in it. A file counts only if its bytes
 /// are a complete image, and as its entry demands.
@@ -154,7 +154,6 @@ package struct ImportConfiguration: Sendable {
     }
 }
 
-/// The result of an import.
 package struct ImportReport: Sendable {
     package let layout: ExportLayout
     /// The directory that has the layout's files.

@@ -88,18 +88,8 @@ enum ImageSet {
 enum ImageFile {
     /// The usual extension of a media type; `bin` if it is not an image.
     static func suffix(of mediaType: String?) -> String {
-        switch mediaType.flatMap(MediaType.init) {
-        case .png: "png"
-        case .jpeg: "jpg"
-        case .gif: "gif"
-        case .webp: "webp"
-        case .avif: "avif"
-        case .heic: "heic"
-        case .ico: "ico"
-        case .bmp: "bmp"
-        case .svg: "svg"
-        case nil: "bin"
-        }
+        guard let type = mediaType.flatMap(MediaType.init) else { return "bin" }
+        return type == .jpeg ? "jpg" : type.name.lowercased()
     }
 
     static func isSuffix(_ text: String) -> Bool {
@@ -109,9 +99,7 @@ enum ImageFile {
 
     /// Whether Xcode's `actool` compiles it as an image of an image set.
     static func isForAssetCatalog(_ mediaType: String?) -> Bool {
-        switch mediaType.flatMap(MediaType.init) {
-        case .png, .jpeg, .heic, .svg: true
-        case .gif, .webp, .avif, .ico, .bmp, nil: false
-        }
+        let type = mediaType.flatMap(MediaType.init)
+        return type == .png || type == .jpeg || type == .heic || type == .svg
     }
 }

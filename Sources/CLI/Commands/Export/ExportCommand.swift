@@ -7,11 +7,11 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         commandName: "export",
         abstract: "Write icons in the layout that another program reads.",
         discussion: """
-            The layouts of libraries (\(ExportLayout.names(where: \.hasFolder))) write the disk cache \
-            of that library, so that an app starts with a filled cache; each file is named after \
-            the URL exactly as the manifest spells it. files writes files with readable names, \
-            and an index.json; asset-catalog writes an asset catalog for Xcode, to a directory \
-            that ends with .xcassets; gallery writes a web page with all icons.
+            The layouts of libraries (\(ExportLayout.names(where: \.hasFolder))) write the disk \
+            cache of that library, so that an app starts with a filled cache; each file is named \
+            after the URL exactly as the manifest spells it. files writes files with readable \
+            names, and an index.json; asset-catalog writes an asset catalog for Xcode, to a \
+            directory that ends with .xcassets; gallery writes a web page with all icons.
 
             Each object is compared with its digest before its file gets its name. If you run it \
             again, it writes only what has changed. The exit status is 2 if an icon is not in \
