@@ -17,6 +17,8 @@ package final class LiveCache: @unchecked Sendable {
     /// The index that was there just before the cache was opened.
     private var index: FileIdentity?
     private var known: [Digest: FileIdentity] = [:]
+    private var version: Int64?
+    private var changes = 0
 
     /// Names the directory of a cache; nothing is opened.
     ///
@@ -75,6 +77,24 @@ package final class LiveCache: @unchecked Sendable {
             guard !isSame || cache.indexURI == nil else { return false }
             self.cache = nil
             return true
+        }
+    }
+
+    /// A number that grows when ``refresh()`` finds that the index has changed.
+    package var generation: Int { lock.withLock { changes } }
+
+    /// Closes the cache if it was replaced, and checks whether the index has changed since the last
+    /// call. An index that cannot be read counts as changed.
+    ///
+    /// - Returns: The new ``generation``.
+    @discardableResult
+    package func refresh() -> Int {
+        let isReplaced = closeIfReplaced()
+        let version = (try? using { try $0.indexVersion() }) ?? nil
+        return lock.withLock {
+            if isReplaced || version == nil || version != self.version { changes += 1 }
+            self.version = version
+            return changes
         }
     }
 

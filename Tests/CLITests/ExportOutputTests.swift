@@ -25,8 +25,8 @@ import Testing
             let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
             try document.compare(failures, with: "Failures of an export")
             let reasons = try document.table("Reasons of an export", "reason")
-            #expect(reasons.words == ExportReason.allCases.map(\.rawValue))
-            for code in ExportReason.allCases {
+            #expect(reasons.words == ExportCode.allCases.map(\.rawValue))
+            for code in ExportCode.allCases {
                 let kind = reasons.cell(code.rawValue, "skipped or failed")
                 #expect(kind == (code.isSkip ? "skipped" : "failed"))
             }
@@ -62,8 +62,8 @@ import Testing
             let failures = reports.flatMap { $0["failures"]?.array ?? [] }.compactMap(\.object)
             try document.compare(failures, with: "Failures of an import")
             let reasons = try document.table("Reasons of an import", "reason")
-            #expect(reasons.words == ImportReason.allCases.map(\.rawValue))
-            for code in ImportReason.allCases {
+            #expect(reasons.words == ImportCode.allCases.map(\.rawValue))
+            for code in ImportCode.allCases {
                 let kind = reasons.cell(code.rawValue, "skipped or failed")
                 #expect(kind == (code.isSkip ? "skipped" : "failed"))
             }

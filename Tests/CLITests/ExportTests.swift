@@ -43,7 +43,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["nuke", "sdwebimage", "kingfisher", "coil", "coil2", "glide", "files"])
+    @Test(arguments: [
+        "nuke", "sdwebimage", "kingfisher", "kingfisher7", "coil", "coil2", "glide", "files",
+    ])
     func whatIsExportedCanBeImported(_ layout: String) async throws {
         try await withFixture { larder in
             let urls = larder.origin.serveIcons(4)
@@ -247,6 +249,24 @@ import Testing
             #expect(finished.status == 0)
             #expect(finished.standardOutput.contains("1 missing"))
             #expect(finished.standardOutput.contains("version right?"), "\(finished)")
+        }
+    }
+
+    @Test func theVersionOfKingfisherSelectsALayout() async throws {
+        try await withFixture { larder in
+            #expect(
+                try larder.prefetch(larder.manifest(larder.origin.serveIcons(1)[0])).status == 0)
+            let places = ["a", "b"].map { larder.directory.path($0) }
+            for (place, options) in zip(
+                places,
+                [["kingfisher7"], ["kingfisher", "--kingfisher-version", "7"]])
+            {
+                let finished = try larder.run(
+                    arguments: ["export", place, "--layout"] + options + ["--json"])
+                #expect(finished.status == 0)
+                #expect(finished.standardOutput.contains(#""layout":"kingfisher7""#))
+            }
+            #expect(files(places[0]) == files(places[1]) && !files(places[0]).isEmpty)
         }
     }
 

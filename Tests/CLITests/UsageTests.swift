@@ -64,6 +64,7 @@ import Testing
         ["import", "seed", "--layout", "gallery", "--manifest", "m"],
         ["export", "seed", "--layout", "asset-catalog"],
         ["export", "seed", "--layout", "nuke", "--kingfisher-version", "7"],
+        ["export", "seed", "--layout", "kingfisher7", "--kingfisher-version", "7"],
         ["export", "seed", "--layout", "kingfisher", "--kingfisher-version", "0"],
         ["export", "seed", "--layout", "files", "--folder", "icons"],
         ["export", "seed", "--layout", "nuke", "--folder", ""],

@@ -1,7 +1,8 @@
 import Foundation
 import LarderCache
-import LarderServer
 import LarderTestSupport
+
+@testable import LarderServer
 
 /// A server of a cache of its own, and what is in it.
 struct ServerFixture {
@@ -13,6 +14,12 @@ struct ServerFixture {
 
     /// The cache's directory.
     var cache: String { directory.path("cache") }
+
+    /// The icons of a cache, without a server.
+    static func icons(_ path: String) throws -> IconStore {
+        try IconStore(
+            path: path, memoryLimit: 0, metrics: ServerMetrics(), log: ServerLog { _ in })
+    }
 
     func client(receiveBuffer: Int32? = nil) throws -> RawClient {
         try RawClient(port: port, receiveBuffer: receiveBuffer)

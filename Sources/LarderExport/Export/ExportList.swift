@@ -2,112 +2,115 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// All icons of an export, in a temporary database: memory stays within bounds however many there
-/// are. It is written once, then sorted, then read in order.
+struct ExportedIcon {
+    /// Its place in the list, from 1; 0 until it has one.
+    var id: Int64 = 0
+    /// The entry's name; text from outside.
+    let name: String
+    /// The URL as an app has it; nil if there is none.
+    let url: String?
+    let key: String
+    /// The beginning of its files' names; nil if that is not known yet.
+    let stem: String?
+    /// The readable name that a stem is made of; nil if a library names the files.
+    var base: String?
+    /// Nil if it has failed already.
+    let object: StoredObject?
+
+    func failure(_ code: ExportCode, _ message: String) -> ExportFailure {
+        ExportFailure(code, name: name, url: url ?? key, message)
+    }
+}
+
+extension ExportedIcon {
+    fileprivate static let columns = "id, name, url, key, stem, \(StoredObject.columns)"
+
+    fileprivate init(_ row: PreparedStatement) throws {
+        self.init(
+            id: row.integer(0), name: try row.requireText(1), url: row.text(2),
+            key: try row.requireText(3), stem: row.text(4),
+            object: row.isNull(5) ? nil : try StoredObject(row, startingAt: 5))
+    }
+}
+
+/// All icons of an export, in a temporary database. It is written once, then sorted, then read.
 final class ExportList {
-    private static let pageLimit = 256
     private let database: DatabaseQueue
-    private var count: Int64 = 0
 
     init() throws {
-        database = try Cache.scratchDatabase(at: nil, beside: nil)
-        try database.writeWithoutTransaction { db in
-            try db.execute(
-                sql: """
-                    PRAGMA main.cache_size = -4096;
-                    CREATE TABLE main.o (
-                        id INTEGER PRIMARY KEY, name TEXT NOT NULL, url TEXT, key TEXT NOT NULL,
-                        stem TEXT, base TEXT, folded TEXT, alike TEXT,
-                        digest BLOB, size INTEGER, media_type TEXT, width INTEGER, height INTEGER,
-                        stored_at REAL, used_at REAL
-                    );
-                    """)
+        database = try .scratch(
+            """
+            CREATE TABLE main.o (
+                id INTEGER PRIMARY KEY, name TEXT NOT NULL, url TEXT, key TEXT NOT NULL,
+                stem TEXT, base TEXT, folded TEXT, alike TEXT,
+                digest BLOB, size INTEGER, media_type TEXT, width INTEGER, height INTEGER,
+                stored_at REAL, used_at REAL
+            );
+            """)
+    }
+
+    func add(_ icons: [ExportedIcon]) throws {
+        try database.run(
+            "INSERT INTO o VALUES (NULL, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)", for: icons
+        ) {
+            $1.bind($0.name)
+            $1.bind($0.url)
+            $1.bind($0.key)
+            $1.bind($0.stem)
+            $1.bind($0.base)
+            $1.bind($0.base.map(SafeName.folded))
+            $1.bind($0.object?.digest)
+            $1.bind($0.object?.size)
+            $1.bind($0.object?.mediaType)
+            $1.bind($0.object?.width)
+            $1.bind($0.object?.height)
+            $1.bind($0.object?.storedAt.timeIntervalSince1970)
+            $1.bind($0.object?.usedAt.timeIntervalSince1970)
         }
     }
 
-    /// What is known of an icon before it is in the list.
-    struct Row {
-        let name: String
-        let url: String?
-        let key: String
-        let stem: String?
-        /// The name for people that its own one is made of; nil where `stem` is it.
-        let base: String?
-        let object: StoredObject?
-    }
-
-    func add(_ rows: [Row]) throws {
-        try database.inTransaction { db in
-            let insert = try PreparedStatement(
-                db, "INSERT INTO o VALUES (?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, ?, ?, ?)")
-            for row in rows {
-                count += 1
-                try insert.run {
-                    $0.bind(count)
-                    $0.bind(row.name)
-                    $0.bind(row.url)
-                    $0.bind(row.key)
-                    $0.bind(row.stem)
-                    $0.bind(row.base)
-                    $0.bind(row.base.map(SafeName.folded))
-                    $0.bind(row.object?.digest)
-                    $0.bind(row.object?.size)
-                    $0.bind(row.object?.mediaType)
-                    $0.bind(row.object?.width)
-                    $0.bind(row.object?.height)
-                    $0.bind(row.object?.storedAt.timeIntervalSince1970)
-                    $0.bind(row.object?.usedAt.timeIntervalSince1970)
-                }
-            }
-            return .commit
-        }
-    }
-
-    /// Gives each icon a name for people that no other has: the first its plain one, others one
-    /// that tells them apart by their URL.
+    /// Gives each icon a readable name that no other has: the first its plain one, others one that
+    /// tells them apart by their URL.
     func nameAll() throws {
         try database.writeWithoutTransaction {
             try $0.execute(sql: "CREATE INDEX main.by_base ON o (folded, id)")
         }
-        var (folded, id): (String, Int64) = ("", 0)
         var first: (folded: String, identity: String, stem: String)?
-        while true {
-            let page = try database.read { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT folded, id, base, coalesce(url, key) FROM o
-                    WHERE (folded, id) > (?, ?) ORDER BY folded, id LIMIT \(Self.pageLimit)
-                    """
-                ).rows(folded, id) {
-                    (
-                        try $0.requireText(0), $0.integer(1), try $0.requireText(2),
-                        try $0.requireText(3)
-                    )
-                }
+        try database.forEachPage { db, last in
+            try PreparedStatement(
+                db,
+                """
+                SELECT folded, id, base, coalesce(url, key) FROM o
+                WHERE (folded, id) > (?, ?) ORDER BY folded, id LIMIT 256
+                """
+            ).rows(last?.folded ?? "", last?.id ?? 0) {
+                (
+                    folded: try $0.requireText(0), id: $0.integer(1), base: try $0.requireText(2),
+                    identity: try $0.requireText(3)
+                )
             }
-            guard let last = page.last else { break }
-            (folded, id) = (last.0, last.1)
-            try database.inTransaction { db in
-                let update = try PreparedStatement(
-                    db, "UPDATE o SET stem = ?, alike = ? WHERE id = ?")
-                for (folded, id, base, identity) in page {
-                    var stem = SafeName.told(apart: base, by: identity)
-                    if let first, first.folded.isSame(as: folded) {
-                        // The same icon of the same name once more.
-                        if first.identity.isSame(as: identity) { stem = first.stem }
-                    } else {
-                        if !SafeName.isTold(base) { stem = base }
-                        first = (folded, identity, stem)
-                    }
-                    try update.run(stem, SafeName.folded(stem), id)
+        } _: { page in
+            let stems = page.map { icon in
+                var stem = SafeName.told(apart: icon.base, by: icon.identity)
+                if let first, first.folded.isSame(as: icon.folded) {
+                    // The same icon of the same name once more.
+                    if first.identity.isSame(as: icon.identity) { stem = first.stem }
+                } else {
+                    if !SafeName.isTold(icon.base) { stem = icon.base }
+                    first = (icon.folded, icon.identity, stem)
                 }
-                return .commit
+                return stem
+            }
+            try database.run(
+                "UPDATE o SET stem = ?, alike = ? WHERE id = ?", for: zip(stems, page)
+            ) {
+                $1.bind($0.0)
+                $1.bind(SafeName.folded($0.0))
+                $1.bind($0.1.id)
             }
         }
     }
 
-    /// Sorts the list by the names.
     func sort() throws {
         try database.writeWithoutTransaction {
             try $0.execute(
@@ -118,38 +121,32 @@ final class ExportList {
         }
     }
 
-    /// Hands over the icons that have a name, by that, and those of one name in their order.
-    func forEach(_ body: (ExportedIcon) throws -> Void) throws {
-        var (stem, id): (String, Int64) = ("", 0)
-        while true {
-            let page = try database.read { db in
+    /// Calls `body` with pages of the icons that have a name, sorted by it, and those of one name
+    /// in their order.
+    func forEachPage(_ body: ([ExportedIcon]) throws -> Void) throws {
+        try database.forEachPage(
+            { db, last in
                 try PreparedStatement(
                     db,
                     """
                     SELECT \(ExportedIcon.columns) FROM o
-                    WHERE (stem, id) > (?, ?) ORDER BY stem, id LIMIT \(Self.pageLimit)
+                    WHERE (stem, id) > (?, ?) ORDER BY stem, id LIMIT 256
                     """
-                ).rows(stem, id, as: ExportedIcon.init)
-            }
-            guard let last = page.last else { return }
-            (stem, id) = (last.stem ?? "", last.id)
-            try page.forEach(body)
-        }
+                ).rows(last?.stem ?? "", last?.id ?? 0, as: ExportedIcon.init)
+            }, body)
+    }
+
+    func forEach(_ body: (ExportedIcon) throws -> Void) throws {
+        try forEachPage { try $0.forEach(body) }
     }
 
     /// Whether an icon has that name, failed ones included.
     func has(_ stem: String) throws -> Bool {
-        try database.read { db in
-            try PreparedStatement(db, "SELECT 1 FROM o WHERE stem = ? LIMIT 1")
-                .firstInteger(stem) != nil
-        }
+        try database.hasRow("SELECT 1 FROM o WHERE stem = ? LIMIT 1", stem)
     }
 
-    /// Whether an icon has a name for people that a file system may take for that one.
+    /// Whether an icon has a readable name that a file system may take for that one.
     func hasLike(_ stem: String) throws -> Bool {
-        try database.read { db in
-            try PreparedStatement(db, "SELECT 1 FROM o WHERE alike = ? LIMIT 1")
-                .firstInteger(SafeName.folded(stem)) != nil
-        }
+        try database.hasRow("SELECT 1 FROM o WHERE alike = ? LIMIT 1", SafeName.folded(stem))
     }
 }

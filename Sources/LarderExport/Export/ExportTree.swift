@@ -2,34 +2,29 @@ import Foundation
 import LarderCache
 
 /// The directory that is exported to, locked against other exports. No link in it is followed, and
-/// nothing outside of it is written, even if another user owns it.
+/// nothing outside it is written, even if another user owns it.
 final class ExportTree: Sendable {
-    /// What the user named.
-    let root: FileDescriptor
-    /// The layout's own directory in it: that itself, or beneath it.
+    /// The layout's own directory: the one that the user named, or one beneath it.
     let folder: FileDescriptor
-    /// The path of ``folder``, for messages.
     let path: String
 
     private static let temporaryStart = ".larder-"
     private static let temporaryEnd = ".partial"
 
-    /// Makes what is not there yet, and removes what killed exports have left.
+    /// Makes missing directories, and removes leftovers of killed exports.
     ///
     /// - Parameters:
-    ///   - path: a path of the user's own; links in it are followed unless they are another user's.
-    ///   - folders: the layout's directories in it, from the outermost.
-    ///   - cache: what is exported.
+    ///   - path: A path of the user's own. Links in it are followed unless they are another user's.
+    ///   - folders: The layout's directories in it, from the outermost.
     /// - Throws: ``CacheError``, `.unusable` if it lies in the cache, or the cache in it, `.locked`
     ///   if another export writes it.
     init(_ path: String, folders: [String], outside cache: Cache) throws(CacheError) {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
-        root = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
+        var folder = try UsersPath(path).directory(create: true) { (nearest) throws(CacheError) in
             guard try !nearest.lies(in: cache.root) else {
                 throw CacheError(.unusable, subject: path, message: "lies in the cache")
             }
         }
-        var folder = root
         for name in folders { folder = try folder.folder(name) }
         self.folder = folder
         self.path = ([path] + folders).joined(separator: "/")
@@ -45,21 +40,7 @@ final class ExportTree: Sendable {
 
     deinit { flock(folder.raw, LOCK_UN) }
 
-    /// Hands over the names in a directory.
-    ///
-    /// - Parameter directory: default: ``folder``.
-    func forEachName(
-        in directory: FileDescriptor? = nil, _ body: (String) throws -> Void
-    ) throws {
-        var failure: (any Error)?
-        try (directory ?? folder).forEachName { name in
-            guard failure == nil else { return }
-            do { try body(name) } catch { failure = error }
-        }
-        if let failure { throw failure }
-    }
-
-    /// Whoever held the lock before is gone, and has left what it has not renamed.
+    /// Removes the unfinished files of exports that have ended: this one holds their lock.
     private func sweep() throws(CacheError) {
         try folder.forEachName { (name) throws(CacheError) in
             if Self.isTemporary(name) { unlinkat(folder.raw, name, 0) }
@@ -74,13 +55,13 @@ final class ExportTree: Sendable {
             && rest.dropFirst(serial.count).elementsEqual(temporaryEnd.utf8)
     }
 
-    /// The name of a file that is not finished; a number of its own for each.
+    /// The name of an unfinished file, by its number.
     static func temporary(_ serial: Int) -> String { "\(temporaryStart)\(serial)\(temporaryEnd)" }
 
-    /// Makes a file that is not finished.
+    /// Makes an unfinished file.
     ///
-    /// - Parameter serial: the last number; behind it, what is in the way is passed over: it may be
-    ///   a directory, or somebody else's.
+    /// - Parameter serial: The last number that was used. Numbers whose names are taken, for
+    ///   example by a directory, are skipped.
     func newFile(
         after serial: inout Int
     ) throws(CacheError) -> (name: String, file: FileDescriptor) {
@@ -99,6 +80,16 @@ final class ExportTree: Sendable {
 #endif
 
 extension FileDescriptor {
+    /// Calls `body` with each name in this directory, until it throws.
+    func forEachEntry(_ body: (String) throws -> Void) throws {
+        var failure: (any Error)?
+        try forEachName { name in
+            guard failure == nil else { return }
+            do { try body(name) } catch { failure = error }
+        }
+        if let failure { throw failure }
+    }
+
     /// Opens a directory in this one, made if it is not there.
     ///
     /// - Throws: ``CacheError``, `.unusable` if something else is there.
@@ -112,7 +103,7 @@ extension FileDescriptor {
         }
     }
 
-    /// What is in a file's place; nil if nothing is.
+    /// Returns the status of a file's place; nil if the place is free.
     ///
     /// - Throws: ``CacheError``, `.obstructed` if no file can be there.
     func statusOfFile(_ name: String) throws(CacheError) -> stat? {
@@ -131,7 +122,7 @@ extension FileDescriptor {
         }
     }
 
-    /// The size of a regular file; nil of anything else.
+    /// Returns the size of a regular file; nil for anything else.
     func sizeOfFile(_ name: String) throws(CacheError) -> Int64? {
         var status = stat()
         if fstatat(raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
@@ -143,17 +134,17 @@ extension FileDescriptor {
         return nil
     }
 
-    /// Whether a name may be another's entry in this directory: both fold to the same, and the file
-    /// system finds the entry in other letters, too. Then to remove one would remove the other.
+    /// Whether two names may be those of one file in this directory: both fold to the same, and the
+    /// file system ignores case. Then removing one would remove the other.
     ///
-    /// - Parameter name: of an entry that is there, with a letter of ASCII in it.
+    /// - Parameter name: The name of an existing file, with a letter of ASCII in it.
     func mayHave(_ name: String, for other: String) throws(CacheError) -> Bool {
         guard SafeName.folded(name).isSame(as: SafeName.folded(other)) else { return false }
         if name.isSame(as: other) { return true }
         return try mindsNoCase(of: name)
     }
 
-    /// Whether the file system finds an entry of this directory in other letters, too.
+    /// Whether the file system finds an entry of this directory by its name in other case.
     func mindsNoCase(of name: String) throws(CacheError) -> Bool {
         let swapped = name.utf8.map { byte in
             let isLetter = 0x41...0x5A ~= byte & 0xDF
@@ -164,7 +155,7 @@ extension FileDescriptor {
 
     /// Sets the date of last modification, and that of the last access to now.
     ///
-    /// - Returns: false if it is somebody else's.
+    /// - Returns: false if it is another user's file.
     func setDates(modified: Date) throws(CacheError) -> Bool {
         let seconds = time_t(modified.timeIntervalSince1970)
         var times = [

@@ -2,29 +2,33 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// Puts files into a tree, each in one step: who reads it finds the old one or the new one, whole.
-/// A file that is there and has the right bytes stays as it is.
+/// Puts files into a tree, each in one step: readers find the old file or the new one, complete. A
+/// file that has the right bytes stays as it is.
 final class ExportWriter {
+    /// The age at which the date of the last access is renewed, in seconds, if the library has a
+    /// rule for dates.
+    private static let longestAccess = 86_400
+
     let tree: ExportTree
     let cache: Cache
     private let modified: Date?
     private let isCancelled: () -> Bool
     private let reader: ObjectReader
-    private let digests = FileDigests()
+    private let readFiles: ReadFiles
     private var serial = 0
-    var mayLink: Bool
-    var mayClone: Bool
+    private var mayLink: Bool
+    private var mayClone: Bool
     /// Whether something was written since ``flush()``.
     private var isDirty = false
 
     /// - Parameters:
-    ///   - mayLink: whether files may be hard links to the cache's.
-    ///   - mayClone: whether they may share its blocks.
-    ///   - modified: the date of last modification that they get; nil: they keep their own.
+    ///   - mayLink: Whether files may be hard links to the cache's.
+    ///   - mayClone: Whether files may share blocks with the cache's.
+    ///   - modified: The date of last modification of all files; nil: any.
     init(
         _ tree: ExportTree, cache: Cache, mayLink: Bool, mayClone: Bool, modified: Date?,
         isCancelled: @escaping () -> Bool
-    ) {
+    ) throws {
         self.tree = tree
         self.cache = cache
         self.mayLink = mayLink
@@ -32,9 +36,10 @@ final class ExportWriter {
         self.modified = modified
         self.isCancelled = isCancelled
         reader = cache.reader()
+        readFiles = try ReadFiles()
     }
 
-    /// - Throws: `CancellationError` if it is to end.
+    /// - Throws: `CancellationError` if the export was cancelled.
     func goOn() throws {
         if isCancelled() { throw CancellationError() }
     }
@@ -44,10 +49,10 @@ final class ExportWriter {
     /// Puts an object's bytes into a file, compared with its digest before it gets its name.
     ///
     /// - Parameters:
-    ///   - directory: default: the layout's own.
-    ///   - body: is done right before a file that differs is replaced. Default: nothing.
-    /// - Throws: ``CacheError``, `.corrupt` if the cache has not those bytes, `.obstructed` if
-    ///   something that is no file is in the place; `CancellationError`.
+    ///   - directory: Default: the layout's own.
+    ///   - body: Is called before a file with other bytes is replaced.
+    /// - Throws: ``CacheError``, `.corrupt` if the cache has other bytes, `.obstructed` if the
+    ///   place is not free for a file; `CancellationError`.
     func place(
         _ object: StoredObject, as name: String, in directory: FileDescriptor? = nil,
         before body: () throws -> Void = {}
@@ -55,18 +60,19 @@ final class ExportWriter {
         let directory = directory ?? tree.folder
         if try isInPlace(object, name, directory) { return .unchanged }
         let (file, identity) = try cache.open(object)
-        // The way that costs least comes first; what the file system refuses once is not tried
-        // again.
+        // The cheapest way comes first. A way that the file system refuses is not tried again.
         if mayClone, let temporary = try clone(file) {
             let copy = try tree.folder.file(temporary)
-            try confirm(copy, is: object, orRemove: temporary)
-            try finish(copy, temporary, as: name, in: directory, before: body)
+            try publish(temporary, copy, as: name, in: directory, before: body) {
+                try confirm(copy, is: object)
+                return true
+            }
             return .cloned
         }
         if mayLink {
-            try confirm(file, is: object, orRemove: nil)
+            try confirm(file, is: object)
             if let temporary = try link(object, identity) {
-                try rename(temporary, to: name, in: directory, before: body)
+                try publish(temporary, nil, as: name, in: directory, before: body) { true }
                 return .linked
             }
             guard lseek(file.raw, 0, SEEK_SET) == 0 else {
@@ -74,22 +80,16 @@ final class ExportWriter {
             }
         }
         let (temporary, copy) = try newFile()
-        do {
-            let read = try reader.digest(
-                file, expecting: object.digest, isCancelled: isCancelled
-            ) { (bytes) throws(CacheError) in try copy.write(bytes) }
-            try Self.check(read, object)
-        } catch {
-            unlinkat(tree.folder.raw, temporary, 0)
-            throw error
+        try publish(temporary, copy, as: name, in: directory, before: body) {
+            try confirm(file, is: object) { (bytes) throws(CacheError) in try copy.write(bytes) }
+            return true
         }
-        try finish(copy, temporary, as: name, in: directory, before: body)
         return .copied
     }
 
-    /// Compares an object's own file with its digest, unless that is the one in a directory.
+    /// Compares an object's own file with its digest, unless the file in a directory is the same.
     ///
-    /// - Throws: ``CacheError``, `.corrupt` if the cache has not those bytes; `CancellationError`.
+    /// - Throws: ``CacheError``, `.corrupt` if the cache has other bytes; `CancellationError`.
     func confirm(
         _ object: StoredObject, unlessIn directory: FileDescriptor, _ name: String
     ) throws {
@@ -99,52 +99,37 @@ final class ExportWriter {
         {
             return
         }
-        try confirm(file, is: object, orRemove: nil)
+        try confirm(file, is: object)
     }
 
-    /// Whether the file has those bytes already, and is of its own if it has to be.
+    /// Whether the file has those bytes already, and is not a hard link if it must not be one.
     private func isInPlace(
         _ object: StoredObject, _ name: String, _ directory: FileDescriptor
     ) throws -> Bool {
+        // A file that may not be read is replaced, and so is one whose dates may not be set.
         guard let status = try directory.statusOfFile(name), status.isRegularFile,
-            status.st_size == object.size, mayLink || status.st_nlink == 1
+            status.st_size == object.size, mayLink || status.st_nlink == 1,
+            let file = try? directory.file(name), try file.status().isRegularFile,
+            try digest(of: file) == object.digest
         else { return false }
-        // It may be somebody's who lets nobody read it: then it is replaced.
-        guard let file = try? directory.file(name), try file.status().isRegularFile else {
-            return false
-        }
-        guard try digest(of: file) == object.digest else { return false }
         // The library may also count from the last access, which an export renews.
         if let modified,
             status.modified.tv_sec != Int(modified.timeIntervalSince1970)
                 || status.accessed.tv_sec < time(nil) - Self.longestAccess
         {
-            // Somebody else's may be read, and not be changed: it is replaced, too.
             guard try file.setDates(modified: modified) else { return false }
             isDirty = true
         }
         return true
     }
 
-    /// How old the last access of a file may be, in seconds, if the library minds dates: a day.
-    private static let longestAccess = 86_400
-
     private func confirm(
-        _ file: FileDescriptor, is object: StoredObject, orRemove temporary: String?
+        _ file: FileDescriptor, is object: StoredObject,
+        _ body: ((UnsafeRawBufferPointer) throws(CacheError) -> Void)? = nil
     ) throws {
-        do {
-            let read = try reader.digest(
-                file, expecting: object.digest, isCancelled: isCancelled)
-            try Self.check(read, object)
-        } catch {
-            if let temporary { unlinkat(tree.folder.raw, temporary, 0) }
-            throw error
-        }
-    }
-
-    private static func check(
-        _ read: (digest: Digest, count: Int64)?, _ object: StoredObject
-    ) throws {
+        let read = try reader.digest(
+            file, expecting: object.digest, isCancelled: isCancelled
+        ) { (bytes) throws(CacheError) in try body?(bytes) }
         guard let read else { throw CancellationError() }
         guard read == (object.digest, object.size) else {
             throw CacheError(
@@ -152,66 +137,50 @@ final class ExportWriter {
         }
     }
 
-    /// Returns the digest of a file that was there before, or nil if it is sparse and not read.
+    /// Returns the digest of an existing file, or nil if it is sparse and not read.
     func digest(of file: FileDescriptor) throws -> Digest? {
         // Swift 6.3 crashes if this is a catch clause.
-        let read = Result { try digests.digest(of: file, isCancelled: isCancelled) }
+        let read = Result { try readFiles.digest(of: file, isCancelled: isCancelled) }
         if case .failure(let error as CacheError) = read, error.isSparse { return nil }
         guard let digest = try read.get() else { throw CancellationError() }
         return digest
     }
 
-    // MARK: - Bytes
+    // MARK: - Generated files
 
-    /// Puts bytes that were made here into a file. Returns whether that is another one now.
-    @discardableResult
-    func write(
-        _ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil
-    ) throws -> Bool {
+    func write(_ bytes: [UInt8], as name: String, in directory: FileDescriptor? = nil) throws {
         let place = directory ?? tree.folder
-        // No file is made for what is there already.
+        // No file is made if the bytes are there already.
         if let old = try place.statusOfFile(name), old.isRegularFile,
             old.st_size == bytes.count, let file = try? place.file(name),
             try file.status().isRegularFile, try file.read(atMost: bytes.count + 1) == bytes
         {
-            return false
+            return
         }
-        return try write(as: name, in: directory) { try $0.write(bytes) }
+        try write(as: name, in: directory) { try $0.write(bytes) }
     }
 
-    /// The same for what is made piece by piece.
-    @discardableResult
+    /// Puts bytes into a file that `body` writes piece by piece.
     func write(
         as name: String, in directory: FileDescriptor? = nil,
         _ body: (GeneratedFile) throws -> Void
-    ) throws -> Bool {
+    ) throws {
         let directory = directory ?? tree.folder
         let (temporary, file) = try newFile()
-        do {
+        try publish(temporary, file, as: name, in: directory) {
             let generated = GeneratedFile(file)
             try body(generated)
             let made = try generated.finish()
-            if let old = try directory.statusOfFile(name), old.isRegularFile,
-                old.st_size == made.count, let file = try? directory.file(name),
-                try digest(of: file) == made.digest
-            {
-                unlinkat(tree.folder.raw, temporary, 0)
-                return false
-            }
-        } catch {
-            unlinkat(tree.folder.raw, temporary, 0)
-            throw error
+            guard let old = try directory.statusOfFile(name), old.isRegularFile,
+                old.st_size == made.count, let file = try? directory.file(name)
+            else { return true }
+            return try digest(of: file) != made.digest
         }
-        try finish(file, temporary, as: name, in: directory)
-        return true
     }
 
     // MARK: - Files
 
-    /// Removes a file; one that is gone already is fine. Returns whether it was there.
-    func remove(
-        _ name: String, in directory: FileDescriptor? = nil
-    ) throws(CacheError) -> Bool {
+    func remove(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) -> Bool {
         let directory = directory ?? tree.folder
         guard unlinkat(directory.raw, name, 0) == 0 else {
             guard errno == ENOENT else {
@@ -223,8 +192,15 @@ final class ExportWriter {
         return true
     }
 
-    /// Makes everything durable that was written. Once, at the end: what is lost with the power is
-    /// written again by the next export.
+    /// Removes a file. A directory, or a file of another user, stays.
+    func removeOrLeave(_ name: String, in directory: FileDescriptor? = nil) throws(CacheError) {
+        do throws(CacheError) {
+            _ = try remove(name, in: directory)
+        } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
+    }
+
+    /// Makes everything durable that was written. It is called once, at the end: the next export
+    /// writes files again that a power cut has taken.
     func flush() throws(CacheError) {
         guard isDirty else { return }
         try Durability.add(tree.folder)
@@ -232,40 +208,67 @@ final class ExportWriter {
         isDirty = false
     }
 
-    func newName() -> String {
+    private func newName() -> String {
         serial += 1
         return ExportTree.temporary(serial)
     }
 
-    func newFile() throws(CacheError) -> (name: String, file: FileDescriptor) {
+    private func newFile() throws(CacheError) -> (name: String, file: FileDescriptor) {
         try tree.newFile(after: &serial)
     }
 
-    private func finish(
-        _ file: FileDescriptor, _ temporary: String, as name: String, in directory: FileDescriptor,
-        before body: () throws -> Void = {}
+    /// Fills an unfinished file and gives it its name. If that fails, the file is removed.
+    ///
+    /// - Parameters:
+    ///   - file: nil for a hard link, which has the dates of the cache's file and is durable.
+    ///   - body: Is called before the file in its place is replaced.
+    ///   - fill: Returns false if that file is to stay.
+    private func publish(
+        _ temporary: String, _ file: FileDescriptor?, as name: String,
+        in directory: FileDescriptor, before body: () throws -> Void = {},
+        filling fill: () throws -> Bool
     ) throws {
-        do {
+        // If both are names of one file, nothing is renamed (rename(2)).
+        defer { unlinkat(tree.folder.raw, temporary, 0) }
+        guard try fill() else { return }
+        if let file {
             if let modified, try !file.setDates(modified: modified) {
                 throw CacheError("set times", subject: file.subject, errno: EPERM)
             }
             try Durability.add(file)
-        } catch {
-            unlinkat(tree.folder.raw, temporary, 0)
-            throw error
         }
-        try rename(temporary, to: name, in: directory, before: body)
-    }
-
-    private func rename(
-        _ temporary: String, to name: String, in directory: FileDescriptor,
-        before body: () throws -> Void
-    ) throws {
         isDirty = true
-        // Where both are names of one file already, nothing is renamed (rename(2)).
-        defer { unlinkat(tree.folder.raw, temporary, 0) }
         try body()
         try tree.folder.rename(temporary, to: directory, as: name)
+    }
+}
+
+/// A file that is written piece by piece, and digested at the same time.
+final class GeneratedFile {
+    private let file: FileDescriptor
+    private var hasher = RunningDigest()
+    private var buffer: [UInt8] = []
+    private var count: Int64 = 0
+
+    init(_ file: FileDescriptor) { self.file = file }
+
+    func write(_ text: String) throws(CacheError) { try write(text.utf8) }
+
+    func write(_ bytes: some Sequence<UInt8>) throws(CacheError) {
+        buffer.append(contentsOf: bytes)
+        if buffer.count >= 64 << 10 { try flush() }
+    }
+
+    func finish() throws(CacheError) -> (digest: Digest, count: Int64) {
+        try flush()
+        return (hasher.digest, count)
+    }
+
+    private func flush() throws(CacheError) {
+        try file.write(buffer)
+        hasher.update(buffer)
+        count += Int64(buffer.count)
+        buffer.removeAll(keepingCapacity: true)
     }
 }
 
@@ -273,11 +276,12 @@ final class ExportWriter {
     import Glibc
 #endif
 
-// Files that have their bytes in common with the cache's.
+// Files that share bytes with the cache's.
 
 extension ExportWriter {
-    /// A new file that shares the blocks of another; nil if that is not possible here.
-    func clone(_ file: FileDescriptor) throws -> String? {
+    /// Returns the name of a new file that shares the blocks of another; nil if that is not
+    /// possible.
+    private func clone(_ file: FileDescriptor) throws -> String? {
         #if canImport(Darwin)
             var temporary: String
             var result: Int32
@@ -286,7 +290,7 @@ extension ExportWriter {
                 result = fclonefileat(file.raw, tree.folder.raw, temporary, 0)
             } while result != 0 && errno == EEXIST
             if result == 0 {
-                // A clone has the rights of its original, which nobody may write.
+                // A clone has the permissions of its original, which is read-only.
                 try tree.folder.file(temporary).setMode(0o644)
                 return temporary
             }
@@ -300,9 +304,9 @@ extension ExportWriter {
         return nil
     }
 
-    /// Another name of an object's file, if that is the file that was read; nil if it can have none
-    /// here.
-    func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
+    /// Returns another name of an object's file, if that is the file that was read; nil if that is
+    /// not possible.
+    private func link(_ object: StoredObject, _ read: FileIdentity) throws -> String? {
         var temporary: String
         var number: Int32?
         repeat {
@@ -310,7 +314,7 @@ extension ExportWriter {
             number = try cache.link(object.digest, to: tree.folder, as: temporary)
         } while number == EEXIST
         if let number {
-            // Of the other reasons, some are this file's alone: as many names as it may have, or
+            // Other reasons may be those of this file alone: the maximum number of names, or
             // another owner (proc(5), protected_hardlinks).
             if [EXDEV, ENOTSUP, ENOSYS].contains(number) { mayLink = false }
             return nil

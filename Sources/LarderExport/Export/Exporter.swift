@@ -4,24 +4,22 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Writes a cache, or what manifests name of it, in the layout that another program reads.
+/// Writes a cache, or the icons that manifests name, in the layout that another program reads.
 ///
-/// Each object is compared with its digest before its file gets its name, and each file is there
-/// whole or not at all. Run again, it changes only what changed. Files that are not of the layout's
-/// own shape are left alone.
-public struct Exporter {
+/// Each object is compared with its digest before its file gets its name, and each file is complete
+/// or absent. If you run it again, it changes only what has changed. Files whose names are not of
+/// the layout are left alone.
+package struct Exporter {
     private let cache: Cache
     private let configuration: ExportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
     /// - Parameters:
-    ///   - cache: what is exported. It is only read.
-    ///   - configuration: how.
-    ///   - isCancelled: asked often: true ends it within moments; what was finished is kept.
-    ///     Default: never.
-    ///   - onProgress: called for each icon. Default: nobody looks.
-    public init(
+    ///   - cache: Is only read.
+    ///   - isCancelled: Is asked often: true ends the export. Finished files stay. Default: never.
+    ///   - onProgress: Is called for each icon.
+    package init(
         _ cache: Cache, _ configuration: ExportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
@@ -32,30 +30,41 @@ public struct Exporter {
         self.onProgress = onProgress
     }
 
-    /// Exports.
+    /// Exports the icons of manifests, or all of the cache.
     ///
-    /// - Parameter manifests: whose icons; nil: all of the cache.
     /// - Throws: ``CacheError``, `ManifestError`: then nothing more is written.
-    public func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
+    package func export(_ manifests: [ManifestSource]?) throws -> ExportReport {
+        let start = ContinuousClock.now
+        let library = configuration.library
         do {
-            return try run(manifests)
+            let tree = try ExportTree(
+                configuration.directory, folders: library?.folders ?? [], outside: cache)
+            let mayShare = !configuration.copiesAll
+            let writer = try ExportWriter(
+                tree, cache: cache, mayLink: mayShare && library?.modified == nil,
+                mayClone: mayShare, modified: library?.modified, isCancelled: isCancelled)
+            var report = ExportReport(layout: configuration.layout, directory: tree.path)
+            if configuration.layout == .gallery {
+                try exportGallery(manifests, writer, &report)
+            } else {
+                try export(manifests, library, writer, &report)
+            }
+            report.isInterrupted = isCancelled()
+            report.seconds = (ContinuousClock.now - start) / .seconds(1)
+            return report
         } catch let error as DatabaseError {
             throw CacheError(index: "the list of what is exported", error)
         }
     }
 
-    private func run(_ manifests: [ManifestSource]?) throws -> ExportReport {
-        let start = ContinuousClock.now
-        let keyed = configuration.keyed
-        let tree = try ExportTree(
-            configuration.directory, folders: keyed?.folders ?? [], outside: cache)
-        if configuration.layout == .gallery { return try exportGallery(manifests, tree) }
+    private func export(
+        _ manifests: [ManifestSource]?, _ library: (any KeyedLayout)?, _ writer: ExportWriter,
+        _ report: inout ExportReport
+    ) throws {
         let list = try ExportList()
         var collection = ExportCollection(
-            from: cache, for: configuration.layout, keyed: keyed, into: list,
-            report: ExportReport(layout: configuration.layout, directory: tree.path),
-            isCancelled: isCancelled)
-        var report = collection.report
+            cache: cache, layout: configuration.layout, library: library, list: list,
+            isCancelled: isCancelled, report: report)
         do {
             if let manifests {
                 try collection.add(
@@ -64,15 +73,17 @@ public struct Exporter {
             } else {
                 try collection.addAll()
             }
-            if keyed == nil { try list.nameAll() }
+            if library == nil { try list.nameAll() }
             try list.sort()
             report = collection.report
-            let writer = ExportWriter(
-                tree, cache: cache,
-                mayLink: !configuration.copiesAll && keyed?.modified == nil,
-                mayClone: !configuration.copiesAll, modified: keyed?.modified,
-                isCancelled: isCancelled)
-            let files = try files(tree, writer, keyed)
+            let files: any ExportedFiles =
+                if let library {
+                    try KeyedFiles(library, writer)
+                } else if configuration.layout == .assetCatalog {
+                    ImageSets(writer)
+                } else {
+                    try NamedFiles(writer)
+                }
             try files.begin(list)
             try place(list, files, &report)
             if !isCancelled() { try files.finish(list, prune: mayPrune(report), &report) }
@@ -80,27 +91,18 @@ public struct Exporter {
         } catch is CancellationError {
             report.icons = collection.report.icons
         }
-        report.isInterrupted = isCancelled()
-        report.seconds = (ContinuousClock.now - start) / .seconds(1)
-        return report
     }
 
-    /// Not if it is unknown which files are wanted: an entry that cannot be read, as of a manifest
-    /// that was cut off, may want any.
+    /// Pruning is not possible if an entry cannot be read, as of a manifest that was cut off: it
+    /// may name any file.
     private func mayPrune(_ report: ExportReport) -> Bool {
         configuration.isPruning && report.problems.counts[.badEntry] == nil
     }
 
     private func exportGallery(
-        _ manifests: [ManifestSource]?, _ tree: ExportTree
-    ) throws -> ExportReport {
-        let writer = ExportWriter(
-            tree, cache: cache, mayLink: !configuration.copiesAll,
-            mayClone: !configuration.copiesAll, modified: nil, isCancelled: isCancelled)
-        let files = try GalleryFiles(
-            tree, writer, report: ExportReport(layout: .gallery, directory: tree.path)
-        ) { error, object in try code(of: error, object) }
-        let start = ContinuousClock.now
+        _ manifests: [ManifestSource]?, _ writer: ExportWriter, _ report: inout ExportReport
+    ) throws {
+        let files = try GalleryFiles(writer, report: report) { try code(of: $0, $1) }
         do {
             let gallery = Gallery(
                 of: cache, manifests: manifests ?? [], rules: configuration.manifestRules,
@@ -109,17 +111,7 @@ public struct Exporter {
             if mayPrune(files.report), !isCancelled() { try files.removeOthers() }
             try writer.flush()
         } catch is CancellationError {}
-        files.report.isInterrupted = isCancelled()
-        files.report.seconds = (ContinuousClock.now - start) / .seconds(1)
-        return files.report
-    }
-
-    private func files(
-        _ tree: ExportTree, _ writer: ExportWriter, _ keyed: (any KeyedLayout)?
-    ) throws -> any ExportedFiles {
-        if let keyed { return try KeyedFiles(keyed, tree, writer) }
-        return try configuration.layout == .assetCatalog
-            ? ImageSets(tree, writer) : NamedFiles(tree, writer)
+        report = files.report
     }
 
     private func place(
@@ -129,7 +121,7 @@ public struct Exporter {
         var progress = ObjectProgress()
         progress.total = report.icons - report.skipped
         var last: (stem: String, digest: Digest)?
-        var failure: (code: ExportReason, message: String)?
+        var failure: (code: ExportCode, message: String)?
         try list.forEach { icon in
             if isCancelled() { throw CancellationError() }
             defer {
@@ -138,21 +130,16 @@ public struct Exporter {
                 progress.seconds = (ContinuousClock.now - start) / .seconds(1)
                 onProgress(progress)
             }
-            guard let stem = icon.stem, let object = icon.object.map(cache.sized) else {
-                return
-            }
+            guard let stem = icon.stem, let object = icon.object.map(cache.sized) else { return }
             if let last, last.stem.isSame(as: stem) {
-                if last.digest == object.digest {
-                    // What has failed for one has for the other.
-                    if let (code, message) = failure {
-                        report.problems.note(icon.problem(code, message))
-                    } else {
-                        report.duplicates += 1
-                    }
-                } else {
+                if last.digest != object.digest {
                     report.problems.note(
-                        icon.problem(
+                        icon.failure(
                             .ambiguous, "another icon has the same name, and other bytes"))
+                } else if let (code, message) = failure {
+                    report.problems.note(icon.failure(code, message))
+                } else {
+                    report.duplicates += 1
                 }
                 return
             }
@@ -161,22 +148,20 @@ public struct Exporter {
             do {
                 report.note(try files.place(object, stem), bytes: object.size)
             } catch let error as CacheError {
-                let reason = try code(of: error, object)
-                failure = (reason, error.message)
-                report.problems.note(icon.problem(reason, error.message))
+                let code = try code(of: error, object)
+                failure = (code, error.message)
+                report.problems.note(icon.failure(code, error.message))
             }
         }
     }
 
-    /// Why one icon has failed; an error that would fail the others, too, is thrown again.
-    private func code(
-        of error: CacheError, _ object: StoredObject
-    ) throws -> ExportReason {
+    /// Returns why one icon has failed. An error that would fail the others, too, is thrown again.
+    private func code(of error: CacheError, _ object: StoredObject) throws -> ExportCode {
         switch error.code {
         case .corrupt: try cache.object(object.digest) == nil ? .missing : .corrupt
         case .obstructed where error.isSparse: .unreadable
         case .obstructed: .obstructed
-        // What is in one file's place, and somebody else's.
+        // A file of another user is in its place.
         case _ where [EISDIR, ENOTEMPTY, ENOTDIR, EPERM].contains(error.errno): .obstructed
         // Of the cache's own file; one that cannot be written stops everything.
         case _ where error.isOfObject: .unreadable
@@ -185,32 +170,22 @@ public struct Exporter {
     }
 }
 
-/// What is exported, and how.
-public struct ExportConfiguration: Sendable {
-    /// For whom.
-    public var layout: ExportLayout
-    /// The directory beneath which the layout's own one is; made if it is not there.
-    public var directory: String
-    /// 8 and later name files by SHA-256, 7 by MD5. Default: 8.
-    public var kingfisherVersion = 8
-    /// The name of the library's directory, where an app has chosen it; one that
-    /// ``ExportLayout/isFolder(_:)``. Default: nil, the library's own.
-    public var folder: String?
-    /// Whether files of icons that are no longer there are removed. Default: false.
-    public var isPruning = false
-    /// Whether every file is a copy of its own, though it could be a clone or a hard link. Default:
-    /// false.
-    public var copiesAll = false
-    /// How manifests are read. Default: as their content tells.
-    public var manifestRules = ManifestRules()
+package struct ExportConfiguration: Sendable {
+    package var layout: ExportLayout
+    /// The directory that gets the layout's own one. It is made if it does not exist.
+    package var directory: String
+    /// The name of the library's directory; one that ``ExportLayout/isFolder(_:)``. Default: nil,
+    /// the library's own.
+    package var folder: String?
+    /// Whether files of icons that are no longer exported are removed. Default: false.
+    package var isPruning = false
+    /// Whether every file is a copy, even if it could be a clone or a hard link. Default: false.
+    package var copiesAll = false
+    package var manifestRules = ManifestRules()
 
-    /// The rules of the layout's library; nil of a layout that is none's.
-    var keyed: (any KeyedLayout)? {
-        layout.keyed(kingfisherVersion: kingfisherVersion, folder: folder)
-    }
+    var library: (any KeyedLayout)? { layout.library(in: folder) }
 
-    /// Takes what has no default.
-    public init(layout: ExportLayout, directory: String) {
+    package init(layout: ExportLayout, directory: String) {
         self.layout = layout
         self.directory = directory
     }

@@ -6,16 +6,14 @@ import LarderCore
 /// names.
 struct FileIndex {
     static let file = "index.json"
-    /// Lines that the list lacks, while an export is under way.
+    /// A second list, of the lines that the first does not have during an export.
     static let pendingFile = ".larder-pending.json"
-    /// A longer line is not read: more than an entry's name and URL, all of it escaped.
+    /// The longest line that is read, in bytes. An entry's name and URL are shorter, even escaped.
     private static let longestLine = 128 << 10
-    /// More lines than that are not read.
     private static let mostLines = 4_000_000
-    /// Nor more bytes, nor more than ``stat/plausibleBytes``.
+    /// The maximum number of bytes that are read. ``stat/plausibleBytes`` is another limit.
     private static let mostBytes: Int64 = 2 << 30
 
-    /// What is known of a file.
     struct Line {
         let name: String
         let url: String?
@@ -52,7 +50,7 @@ struct FileIndex {
             return line.text
         }
 
-        /// Reads what an export has written; nil of anything else.
+        /// Reads a line that an export has written; nil for any other.
         init?(_ text: some Collection<UInt8>) {
             var members = MemberReader(text)
             guard members.skip("{"),
@@ -70,7 +68,7 @@ struct FileIndex {
             self.digest = digest
         }
 
-        /// Whether a name leads to something in the directory itself, and not to the list.
+        /// Whether a name is that of a file in the directory itself, and not of the list.
         private static func isPlain(_ file: String) -> Bool {
             !file.utf8.isEmpty && file.utf8.count <= 255 && file.utf8.first != UInt8(ascii: ".")
                 && !file.utf8.contains { $0 == UInt8(ascii: "/") || $0 == 0 }
@@ -81,20 +79,20 @@ struct FileIndex {
     private let directory: FileDescriptor
     private let name: String
 
-    /// The list in a directory, if there is one.
+    /// The list in a directory, which need not exist.
     init(in directory: FileDescriptor, _ name: String = file) {
         self.directory = directory
         self.name = name
     }
 
-    /// Hands over the lines that can be read, with their text: what others have written into the
-    /// file is passed over.
+    /// Calls `body` with the lines that can be read, and their text, a page at a time. Everything
+    /// else in the file is ignored.
     ///
-    /// - Parameter goOn: is called often; what it throws ends the reading.
-    /// - Returns: whether there is a list.
+    /// - Parameter goOn: Is called often. An error that it throws ends the reading.
+    /// - Returns: Whether the list exists.
     @discardableResult
-    func forEach(
-        _ goOn: () throws -> Void, _ body: (_ line: Line, _ text: String) throws -> Void
+    func forEachPage(
+        _ goOn: () throws -> Void, _ body: ([(line: Line, text: String)]) throws -> Void
     ) throws -> Bool {
         guard try directory.status(of: name)?.isRegularFile == true else { return false }
         let file = try directory.file(name)
@@ -108,73 +106,40 @@ struct FileIndex {
             let bytes = try file.read(atMost: 64 << 10)
             if bytes.isEmpty { break }
             bytesLeft -= Int64(bytes.count)
-            for piece in bytes.split(
+            var page: [(Line, String)] = []
+            for (offset, piece) in bytes.split(
                 separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
             ).enumerated() {
-                if piece.offset > 0 {
-                    if !isTooLong { try take(rest, body) }
+                if offset > 0 {
+                    if !isTooLong, let line = Self.line(rest) { page.append(line) }
                     lines += 1
                     rest.removeAll(keepingCapacity: true)
                     isTooLong = false
                 }
-                if rest.count + piece.element.count > Self.longestLine { isTooLong = true }
-                if !isTooLong { rest += piece.element }
+                if rest.count + piece.count > Self.longestLine { isTooLong = true }
+                if !isTooLong { rest += piece }
             }
+            try body(page)
         }
-        if !isTooLong { try take(rest, body) }
+        if !isTooLong, let line = Self.line(rest) { try body([line]) }
         return true
     }
 
-    private func take(
-        _ bytes: [UInt8], _ body: (Line, String) throws -> Void
-    ) throws {
+    private static func line(_ bytes: [UInt8]) -> (Line, String)? {
         let text = bytes.last == UInt8(ascii: ",") ? bytes.dropLast() : bytes[...]
-        guard text.first == UInt8(ascii: "{"), let line = Line(text) else { return }
-        try body(line, String(decoding: text, as: UTF8.self))
+        guard text.first == UInt8(ascii: "{"), let line = Line(text) else { return nil }
+        return (line, String(decoding: text, as: UTF8.self))
     }
 }
 
-/// A file that is made piece by piece, and digested meanwhile.
-final class GeneratedFile {
-    private let file: FileDescriptor
-    private var hasher = RunningDigest()
-    private var buffer: [UInt8] = []
-    private var count: Int64 = 0
-
-    init(_ file: FileDescriptor) { self.file = file }
-
-    func write(_ text: String) throws(CacheError) {
-        buffer.append(contentsOf: text.utf8)
-        if buffer.count >= 64 << 10 { try flush() }
-    }
-
-    func write(_ bytes: [UInt8]) throws(CacheError) {
-        buffer.append(contentsOf: bytes)
-        if buffer.count >= 64 << 10 { try flush() }
-    }
-
-    /// Writes the rest.
-    func finish() throws(CacheError) -> (digest: Digest, count: Int64) {
-        try flush()
-        return (hasher.digest, count)
-    }
-
-    private func flush() throws(CacheError) {
-        try file.write(buffer)
-        hasher.update(buffer)
-        count += Int64(buffer.count)
-        buffer.removeAll(keepingCapacity: true)
-    }
-}
-
-/// Reads the members of a JSON object that was written here, in their order. No dictionary is made
-/// of them: to compare keys of somebody's making may take minutes.
-struct MemberReader {
+/// Reads the members of a JSON object that an export has written, in their order. It does not make
+/// a dictionary, because comparing hostile keys may take minutes.
+private struct MemberReader {
     private var rest: ArraySlice<UInt8>
 
     init(_ text: some Collection<UInt8>) { rest = Array(text)[...] }
 
-    /// Goes on behind these characters; false if others come.
+    /// Skips these characters; false if others come.
     mutating func skip(_ text: StaticString) -> Bool {
         let isNext = text.withUTF8Buffer { rest.starts(with: $0) }
         if isNext { rest = rest.dropFirst(text.utf8CodeUnitCount) }
@@ -185,20 +150,17 @@ struct MemberReader {
         skip("\"") && skip(key) && skip("\":")
     }
 
-    /// A member that is a text.
     mutating func text(_ key: StaticString) -> String? {
         guard skip(key: key) else { return nil }
         return text()
     }
 
-    /// A member that is a text or null.
     mutating func textOrNull(_ key: StaticString) -> (text: String?, Void)? {
         guard skip(key: key) else { return nil }
         if skip("null") { return (nil, ()) }
         return text().map { ($0, ()) }
     }
 
-    /// A member that is a count.
     mutating func integer(_ key: StaticString) -> Int64? {
         guard skip(key: key) else { return nil }
         let digits = rest.prefix(while: \.isDigit)
@@ -213,7 +175,7 @@ struct MemberReader {
             end += rest[end] == UInt8(ascii: "\\") ? 2 : 1
         }
         guard end < rest.endIndex else { return nil }
-        // An array of one, since not every Foundation reads a text alone.
+        // An array, because not every Foundation reads a text alone.
         let json = Data("[".utf8 + rest[...end] + "]".utf8)
         rest = rest[(end + 1)...]
         return (try? JSONSerialization.jsonObject(with: json) as? [Any])?.first as? String

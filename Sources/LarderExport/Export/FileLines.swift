@@ -2,96 +2,75 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// The lines of a list of files: those of the last export, and those of this one, in a temporary
-/// database.
-final class FileLines {
+/// The lines of lists of files: of the last export, and of this one, in a temporary database.
+struct FileLines {
     private let database: DatabaseQueue
 
     init() throws {
-        database = try Cache.scratchDatabase(at: nil, beside: nil)
-        try database.writeWithoutTransaction {
-            try $0.execute(
-                sql: """
-                    PRAGMA main.cache_size = -2048;
-                    CREATE TABLE main.earlier (
-                        file TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,
-                        stem TEXT NOT NULL, stem_alike TEXT NOT NULL,
-                        alike TEXT NOT NULL, line TEXT NOT NULL, is_pending INTEGER NOT NULL,
-                        PRIMARY KEY (file, digest)
-                    ) WITHOUT ROWID;
-                    CREATE INDEX main.pending ON earlier (file, digest) WHERE is_pending;
-                    CREATE TABLE main.current (
-                        file TEXT PRIMARY KEY, alike TEXT NOT NULL, line TEXT NOT NULL
-                    ) WITHOUT ROWID;
-                    CREATE INDEX main.by_likeness ON current (alike);
-                    CREATE TABLE main.stems (alike TEXT PRIMARY KEY) WITHOUT ROWID;
-                    """)
-        }
+        database = try .scratch(
+            """
+            CREATE TABLE main.earlier (
+                file TEXT NOT NULL, digest BLOB NOT NULL, size INTEGER NOT NULL,
+                stem TEXT NOT NULL, stem_alike TEXT NOT NULL,
+                alike TEXT NOT NULL, line TEXT NOT NULL, is_pending INTEGER NOT NULL,
+                PRIMARY KEY (file, digest)
+            ) WITHOUT ROWID;
+            CREATE INDEX main.pending ON earlier (file, digest) WHERE is_pending;
+            CREATE TABLE main.current (
+                file TEXT PRIMARY KEY, alike TEXT NOT NULL, stem_alike TEXT NOT NULL,
+                line TEXT NOT NULL
+            ) WITHOUT ROWID;
+            CREATE INDEX main.by_likeness ON current (alike);
+            CREATE INDEX main.by_stem ON current (stem_alike);
+            """)
     }
 
-    /// The lines of the last export; of several for the same bytes of one file, the first.
+    /// Adds lines of the last export. Of several for the same bytes of one file, the first stays.
     ///
-    /// - Parameter arePending: whether they were not in its list, or not any more.
-    func addEarlier(
-        _ lines: [(line: FileIndex.Line, text: String)], arePending: Bool
-    ) throws {
-        try database.inTransaction { db in
-            let insert = try PreparedStatement(
-                db, "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-            for (line, text) in lines {
-                let stem = Self.stem(of: line.file)
-                try insert.run {
-                    $0.bind(line.file)
-                    $0.bind(line.digest)
-                    $0.bind(line.size)
-                    $0.bind(stem)
-                    $0.bind(SafeName.folded(stem))
-                    $0.bind(SafeName.folded(line.file))
-                    $0.bind(text)
-                    $0.bind(Int64(arePending ? 1 : 0))
-                }
-            }
-            return .commit
+    /// - Parameter arePending: Whether its list does not have them.
+    func addEarlier(_ lines: [(line: FileIndex.Line, text: String)], arePending: Bool) throws {
+        try database.run(
+            "INSERT OR IGNORE INTO earlier VALUES (?, ?, ?, ?, ?, ?, ?, ?)", for: lines
+        ) {
+            let stem = PathExtension.without($0.line.file)
+            $1.bind($0.line.file)
+            $1.bind($0.line.digest)
+            $1.bind($0.line.size)
+            $1.bind(stem)
+            $1.bind(SafeName.folded(stem))
+            $1.bind(SafeName.folded($0.line.file))
+            $1.bind($0.text)
+            $1.bind(arePending)
         }
-    }
-
-    /// Lines of this export, whose files are not written yet.
-    func addPending(_ lines: [FileIndex.Line]) throws {
-        try addEarlier(lines.map { ($0, $0.json) }, arePending: true)
     }
 
     func add(_ lines: [FileIndex.Line]) throws {
-        try database.inTransaction { db in
-            let insert = try PreparedStatement(
-                db, "INSERT OR IGNORE INTO current VALUES (?, ?, ?)")
-            let note = try PreparedStatement(db, "INSERT OR IGNORE INTO stems VALUES (?)")
-            for line in lines {
-                try insert.run(line.file, SafeName.folded(line.file), line.json)
-                try note.run(SafeName.folded(Self.stem(of: line.file)))
-            }
-            return .commit
+        try database.run("INSERT OR IGNORE INTO current VALUES (?, ?, ?, ?)", for: lines) {
+            $1.bind($0.file)
+            $1.bind(SafeName.folded($0.file))
+            $1.bind(SafeName.folded(PathExtension.without($0.file)))
+            $1.bind($0.json)
         }
     }
 
-    /// Keeps the line of a file of the last export.
     func keep(_ earlier: Earlier) throws {
-        try database.writeWithoutTransaction { db in
-            try PreparedStatement(
-                db,
-                """
-                INSERT OR IGNORE INTO current
-                SELECT file, alike, line FROM earlier WHERE file = ? AND digest = ?
-                """
-            ).run(earlier.file, earlier.digest)
-        }
+        // No file of this export has that stem: it would replace the earlier one.
+        try update(
+            """
+            INSERT OR IGNORE INTO current
+            SELECT file, alike, '', line FROM earlier WHERE file = ? AND digest = ?
+            """, earlier)
     }
 
-    /// Notes that the list of this export has not that line.
+    /// Notes that the list of this export does not have that line.
     func makePending(_ earlier: Earlier) throws {
-        try database.writeWithoutTransaction { db in
-            try PreparedStatement(
-                db, "UPDATE earlier SET is_pending = 1 WHERE file = ? AND digest = ?"
-            ).run(earlier.file, earlier.digest)
+        try update("UPDATE earlier SET is_pending = 1 WHERE file = ? AND digest = ?", earlier)
+    }
+
+    private func update(_ sql: String, _ earlier: Earlier) throws {
+        try database.run(sql, for: [earlier]) {
+            $1.bind($0.file)
+            $1.bind($0.digest)
         }
     }
 
@@ -109,17 +88,16 @@ final class FileLines {
         let isSure: Bool
     }
 
-    /// Hands over the files of the last export that this one has not written, once for each of the
-    /// bytes that they may have.
+    /// Calls `body` with the files of the last export that this one has not written, once for each
+    /// of the bytes that they may have.
     func forEachEarlier(_ body: (Earlier) throws -> Void) throws {
-        var last: (file: String, digest: Digest?) = ("", nil)
-        while true {
-            let page = try database.read { db in
+        try database.forEachRow(
+            { db, last in
                 try PreparedStatement(
                     db,
                     """
                     SELECT file, stem, digest, size,
-                        stem_alike IN (SELECT alike FROM stems),
+                        stem_alike IN (SELECT stem_alike FROM current WHERE stem_alike <> ''),
                         alike IN (SELECT alike FROM current),
                         NOT EXISTS (
                             SELECT * FROM earlier o
@@ -129,69 +107,51 @@ final class FileLines {
                     WHERE (file, digest) > (?, ?) AND file NOT IN (SELECT file FROM current)
                     ORDER BY file, digest LIMIT 256
                     """
-                ).rows(last.file, last.digest) {
+                ).rows(last?.file ?? "", last?.digest) {
                     Earlier(
                         file: try $0.requireText(0), stem: try $0.requireText(1),
                         digest: try $0.requireDigest(2), size: $0.integer(3),
                         isReplaced: $0.bool(4), isRespelled: $0.bool(5), isSure: $0.bool(6))
                 }
-            }
-            guard let end = page.last else { return }
-            last = (end.file, end.digest)
-            try page.forEach(body)
-        }
+            }, body)
     }
 
     var hasPending: Bool {
         get throws {
-            try database.read { db in
-                try PreparedStatement(db, "SELECT 1 FROM earlier WHERE is_pending LIMIT 1")
-                    .firstInteger() != nil
-            }
+            try database.hasRow("SELECT 1 FROM earlier WHERE is_pending AND ? LIMIT 1", true)
         }
     }
 
-    /// Hands over the lines that the list has not, by their files' names.
+    /// Calls `body` with the lines that no list has yet, sorted by file.
     func forEachPending(_ body: (String) throws -> Void) throws {
-        var last: (file: String, digest: Digest?) = ("", nil)
-        while true {
-            let page = try database.read { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT file, digest, line FROM earlier
-                    WHERE is_pending AND (file, digest) > (?, ?)
-                    ORDER BY file, digest LIMIT 256
-                    """
-                ).rows(last.file, last.digest) {
-                    (try $0.requireText(0), try $0.requireDigest(1), try $0.requireText(2))
-                }
+        try database.forEachRow { db, last in
+            try PreparedStatement(
+                db,
+                """
+                SELECT file, digest, line FROM earlier
+                WHERE is_pending AND (file, digest) > (?, ?) ORDER BY file, digest LIMIT 256
+                """
+            ).rows(last?.file ?? "", last?.digest) {
+                (
+                    file: try $0.requireText(0), digest: try $0.requireDigest(1),
+                    line: try $0.requireText(2)
+                )
             }
-            guard let end = page.last else { return }
-            last = (end.0, end.1)
-            for (_, _, line) in page { try body(line) }
+        } _: {
+            try body($0.line)
         }
     }
 
-    /// Hands over all lines, by their files' names.
+    /// Calls `body` with all lines of this export, sorted by file.
     func forEachLine(_ body: (String) throws -> Void) throws {
-        var last = ""
-        while true {
-            let page = try database.read { db in
-                try PreparedStatement(
-                    db, "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
-                ).rows(last) { (try $0.requireText(0), try $0.requireText(1)) }
+        try database.forEachRow { db, last in
+            try PreparedStatement(
+                db, "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
+            ).rows(last?.file ?? "") {
+                (file: try $0.requireText(0), line: try $0.requireText(1))
             }
-            guard let end = page.last else { return }
-            last = end.0
-            for (_, line) in page { try body(line) }
+        } _: {
+            try body($0.line)
         }
-    }
-
-    /// A file's name without its extension.
-    private static func stem(of file: String) -> String {
-        let suffix = PathExtension.ofText(file)
-        guard !suffix.isEmpty else { return file }
-        return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
     }
 }

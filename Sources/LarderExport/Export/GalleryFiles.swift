@@ -1,51 +1,47 @@
 import LarderCache
 import LarderCore
 
-/// A gallery as static files: the page, what describes the icons, and the icons themselves in
-/// `objects/`, named by their digests.
+/// A gallery as static files: the page, the descriptions of the icons, and the icons in `objects/`,
+/// named by their digests.
 final class GalleryFiles: GalleryPlace {
     let objects = "objects/"
     var report: ExportReport
     private let writer: ExportWriter
-    private let tree: ExportTree
     private let pictures: FileDescriptor
     private let parts: FileDescriptor
-    private let reason: (CacheError, StoredObject) throws -> ExportReason
-    /// Bounded by what a gallery shows.
+    private let reason: (CacheError, StoredObject) throws -> ExportCode
+    /// Limited by the number of icons of a gallery.
     private var placed: Set<Digest> = []
-    /// Why the last object has no file.
-    private var failure: (reason: ExportReason, message: String)?
-    /// What has failed keeps its file.
+    /// The reason for which the last object has no file.
+    private var failure: (reason: ExportCode, message: String)?
+    /// Objects that have failed. Their files stay.
     private var failed: Set<Digest> = []
     private var written: Set<String> = []  // text: ASCII
 
-    /// - Parameter reason: throws an error that is not one object's alone.
+    /// - Parameter reason: Throws an error that other objects would have, too.
     init(
-        _ tree: ExportTree, _ writer: ExportWriter, report: ExportReport,
-        reason: @escaping (CacheError, StoredObject) throws -> ExportReason
+        _ writer: ExportWriter, report: ExportReport,
+        reason: @escaping (CacheError, StoredObject) throws -> ExportCode
     ) throws {
-        self.tree = tree
         self.writer = writer
         self.report = report
         self.reason = reason
-        pictures = try tree.folder.folder("objects")
-        parts = try tree.folder.folder(Self.partsFolder)
+        pictures = try writer.tree.folder.folder("objects")
+        parts = try writer.tree.folder.folder(Self.partsFolder)
     }
 
     private static let partsFolder = "gallery"
 
-    /// Writes the icons first, then what describes them, then the page.
+    /// Writes the icons first, then their descriptions, then the page.
     func write(
         _ gallery: Gallery, onProgress: @escaping (ObjectProgress) -> Void
     ) throws {
         let start = ContinuousClock.now
         var progress = ObjectProgress()
-        try gallery.write(to: self) { omission in
+        try gallery.write(to: self) { item in
             try writer.goOn()
-            note(omission)
-        } onIcon: { icon in
-            try writer.goOn()
-            note(icon)
+            note(item)
+            guard case .icon(let icon) = item else { return }
             progress.objects += 1
             progress.bytes += icon.resource?.object.size ?? 0
             progress.seconds = (ContinuousClock.now - start) / .seconds(1)
@@ -54,34 +50,30 @@ final class GalleryFiles: GalleryPlace {
         for file in GalleryFile.page { try write(file) }
     }
 
-    private func note(_ omission: GalleryOmission) {
+    private func note(_ item: GalleryItem) {
         report.icons += 1
-        switch omission {
+        switch item {
+        case .icon(let icon): note(icon)
         case .withoutIcon(let name, let reason):
-            report.problems.note(
-                ExportProblem(code: .noIcon, name: name, url: nil, message: reason))
+            report.problems.note(ExportFailure(.noIcon, name: name, reason))
         case .excess:
             report.problems.note(
-                ExportProblem(
-                    code: .notShown, name: "", url: nil,
-                    message: "a gallery shows \(GalleryLimits.icons) icons"))
+                ExportFailure(.notShown, "a gallery shows \(GalleryLimits.icons) icons"))
         }
     }
 
     private func note(_ icon: GalleryIcon) {
-        report.icons += 1
         var message = icon.note ?? ""
-        let code: ExportReason
+        let code: ExportCode
         switch icon.state {
         case .fresh, .stale: return
-        case .missing: code = icon.mismatch.flatMap(ExportReason.init) ?? .missing
+        case .missing: code = icon.mismatch.flatMap(ExportCode.init) ?? .missing
         case .failed: code = icon.url == nil ? .badEntry : .missing
         case .corrupt:
             code = failure?.reason ?? .corrupt
             if let failure, code != .corrupt { message = failure.message }
         }
-        report.problems.note(
-            ExportProblem(code: code, name: icon.name, url: icon.url, message: message))
+        report.problems.note(ExportFailure(code, name: icon.name, url: icon.url, message))
     }
 
     func address(of object: StoredObject) throws -> String? {
@@ -94,7 +86,7 @@ final class GalleryFiles: GalleryPlace {
         let object = writer.cache.sized(object)
         do {
             let placement = try writer.place(object, as: name, in: pictures)
-            // The page says how the cache's own bytes are.
+            // The page shows the state of the cache's own bytes.
             if placement == .unchanged { try writer.confirm(object, unlessIn: pictures, name) }
             report.note(placement, bytes: object.size)
         } catch let error as CacheError {
@@ -117,17 +109,17 @@ final class GalleryFiles: GalleryPlace {
         }
     }
 
-    /// Removes icons and descriptions of icons that are no longer there, and nothing of another
-    /// shape.
+    /// Removes icons that are no longer exported, and their descriptions. Files with other names
+    /// stay.
     func removeOthers() throws {
-        try tree.forEachName(in: pictures) { name in
+        try pictures.forEachEntry { name in
             try writer.goOn()
             guard let digest = Self.digest(ofFile: name), !placed.contains(digest),
                 !failed.contains(digest)
             else { return }
             if try remove(name, in: pictures) { report.pruned += 1 }
         }
-        try tree.forEachName(in: parts) { name in
+        try parts.forEachEntry { name in
             try writer.goOn()
             guard GalleryFile.isPart(name), !written.contains(name) else { return }
             _ = try remove(name, in: parts)

@@ -3,13 +3,10 @@ import LarderCache
 
 /// An asset catalog: the directory itself, with an image set for each icon.
 struct ImageSets: ExportedFiles {
-    private let tree: ExportTree
     private let writer: ExportWriter
+    private var folder: FileDescriptor { writer.tree.folder }
 
-    init(_ tree: ExportTree, _ writer: ExportWriter) {
-        self.tree = tree
-        self.writer = writer
-    }
+    init(_ writer: ExportWriter) { self.writer = writer }
 
     func place(_ object: StoredObject, _ stem: String) throws -> Placement {
         let name = stem + ImageSet.suffix
@@ -20,13 +17,13 @@ struct ImageSets: ExportedFiles {
                 .obstructed, subject: name, message: "is an image set that larder has not made")
         }
         let file = "\(stem).\(ImageFile.suffix(of: object.mediaType))"
-        // A new set's description comes first: without one, it would be nobody's. An old one's
-        // comes behind the image that it names.
+        // A new set's description comes first: it says who made the set. An old set's comes after
+        // the image that it names.
         if !isOld { try describe(file, object, in: set) }
         let placement = try writer.place(object, as: file, in: set)
         if isOld { try describe(file, object, in: set) }
         for other in try set.names() where ImageSet.isImage(other, of: stem) {
-            if try !set.mayHave(other, for: file) { _ = try removeFile(other, in: set) }
+            if try !set.mayHave(other, for: file) { try writer.removeOrLeave(other, in: set) }
         }
         return placement
     }
@@ -39,7 +36,7 @@ struct ImageSets: ExportedFiles {
 
     private func directory(_ name: String) throws(CacheError) -> FileDescriptor {
         do throws(CacheError) {
-            return try tree.folder.directory(name, create: true)
+            return try folder.directory(name, create: true)
         } catch  where [ENOTDIR, ELOOP, EACCES].contains(error.errno) {
             throw CacheError(
                 .obstructed, subject: name, message: "is not a directory, or may not be read")
@@ -47,13 +44,13 @@ struct ImageSets: ExportedFiles {
     }
 
     func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        // Xcode's own stays.
-        if try tree.folder.status(of: ImageSet.contentsFile) == nil {
+        // The description that Xcode has written stays.
+        if try folder.status(of: ImageSet.contentsFile) == nil {
             try writer.write(
                 Array(ImageSet.catalogContents.utf8), as: ImageSet.contentsFile)
         }
         guard prune else { return }
-        try tree.forEachName {
+        try folder.forEachEntry {
             try writer.goOn()
             if try remove($0, unlessIn: list) { report.pruned += 1 }
         }
@@ -64,33 +61,31 @@ struct ImageSets: ExportedFiles {
         let stem = String(
             decoding: name.utf8.dropLast(ImageSet.suffix.utf8.count), as: UTF8.self)
         guard name.isSame(as: stem + ImageSet.suffix), try !list.has(stem),
-            try tree.folder.status(of: name)?.isDirectory == true
+            try folder.status(of: name)?.isDirectory == true
         else { return false }
-        if try list.hasLike(stem), try tree.folder.mindsNoCase(of: name) { return false }
-        // One that nobody but its owner may read is somebody's.
-        guard let set = try? tree.folder.directory(name),
+        if try list.hasLike(stem), try folder.mindsNoCase(of: name) { return false }
+        // A set that only another user may read stays.
+        guard let set = try? folder.directory(name),
             try holdsImage(set) || isUnfinished(set, stem)
         else { return false }
-        // With something of somebody else's in it, it stays.
+        // A set with foreign files in it stays.
         let names = try set.names().filter { !$0.isSame(as: ImageSet.contentsFile) }
         guard try names.allSatisfy({ try isFile($0, of: stem, in: set) }) else { return false }
-        // The description at last: what is left without it would be nobody's.
-        for file in names { _ = try removeFile(file, in: set) }
-        _ = try removeFile(ImageSet.contentsFile, in: set)
-        return unlinkat(tree.folder.raw, name, AT_REMOVEDIR) == 0
+        // The description is removed last: it says who made the set.
+        for file in names { try writer.removeOrLeave(file, in: set) }
+        try writer.removeOrLeave(ImageSet.contentsFile, in: set)
+        return unlinkat(folder.raw, name, AT_REMOVEDIR) == 0
     }
 
-    /// Whether an export has made a set: its description says so.
     private func holdsImage(_ set: FileDescriptor) throws -> Bool {
         guard let status = try set.status(of: ImageSet.contentsFile), status.isRegularFile,
             status.st_size <= ImageSet.longestContents,
             let contents = try? set.file(ImageSet.contentsFile)
         else { return false }
-        return ImageSet.image(in: try contents.read(atMost: ImageSet.longestContents)) != nil
+        return ImageSet.isOwn(try contents.read(atMost: ImageSet.longestContents))
     }
 
-    /// Whether a set has at most the images that an export gives it: one that was killed may leave
-    /// it so.
+    /// Whether a set has no other files than images of an export. A killed export may leave it so.
     private func isUnfinished(_ set: FileDescriptor, _ stem: String) throws -> Bool {
         try set.names().allSatisfy { try isFile($0, of: stem, in: set) }
     }
@@ -98,14 +93,5 @@ struct ImageSets: ExportedFiles {
     private func isFile(_ name: String, of stem: String, in set: FileDescriptor) throws -> Bool {
         guard ImageSet.isImage(name, of: stem) else { return false }
         return try set.status(of: name)?.isRegularFile == true
-    }
-
-    /// Removes a file; somebody else's, or what is none, stays.
-    private func removeFile(_ name: String, in set: FileDescriptor) throws -> Bool {
-        do throws(CacheError) {
-            return try writer.remove(name, in: set)
-        } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {
-            return false
-        }
     }
 }

@@ -2,14 +2,13 @@ import Foundation
 import GRDB
 import LarderCache
 
-/// The journal of a directory of DiskLruCache, read and written by the library's own rules: entries
-/// in the order of their use, in a temporary database.
+/// The journal of a directory of DiskLruCache, read by the library's own rules: entries in the
+/// order of their use, in a temporary database.
 final class Journal {
-    /// A longer line is not read. A key has at most 120 bytes.
+    /// The longest line that is read, in bytes. A key has at most 120.
     private static let longestLine = 1024
     /// The maximum number of lines. The library compacts a journal after 2,000 redundant lines.
     private static let mostLines: Int64 = 4_000_000
-    private static let pageLimit = 500
 
     private let form: JournalForm
     private let database: DatabaseQueue
@@ -18,19 +17,15 @@ final class Journal {
 
     init(_ form: JournalForm) throws {
         self.form = form
-        database = try Cache.scratchDatabase(at: nil, beside: nil)
-        try database.writeWithoutTransaction {
-            try $0.execute(
-                sql: """
-                    PRAGMA main.cache_size = -2048;
-                    CREATE TABLE main.entries (
-                        key TEXT PRIMARY KEY, place INTEGER NOT NULL, sizes TEXT,
-                        is_dirty INTEGER NOT NULL
-                    ) WITHOUT ROWID;
-                    CREATE UNIQUE INDEX main.by_place ON entries (place);
-                    CREATE INDEX main.dirty ON entries (key) WHERE is_dirty;
-                    """)
-        }
+        database = try .scratch(
+            """
+            CREATE TABLE main.entries (
+                key TEXT PRIMARY KEY, place INTEGER NOT NULL, sizes TEXT,
+                is_dirty INTEGER NOT NULL
+            ) WITHOUT ROWID;
+            CREATE UNIQUE INDEX main.by_place ON entries (place);
+            CREATE INDEX main.dirty ON entries (key) WHERE is_dirty;
+            """)
     }
 
     // MARK: - Reading
@@ -128,21 +123,13 @@ final class Journal {
     ///
     /// - Parameter body: Removes the files of an entry.
     func dropDirty(_ body: (_ stem: String) throws -> Void) throws {
-        var key = ""
-        while true {
-            let page = try database.read { db in
+        try database.forEachRow(
+            { db, last in
                 try PreparedStatement(
                     db,
-                    """
-                    SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key
-                    LIMIT \(Self.pageLimit)
-                    """
-                ).rows(key) { try $0.requireText(0) }
-            }
-            guard let end = page.last else { break }
-            key = end
-            try page.forEach(body)
-        }
+                    "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
+                ).rows(last ?? "") { try $0.requireText(0) }
+            }, body)
         try database.writeWithoutTransaction {
             try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
         }
@@ -153,37 +140,35 @@ final class Journal {
     /// - Parameter entries: The sizes of the files with the bytes. All other files are empty.
     func add(_ entries: [(stem: String, size: Int64)]) throws {
         let empty = String(repeating: " 0", count: form.valueCount - 1)
-        try database.inTransaction { db in
-            let insert = try PreparedStatement(
-                db,
-                """
-                INSERT INTO entries VALUES (?, ?, ?, 0) ON CONFLICT (key)
-                DO UPDATE SET sizes = excluded.sizes, is_dirty = 0
-                """)
-            for entry in entries {
-                last += 1
-                try insert.run(entry.stem, last, "\(empty) \(entry.size)")
-            }
-            return .commit
+        try database.run(
+            """
+            INSERT INTO entries VALUES (?, ?, ?, 0) ON CONFLICT (key)
+            DO UPDATE SET sizes = excluded.sizes, is_dirty = 0
+            """, for: entries
+        ) {
+            last += 1
+            $1.bind($0.stem)
+            $1.bind(last)
+            $1.bind("\(empty) \($0.size)")
         }
     }
 
-    /// Hands over the lines of the entries that can be read, the least recently used first.
-    func forEach(_ body: (_ stem: String, _ line: String) throws -> Void) throws {
-        var place: Int64 = 0
-        while true {
-            let page = try database.read { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT place, key, sizes FROM entries
-                    WHERE place > ? AND sizes IS NOT NULL ORDER BY place LIMIT \(Self.pageLimit)
-                    """
-                ).rows(place) { ($0.integer(0), try $0.requireText(1), try $0.requireText(2)) }
+    /// Calls `body` with the entries that can be read, the least recently used first.
+    ///
+    /// - Parameter body: Takes the sizes of the files with a space before each.
+    func forEach(_ body: (_ stem: String, _ sizes: String) throws -> Void) throws {
+        try database.forEachRow { db, last in
+            try PreparedStatement(
+                db,
+                """
+                SELECT place, key, sizes FROM entries
+                WHERE place > ? AND sizes IS NOT NULL ORDER BY place LIMIT 500
+                """
+            ).rows(last?.place ?? 0) {
+                (place: $0.integer(0), stem: try $0.requireText(1), sizes: try $0.requireText(2))
             }
-            guard let end = page.last else { return }
-            place = end.0
-            for (_, stem, sizes) in page { try body(stem, form.line(stem, sizes: sizes)) }
+        } _: {
+            try body($0.stem, $0.sizes)
         }
     }
 }

@@ -1,18 +1,17 @@
 import Foundation
+import GRDB
 import LarderCache
 
 /// The files of a library's cache: all in one directory, each named by its URL.
 final class KeyedFiles: ExportedFiles {
     private let layout: any KeyedLayout
-    private let tree: ExportTree
     private let writer: ExportWriter
+    private var tree: ExportTree { writer.tree }
     private let journal: Journal?
-    /// Entries that are not in the journal yet.
     private var placed: [(stem: String, size: Int64)] = []
 
-    init(_ layout: any KeyedLayout, _ tree: ExportTree, _ writer: ExportWriter) throws {
+    init(_ layout: any KeyedLayout, _ writer: ExportWriter) throws {
         self.layout = layout
-        self.tree = tree
         self.writer = writer
         journal = try layout.journal.map(Journal.init)
     }
@@ -25,27 +24,20 @@ final class KeyedFiles: ExportedFiles {
         try journal.dropDirty { stem in
             try writer.goOn()
             for file in form.files(stem) {
-                for name in [file, JournalForm.unfinished(file)] { try removeOrLeave(name) }
+                for name in [file, JournalForm.unfinished(file)] { try writer.removeOrLeave(name) }
             }
         }
-    }
-
-    /// Removes a file. A directory, or what may not be removed, stays: no journal names it.
-    private func removeOrLeave(_ name: String) throws(CacheError) {
-        do throws(CacheError) {
-            _ = try writer.remove(name)
-        } catch  where [EISDIR, EPERM, EACCES].contains(error.errno) {}
     }
 
     func place(_ object: StoredObject, _ stem: String) throws -> Placement {
         func writeEmptyFiles() throws {
             for name in layout.journal?.emptyFiles(stem) ?? [] { try writer.write([], as: name) }
         }
-        // Before the bytes, lest what an app has noted of the old ones be taken for these'.
+        // Before the bytes: an app's notes about the old bytes must not count for the new ones.
         let placement = try writer.place(object, as: layout.file(stem), before: writeEmptyFiles)
         if placement == .unchanged { try writeEmptyFiles() }
         placed.append((stem, object.size))
-        if placed.count >= 500 { try notePlaced() }
+        if placed.count >= DatabaseQueue.pageLimit { try notePlaced() }
         return placement
     }
 
@@ -59,17 +51,19 @@ final class KeyedFiles: ExportedFiles {
         if let journal, let form = layout.journal {
             try write(journal, form, of: list, leavingOutOthers: prune)
         }
-        // Behind the journal: until it is replaced, the old one may name them.
+        // After the journal: the old one may name these files.
         if prune { report.pruned = try removeOthers(than: list) }
     }
 
     private func removeOthers(than list: ExportList) throws -> Int {
         var removed = 0
-        try forEachFile { name, stem in
-            guard try !list.has(stem), try tree.folder.status(of: name)?.isDirectory == false,
+        try tree.folder.forEachEntry { name in
+            try writer.goOn()
+            guard let stem = layout.stem(ofFile: name), try !list.has(stem),
+                try tree.folder.status(of: name)?.isDirectory == false,
                 try writer.remove(name)
             else { return }
-            // Of several files of an icon, one counts.
+            // One of the files of an icon counts.
             if name.isSame(as: layout.file(stem)) { removed += 1 }
         }
         return removed
@@ -82,7 +76,7 @@ final class KeyedFiles: ExportedFiles {
     ) throws {
         try writer.write(as: JournalForm.file) { file in
             try file.write(form.header)
-            try journal.forEach { stem, line in
+            try journal.forEach { stem, sizes in
                 try writer.goOn()
                 for name in form.files(stem) {
                     guard try tree.folder.sizeOfFile(name) != nil else { return }
@@ -90,15 +84,8 @@ final class KeyedFiles: ExportedFiles {
                 let isOther = try leavingOutOthers && !list.has(stem)
                 // Pruning removes only files with names of the layout.
                 if isOther, layout.stem(ofFile: form.dataFile(stem)) != nil { return }
-                try file.write(line)
+                try file.write("CLEAN \(stem)\(sizes)\n")
             }
-        }
-    }
-
-    private func forEachFile(_ body: (_ name: String, _ stem: String) throws -> Void) throws {
-        try tree.forEachName { name in
-            try writer.goOn()
-            if let stem = layout.stem(ofFile: name) { try body(name, stem) }
         }
     }
 }

@@ -1,20 +1,18 @@
 import LarderCache
 
-/// Files with names for people, all in one directory, and `index.json`, which lists them.
+/// Files with readable names in one directory, and `index.json`, which lists them.
 ///
-/// Until that is written, and until what it no longer lists is removed, a second list has what it
-/// lacks: the next export knows the files of one that was killed.
+/// During the export, a second list has the files that the first does not. So the next export knows
+/// the files of a killed one.
 struct NamedFiles: ExportedFiles {
-    private static let pageLimit = 500
-    /// No icon is larger: a file that is would keep a reader busy for nothing.
+    /// The largest file that is compared with its digest, in bytes. No icon is larger.
     private static let largestFile: Int64 = 1 << 30
 
-    private let tree: ExportTree
     private let writer: ExportWriter
     private let lines: FileLines
+    private var folder: FileDescriptor { writer.tree.folder }
 
-    init(_ tree: ExportTree, _ writer: ExportWriter) throws {
-        self.tree = tree
+    init(_ writer: ExportWriter) throws {
         self.writer = writer
         lines = try FileLines()
     }
@@ -27,24 +25,42 @@ struct NamedFiles: ExportedFiles {
         try writer.place(object, as: Self.file(stem, object))
     }
 
-    // MARK: - Before
-
     func begin(_ list: ExportList) throws {
-        try readEarlier(FileIndex.file, arePending: false)
-        try readEarlier(FileIndex.pendingFile, arePending: true)
-        try forEachPage(of: list, isThere: false) { try lines.addPending($0) }
+        for (name, arePending) in [(FileIndex.file, false), (FileIndex.pendingFile, true)] {
+            try FileIndex(in: folder, name).forEachPage(writer.goOn) {
+                try lines.addEarlier($0, arePending: arePending)
+            }
+        }
+        try forEachPage(of: list, areThere: false) {
+            try lines.addEarlier($0.map { ($0, $0.json) }, arePending: true)
+        }
         try writePending()
     }
 
-    private func readEarlier(_ file: String, arePending: Bool) throws {
-        var page: [(FileIndex.Line, String)] = []
-        try FileIndex(in: tree.folder, file).forEach(writer.goOn) { line, text in
-            page.append((line, text))
-            guard page.count >= Self.pageLimit else { return }
-            try lines.addEarlier(page, arePending: arePending)
-            page.removeAll(keepingCapacity: true)
+    func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
+        try forEachPage(of: list, areThere: true) { try lines.add($0) }
+        try lines.forEachEarlier { earlier in
+            try writer.goOn()
+            // An icon that has failed keeps its file.
+            if try !prune || isWanted(earlier, list), try isKept(earlier) {
+                try lines.keep(earlier)
+            }
         }
-        try lines.addEarlier(page, arePending: arePending)
+        if prune {
+            try lines.forEachEarlier { try lines.makePending($0) }
+            try writePending()
+        }
+        try write(FileIndex.file, lines.forEachLine)
+        if prune {
+            // After the list, which no longer names these files.
+            try lines.forEachEarlier { earlier in
+                try writer.goOn()
+                if try remove(earlier) { report.pruned += 1 }
+            }
+        }
+        if try folder.status(of: FileIndex.pendingFile)?.isDirectory == false {
+            _ = try writer.remove(FileIndex.pendingFile)
+        }
     }
 
     private func writePending() throws {
@@ -65,62 +81,33 @@ struct NamedFiles: ExportedFiles {
         }
     }
 
-    // MARK: - Behind
-
-    func finish(_ list: ExportList, prune: Bool, _ report: inout ExportReport) throws {
-        try forEachPage(of: list, isThere: true) { try lines.add($0) }
-        try lines.forEachEarlier { earlier in
-            try writer.goOn()
-            // What has failed keeps its file.
-            if try !prune || isWanted(earlier, list), try isKept(earlier) {
-                try lines.keep(earlier)
-            }
-        }
-        if prune {
-            try lines.forEachEarlier { try lines.makePending($0) }
-            try writePending()
-        }
-        try write(FileIndex.file, lines.forEachLine)
-        if prune {
-            // Behind the list, which names none of them any more.
-            try lines.forEachEarlier { earlier in
-                try writer.goOn()
-                if try remove(earlier) { report.pruned += 1 }
-            }
-        }
-        if try tree.folder.status(of: FileIndex.pendingFile)?.isDirectory == false {
-            _ = try writer.remove(FileIndex.pendingFile)
-        }
-    }
-
+    /// - Parameter areThere: Whether icons without a file are left out.
     private func forEachPage(
-        of list: ExportList, isThere: Bool, _ body: ([FileIndex.Line]) throws -> Void
+        of list: ExportList, areThere: Bool, _ body: ([FileIndex.Line]) throws -> Void
     ) throws {
-        var page: [FileIndex.Line] = []
-        try list.forEach { icon in
+        try list.forEachPage { page in
             try writer.goOn()
-            guard let stem = icon.stem, let object = icon.object else { return }
-            let file = Self.file(stem, object)
-            if isThere, try !self.isThere(file, object.size) { return }
-            page.append(FileIndex.Line(icon, object, file: file))
-            guard page.count >= Self.pageLimit else { return }
-            try body(page)
-            page.removeAll(keepingCapacity: true)
+            try body(
+                page.compactMap { icon in
+                    guard let stem = icon.stem, let object = icon.object else { return nil }
+                    let file = Self.file(stem, object)
+                    if areThere, try !isThere(file, object.size) { return nil }
+                    return FileIndex.Line(icon, object, file: file)
+                })
         }
-        try body(page)
     }
 
     private func isWanted(_ earlier: FileLines.Earlier, _ list: ExportList) throws -> Bool {
         guard !earlier.isReplaced else { return false }
         return try list.has(earlier.stem)
-            || list.hasLike(earlier.stem) && tree.folder.mindsNoCase(of: earlier.file)
+            || list.hasLike(earlier.stem) && folder.mindsNoCase(of: earlier.file)
     }
 
     private func isThere(_ file: String, _ size: Int64) throws -> Bool {
-        try tree.folder.sizeOfFile(file) == size
+        try folder.sizeOfFile(file) == size
     }
 
-    /// Whether a file of the last export, which this one has not written, stays in the list.
+    /// Whether a file that only the last export has written stays in the list.
     private func isKept(_ earlier: FileLines.Earlier) throws -> Bool {
         guard try isThere(earlier.file, earlier.size), try !isCurrent(earlier) else { return false }
         return try earlier.isSure || has(earlier)
@@ -128,11 +115,10 @@ struct NamedFiles: ExportedFiles {
 
     /// Whether it is the file of an icon of this export, in other letters.
     private func isCurrent(_ earlier: FileLines.Earlier) throws -> Bool {
-        try earlier.isRespelled && tree.folder.mindsNoCase(of: earlier.file)
+        try earlier.isRespelled && folder.mindsNoCase(of: earlier.file)
     }
 
-    /// Removes a file if it still is what an export has made: somebody may have put another in its
-    /// place.
+    /// Removes a file if it still has the bytes that an export has written.
     private func remove(_ earlier: FileLines.Earlier) throws -> Bool {
         guard try isThere(earlier.file, earlier.size), try !isCurrent(earlier), try has(earlier)
         else { return false }
@@ -140,7 +126,7 @@ struct NamedFiles: ExportedFiles {
     }
 
     private func has(_ earlier: FileLines.Earlier) throws -> Bool {
-        guard earlier.size <= Self.largestFile, let file = try? tree.folder.file(earlier.file)
+        guard earlier.size <= Self.largestFile, let file = try? folder.file(earlier.file)
         else { return false }
         let status = try file.status()
         guard status.isRegularFile, status.st_size <= status.plausibleBytes else { return false }

@@ -3,49 +3,44 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// A page for people, with every icon that manifests name or a cache has, and the files it needs.
+/// A web page with every icon that manifests name or a cache has, and the files that it needs.
 ///
-/// It is made of scripts that hold data, and not of JSON, because a browser that opens a page from
-/// a disk lets it load those alone.
-public struct Gallery {
-    /// How many icons a script has.
-    static let iconsPerFile = 1000
+/// The data are scripts and not JSON, because a page that a browser opens from a disk can load only
+/// scripts.
+package struct Gallery {
+    private static let iconsPerFile = 1000
 
-    private let catalogue: GalleryCatalogue
+    let cache: Cache
+    let manifests: [ManifestSource]
+    let rules: ManifestRules
+    let hasOthers: Bool
 
     /// - Parameters:
-    ///   - cache: what is shown.
-    ///   - manifests: what gives icons their names, and what says which are missing. Those at URLs
-    ///     are read as the cache has them. Default: none.
-    ///   - rules: how manifests are read. Default: as their content tells.
-    ///   - hasOthers: whether icons that no manifest names are shown, too. Default: true.
-    public init(
+    ///   - manifests: Name icons, and say which are missing. Those at URLs are read as the cache
+    ///     has them. Default: none.
+    ///   - hasOthers: Whether icons that no manifest names are shown, too. Default: true.
+    package init(
         of cache: Cache, manifests: [ManifestSource] = [], rules: ManifestRules = .init(),
         hasOthers: Bool = true
     ) {
-        catalogue = GalleryCatalogue(
-            cache: cache, manifests: manifests, rules: rules, hasOthers: hasOthers)
+        self.cache = cache
+        self.manifests = manifests
+        self.rules = rules
+        self.hasOthers = hasOthers
     }
 
-    /// Writes the icons, a thousand at a time, and then what describes them: who reads the
-    /// description finds what it names.
-    ///
-    /// Written again, the files are the same unless an icon is not.
+    /// Writes the icons, a thousand at a time, and then the description that names their files. The
+    /// same icons give the same files.
     ///
     /// - Parameters:
-    ///   - isNamedByContent: whether a digest of its bytes is in the name of each file of icons:
-    ///     what has such a name never changes. Default: false.
-    ///   - onOmission: is told of what is not shown; what it throws ends the writing. Default:
-    ///     nobody looks.
-    ///   - onIcon: is told of each icon that is shown; what it throws ends the writing. Default:
-    ///     nobody looks.
-    /// - Returns: how many icons there are of each state, as far as they are shown.
-    /// - Throws: `ManifestError`, `CacheError`, or what the place or a closure throws.
+    ///   - isNamedByContent: Whether the name of each file of icons has a digest of its bytes, so
+    ///     that a file of this name never changes. Default: false.
+    ///   - onItem: Takes each item. An error that it throws ends the writing.
+    /// - Throws: `ManifestError`, `CacheError`, or an error of the place or of a closure.
     @discardableResult
-    public func write(
+    package func write(
         to place: some GalleryPlace, isNamedByContent: Bool = false,
-        onOmission: (GalleryOmission) throws -> Void = { _ in },
-        onIcon: (GalleryIcon) throws -> Void = { _ in }
+        onItem: (GalleryItem) throws -> Void = { _ in }
     ) throws -> GalleryReport {
         var report = GalleryReport()
         var icons: [JSONObject] = []
@@ -62,15 +57,14 @@ public struct Gallery {
         }
         var address: String?
         var newest: Date?
-        report.total = try catalogue.forEachIcon { object in
+        report.total = try forEachItem { object in
             address = try place.address(of: object)
             return address != nil
-        } leaveOut: {
-            try onOmission($0)
-        } _: { icon in
+        } _: { item in
+            guard case .icon(let icon) = item else { return try onItem(item) }
             report.counts[icon.state, default: 0] += 1
             if let date = icon.resource?.receivedAt { newest = max(newest ?? date, date) }
-            try onIcon(icon)
+            try onItem(item)
             icons.append(icon.json(address))
             address = nil
             if icons.count == Self.iconsPerFile { try flush() }
@@ -83,12 +77,11 @@ public struct Gallery {
         description.set("files", files)
         description.set("shown", report.shown)
         description.set("total", report.total)
-        description.set("manifests", catalogue.manifests.map(\.name.lastPathComponent))
+        description.set("manifests", manifests.map(\.name.lastPathComponent))
         try place.write(script(GalleryFile.catalogue, "larder.begin(\(description.text))"))
         return report
     }
 
-    /// The version of what the page's script reads.
     private static let format = 1
 
     private func script(_ path: String, _ text: String) -> GalleryFile {
@@ -124,17 +117,13 @@ extension String {
     }
 }
 
-/// A file of a gallery.
-public struct GalleryFile: Sendable {
-    /// Its path relative to the page's.
-    public let path: String
-    /// Its media type.
-    public let mediaType: String
-    /// Its bytes.
-    public let bytes: [UInt8]
+package struct GalleryFile: Sendable {
+    package let path: String
+    package let mediaType: String
+    package let bytes: [UInt8]
 
-    /// The same for every cache: the page, its style and its script.
-    public static let page: [GalleryFile] = [
+    /// The page, its style and its script. They are the same for every cache.
+    package static let page: [GalleryFile] = [
         GalleryFile(
             path: "index.html", mediaType: "text/html; charset=utf-8",
             bytes: PackageResources.index_html),
@@ -145,18 +134,17 @@ public struct GalleryFile: Sendable {
             path: "gallery/gallery.js", mediaType: script, bytes: PackageResources.gallery_js),
     ]
 
-    /// The media type of scripts.
-    public static let script = "text/javascript; charset=utf-8"
+    package static let script = "text/javascript; charset=utf-8"
 
-    /// The description of all icons.
-    public static let catalogue = "gallery/icons.js"
+    /// The path of the description of all icons.
+    package static let catalogue = "gallery/icons.js"
 
-    /// What is sent in its place while it is made: the page asks again.
-    public static let notYet = GalleryFile(
+    /// The answer while the description is being made: the page asks again.
+    package static let notYet = GalleryFile(
         path: catalogue, mediaType: script, bytes: Array("larder.later()\n".utf8))
 
-    /// What is sent in its place if it cannot be made; the page shows the message.
-    public static func description(ofProblem message: String) -> GalleryFile {
+    /// The answer if the description cannot be made: the page shows the message.
+    package static func description(ofProblem message: String) -> GalleryFile {
         var description = JSONObject()
         description.set("problem", message)
         return GalleryFile(
@@ -164,8 +152,8 @@ public struct GalleryFile: Sendable {
             bytes: Array("larder.begin(\(description.text))\n".utf8))
     }
 
-    /// Whether a file beside it could be a part of it, without a digest in its name.
-    public static func isPart(_ name: String) -> Bool {
+    /// Whether a file of this name could be a file of icons, without a digest in its name.
+    static func isPart(_ name: String) -> Bool {
         let (start, end) = ("icons-".utf8, ".js".utf8)
         let text = name.utf8
         guard text.starts(with: start), text.suffix(end.count).elementsEqual(end) else {
@@ -176,25 +164,21 @@ public struct GalleryFile: Sendable {
     }
 }
 
-/// What a gallery shows.
-public struct GalleryReport: Sendable {
-    /// How many icons there are, also if they are more than are shown.
-    public internal(set) var total = 0
-    /// How many of each state are shown.
-    public internal(set) var counts: [GalleryState: Int] = [:]
+package struct GalleryReport: Sendable {
+    /// The number of icons, also of those that are not shown.
+    package internal(set) var total = 0
+    package internal(set) var counts: [GalleryState: Int] = [:]
 
-    /// How many are shown.
-    public var shown: Int { counts.values.reduce(0, +) }
+    package var shown: Int { counts.values.reduce(0, +) }
 }
 
-/// Where a gallery is written to: a directory, or the memory of a server.
-public protocol GalleryPlace {
-    /// What the addresses of all objects begin with, relative to the page.
+/// The place of a gallery's files: a directory, or a server.
+package protocol GalleryPlace {
+    /// The beginning of the addresses of all objects, relative to the page.
     var objects: String { get }
 
-    /// The rest of an object's address; nil if its bytes are not those of its digest.
+    /// Returns the rest of an object's address; nil if its bytes are not those of its digest.
     func address(of object: StoredObject) throws -> String?
 
-    /// Takes a file with a path relative to the page's.
     func write(_ file: GalleryFile) throws
 }

@@ -2,89 +2,74 @@ import Foundation
 import LarderCache
 import LarderCore
 import LarderImages
+import LarderManifest
 
 /// Reads one file of another program's cache, which may be anything, into the store.
 struct ImportFile {
-    /// Why it is not adopted.
-    struct Refusal: Error {
-        let code: ImportReason
-        let message: String
-    }
-
     let directory: FileDescriptor
     let store: Store
     let maximumBytes: Int64
     let acceptsAnyContent: Bool
     let readFiles: ReadFiles
-    /// Of all files: the cache would store the holes of sparse files as bytes.
+    /// One budget for all files: the cache would store the holes of sparse files as bytes.
     let sparse = SparseBudget()
 
-    /// Stages the bytes of a file, if they are what is wanted.
+    /// Stages the bytes of a file, if they are as expected.
     ///
-    /// - Returns: nil if there is no such file.
-    /// - Throws: ``Refusal``; ``CacheError`` if the cache fails.
-    func stage(
-        _ place: ImportPlace, demanded digest: Digest?, size: Int64?
-    ) throws -> StagedObject? {
+    /// - Returns: nil if the file does not exist.
+    /// - Throws: ``ImportError``; ``CacheError`` if the cache fails.
+    func stage(_ place: ImportPlace, _ expectation: Expectation) throws -> StagedObject? {
         guard let file = try open(place.name) else { return nil }
         if let answer = place.answer, try !isThere(answer, hasStatus: place.hasStatus) {
             return nil
         }
         let identity = FileIdentity(try file.status())
-        var body: StagedBody?
-        var known = try readFiles.content(of: identity)
-        if known == nil {
-            (body, known) = try read(file)
-            if let known { try readFiles.add(identity, known) }
+        let known = try readFiles.content(of: identity)
+        var read = known == nil ? try self.read(file) : nil
+        guard let content = known ?? read?.content else { return nil }
+        if known == nil { try readFiles.add(identity, content) }
+        if !place.digests.isEmpty, !place.digests.contains(content.digest) {
+            throw ImportError(
+                .integrityMismatch, "\(place.name) is not what the directory's list says")
         }
-        guard let content = known else { return nil }
-        try check(content, place, demanded: digest, size: size)
-        let attributes = try content.image.get()
-        if body == nil {
+        if let mismatch = expectation.mismatch(digest: content.digest, size: content.size),
+            let code = ImportCode(rawValue: mismatch.code)
+        {
+            throw ImportError(code, "the file has other bytes: \(mismatch.message)")
+        }
+        if let fault = content.fault { throw ImportError(.notAnImage, fault) }
+        if read == nil {
             let stored = try store.stored(
-                content.digest, size: content.size, attributes: attributes)
+                content.digest, size: content.size, attributes: content.attributes)
             if let stored { return stored }
-            // It was not wanted when it was read, and is now.
-            (body, known) = try read(file)
-            guard known?.digest == content.digest else {
-                throw Refusal(code: .unreadable, message: "\(place.name) has changed")
+            // It was not needed when it was read first.
+            read = try self.read(file)
+            guard read?.content.digest == content.digest else {
+                throw ImportError(.unreadable, "\(place.name) has changed")
             }
         }
-        return try body.map { try store.stage($0, digest: content.digest, attributes: attributes) }
+        return try read.map {
+            try store.stage($0.body, digest: content.digest, attributes: content.attributes)
+        }
     }
 
-    private func read(_ file: FileDescriptor) throws -> (StagedBody, ReadFiles.Content) {
+    private func read(
+        _ file: FileDescriptor
+    ) throws -> (body: StagedBody, content: ReadFiles.Content) {
         let body = try body(of: file)
-        let digest = try body.finish()
-        let image: Result<ObjectAttributes, Refusal>
+        var content = ReadFiles.Content(digest: try body.finish(), size: body.count)
+        if body.count == 0 {
+            content.fault = "the file is empty"
+            return (body, content)
+        }
         do {
-            image = .success(try attributes(of: body))
-        } catch let refusal as Refusal {
-            image = .failure(refusal)
+            let image = try body.withBytes { try ImageInspector.inspect($0) }
+            content.attributes = ObjectAttributes(
+                mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
+        } catch let fault as ImageFault {
+            if !acceptsAnyContent { content.fault = fault.message }
         }
-        return (body, ReadFiles.Content(digest: digest, size: body.count, image: image))
-    }
-
-    /// - Throws: ``Refusal`` if the bytes are not those that are wanted.
-    private func check(
-        _ content: ReadFiles.Content, _ place: ImportPlace, demanded digest: Digest?, size: Int64?
-    ) throws {
-        let found = content.digest
-        if !place.digests.isEmpty, !place.digests.contains(found) {
-            throw Refusal(
-                code: .integrityMismatch,
-                message: "\(place.name) is not what the directory's list says")
-        }
-        if let digest, digest != found {
-            throw Refusal(
-                code: .integrityMismatch,
-                message: "the file has \(found), the manifest demands \(digest)")
-        }
-        if let size, size != content.size {
-            throw Refusal(
-                code: .sizeMismatch,
-                message: "the file has \(content.size) bytes, the manifest demands \(size)")
-        }
+        return (body, content)
     }
 
     private func open(_ name: String) throws -> FileDescriptor? {
@@ -101,16 +86,16 @@ struct ImportFile {
         } catch {
             switch error.errno {
             case ENOENT, ENAMETOOLONG: return nil
-            case ELOOP: throw Refusal(code: .notAFile, message: "\(name) is a link")
+            case ELOOP: throw ImportError(.notAFile, "\(name) is a link")
             case nil where error.code == .unusable: throw tooLarge
-            case nil, ENXIO: throw Refusal(code: .notAFile, message: "\(name) is not a file")
-            default: throw Refusal(code: .unreadable, message: error.description)
+            case nil, ENXIO: throw ImportError(.notAFile, "\(name) is not a file")
+            default: throw ImportError(.unreadable, error.description)
             }
         }
     }
 
-    /// Opens a file and leaves its date of last access alone, if that is allowed: libraries remove
-    /// what was read the longest ago.
+    /// Opens a file without changing its date of last access, if that is allowed: libraries remove
+    /// the files that were not read for the longest time.
     private func file(_ name: String) throws(CacheError) -> FileDescriptor {
         #if os(Linux)
             do throws(CacheError) {
@@ -136,27 +121,26 @@ struct ImportFile {
         do {
             head = try file.read(atMost: 32)
         } catch {
-            throw Refusal(code: .unreadable, message: "\(error)")
+            throw ImportError(.unreadable, "\(error)")
         }
         let line = head.prefix { $0 != UInt8(ascii: "\n") }
         let status = Int(String(decoding: line, as: UTF8.self))
         guard head.isEmpty || status.map({ 200..<300 ~= $0 || $0 == 304 }) == true else {
             let words = status.map { "of status \($0)" } ?? "of an unknown status"
-            throw Refusal(code: .errorResponse, message: "it is the body of an answer \(words)")
+            throw ImportError(.errorResponse, "it is the body of an answer \(words)")
         }
         return true
     }
 
-    private var tooLarge: Refusal {
-        Refusal(code: .tooLarge, message: "more than \(maximumBytes) bytes")
+    private var tooLarge: ImportError {
+        ImportError(.tooLarge, "more than \(maximumBytes) bytes")
     }
 
-    /// It may grow while it is read.
     private func body(of file: FileDescriptor) throws -> StagedBody {
         do {
             _ = try sparse.take(file.status(), of: file.subject)
         } catch {
-            throw Refusal(code: .unreadable, message: "\(error)")
+            throw ImportError(.unreadable, "\(error)")
         }
         return try store.newBody { append in
             var left = maximumBytes
@@ -165,7 +149,7 @@ struct ImportFile {
                 do {
                     bytes = try file.read(atMost: 64 << 10)
                 } catch {
-                    throw Refusal(code: .unreadable, message: "\(error)")
+                    throw ImportError(.unreadable, "\(error)")
                 }
                 if bytes.isEmpty { return }
                 left -= Int64(bytes.count)
@@ -174,18 +158,15 @@ struct ImportFile {
             }
         }
     }
+}
 
-    private func attributes(of body: StagedBody) throws -> ObjectAttributes {
-        do {
-            guard body.count > 0 else {
-                throw Refusal(code: .notAnImage, message: "the file is empty")
-            }
-            let image = try body.withBytes { try ImageInspector.inspect($0) }
-            return ObjectAttributes(
-                mediaType: image.mediaType.rawValue, width: image.width, height: image.height)
-        } catch let fault as ImageFault {
-            guard !acceptsAnyContent else { return ObjectAttributes() }
-            throw Refusal(code: .notAnImage, message: fault.message)
-        }
+/// The reason for which a file is not imported.
+struct ImportError: Error {
+    let code: ImportCode
+    let message: String
+
+    init(_ code: ImportCode, _ message: String) {
+        self.code = code
+        self.message = message
     }
 }

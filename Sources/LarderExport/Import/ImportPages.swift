@@ -1,28 +1,32 @@
+import Foundation
+import GRDB
 import LarderCache
 import LarderCore
 import LarderManifest
+import Synchronization
 
-/// Goes through the entries of manifests, some at a time: what one page has stored, the next finds
-/// in the cache.
+/// Imports the entries of manifests, a page at a time: each page finds in the cache what earlier
+/// pages have stored.
 struct ImportPages {
-    private static let pageLimit = 500
-
     private let cache: Cache
-    private let stage: ImportStage
-    private let source: any ImportSource
+    private let store: Store
+    private let source: ImportSource
     private let file: ImportFile
+    private let outcomes = StoreOutcomes()
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
-    /// Entries of this page that are present if what was staged before them is, by its token.
-    private var followers: [Int64: [Entry]] = [:]
+    /// The objects that the store has not committed, by their tokens, and the entries that want
+    /// them: the first has staged it.
+    private var staged: [Int64: (size: Int64, entries: [Entry])] = [:]
+    private var lastToken: Int64 = 0
 
     init(
-        _ cache: Cache, _ stage: ImportStage, source: any ImportSource,
-        file: ImportFile, report: ImportReport
+        _ cache: Cache, _ store: Store, source: ImportSource, file: ImportFile,
+        report: ImportReport
     ) {
         self.cache = cache
-        self.stage = stage
+        self.store = store
         self.source = source
         self.file = file
         self.report = report
@@ -33,20 +37,15 @@ struct ImportPages {
         switch item.result {
         case .entry(let entry):
             page.append(entry)
-            if page.count >= Self.pageLimit { try finish() }
+            if page.count >= DatabaseQueue.pageLimit { try finish() }
         case .inline(let entry):
             report.problems.note(
-                ImportProblem(
-                    code: .noURL, name: entry.name, url: nil,
-                    message: "the manifest has the icon itself"))
-        case .skipped(let reason):
-            report.problems.note(.without(item, reason))
-        case .failed(let error):
-            report.problems.note(.bad(item, error))
+                ImportFailure(.noURL, name: entry.name, "the manifest has the icon itself"))
+        case .skipped(let reason): report.problems.noteSkipped(item, reason)
+        case .failed(let error): report.problems.noteBad(item, error)
         }
     }
 
-    /// Imports what was added.
     mutating func finish() throws {
         let entries = page
         page.removeAll(keepingCapacity: true)
@@ -54,20 +53,19 @@ struct ImportPages {
         let arePresent = try cache.arePresent(
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
-        // Of this page: what is stored is found only behind it.
-        var staged: [[UInt8]: (content: Content, token: Int64)] = [:]
+        // Of this page: the cache finds them only once they are committed.
+        var known: [[UInt8]: (digest: Digest, size: Int64, token: Int64)] = [:]
         for (entry, resource) in zip(entries, resources) {
-            let isWhole = resource != nil && isPresent.next() == true
-            let stored = isWhole ? resource.map { Content($0.object.digest, $0.object.size) } : nil
+            let object = resource != nil && isPresent.next() == true ? resource?.object : nil
             let key = Array(entry.resourceKey.utf8)
-            if stored.map(entry.accepts) == true {
+            if let object, entry.accepts(object.digest, object.size) {
                 report.present += 1
-                note(entry.spelling, of: entry)
-            } else if let (content, token) = staged[key], entry.accepts(content) {
-                followers[token, default: []].append(entry)
-                note(entry.spelling, of: entry)
-            } else {
-                staged[key] = try take(entry) ?? staged[key]
+                note(entry)
+            } else if let known = known[key], entry.accepts(known.digest, known.size) {
+                staged[known.token]?.entries.append(entry)
+                note(entry)
+            } else if let object = try stage(entry) {
+                known[key] = (object.digest, object.size, lastToken)
             }
         }
         try settle()
@@ -75,78 +73,102 @@ struct ImportPages {
 
     /// Stages the first file of an entry that can be used: under its URL as the manifest spells it,
     /// or else as the cache does.
-    private mutating func take(_ entry: Entry) throws -> (Content, Int64)? {
+    private mutating func stage(_ entry: Entry) throws -> StagedObject? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
         var places = try source.places(of: url)
         if !canonical.isSame(as: url) { places += try source.places(of: canonical) }
-        var refusal: ImportFile.Refusal?
+        var failure: ImportError?
         for place in places {
             do {
-                guard
-                    let object = try file.stage(
-                        place, demanded: entry.expectedDigest, size: entry.expectedSize)
-                else { continue }
-                let token = stage.add(
-                    object, key: entry.resourceKey, url: canonical,
-                    ImportStage.Adopted(name: entry.name, url: url, size: object.size))
-                note(entry.spelling, of: entry)
-                return (Content(object.digest, object.size), token)
-            } catch let error as ImportFile.Refusal {
-                refusal = refusal ?? error
+                guard let object = try file.stage(place, entry.expectation) else { continue }
+                lastToken += 1
+                staged[lastToken] = (object.size, [entry])
+                add(object, key: entry.resourceKey, url: canonical)
+                note(entry)
+                return object
+            } catch let error as ImportError {
+                failure = failure ?? error
             }
         }
-        if let refusal {
+        if let failure {
             report.problems.note(
-                ImportProblem(
-                    code: refusal.code, name: entry.name, url: url, message: refusal.message))
+                ImportFailure(failure.code, name: entry.name, url: url, failure.message))
         } else {
             report.missing += 1
         }
         return nil
     }
 
-    private mutating func note(_ spelling: String?, of entry: Entry) {
-        if let spelling { spellings.append(Spelling(spelling, of: entry.resourceKey)) }
+    /// Adds a resource to the store's batch.
+    ///
+    /// Nobody knows the origin's validators. It is stale from the beginning, so that the next
+    /// prefetch asks the origin.
+    private func add(_ object: StagedObject, key: String, url: String) {
+        let now = Date()
+        let accepted = DispatchSemaphore(value: 0)
+        store.add(
+            Deposit(
+                token: lastToken, key: key, url: url, redirectsFreshUntil: now, receivedAt: now,
+                content: .staged(object)),
+            for: outcomes
+        ) { accepted.signal() }
+        accepted.wait()
     }
 
-    /// Counts what is durable of what was handed to the store.
+    private mutating func note(_ entry: Entry) {
+        if let spelling = entry.spelling {
+            spellings.append(Spelling(spelling, of: entry.resourceKey))
+        }
+    }
+
+    /// Commits the staged objects, and counts those that are durable.
+    ///
+    /// - Throws: ``CacheError`` if the cache cannot go on.
     mutating func settle() throws {
-        let (imported, refused) = try stage.flush()
-        report.imported += imported.count
-        report.bytes += imported.reduce(0) { $0 + $1.size }
-        for refused in refused {
-            let (adopted, error) = (refused.adopted, refused.error)
-            noteUnstored(adopted.name, adopted.url, error)
-            for entry in followers.removeValue(forKey: refused.token) ?? [] {
-                noteUnstored(entry.name, entry.writtenURL, error)
+        store.flush()
+        for outcome in outcomes.take() {
+            guard let (size, entries) = staged.removeValue(forKey: outcome.token) else { continue }
+            switch outcome.result {
+            case .success:
+                report.imported += 1
+                report.bytes += size
+                report.present += entries.count - 1
+            case .failure(let error) where [.missing, .obstructed].contains(error.code):
+                for entry in entries {
+                    report.problems.note(
+                        ImportFailure(
+                            .unstored, name: entry.name, url: entry.writtenURL, error.description))
+                }
+            case .failure(let error): throw error
             }
         }
-        report.present += followers.values.reduce(0) { $0 + $1.count }
-        followers.removeAll(keepingCapacity: true)
         // An app looks up its icons by the text that it has.
         if !spellings.isEmpty { try cache.record(spellings) }
         spellings.removeAll(keepingCapacity: true)
     }
+}
 
-    private mutating func noteUnstored(_ name: String, _ url: String, _ error: CacheError) {
-        report.problems.note(
-            ImportProblem(code: .unstored, name: name, url: url, message: error.description))
+/// The outcomes of deposits that nobody has taken yet.
+private final class StoreOutcomes: Depositor, Sendable {
+    private let outcomes = Mutex<[Store.Outcome]>([])
+
+    func committed(_ outcomes: [Store.Outcome]) { self.outcomes.withLock { $0 += outcomes } }
+
+    func take() -> [Store.Outcome] {
+        outcomes.withLock { outcomes in
+            defer { outcomes = [] }
+            return outcomes
+        }
     }
 }
 
-/// What tells an object's bytes from others.
-private struct Content {
-    let digest: Digest
-    let size: Int64
-
-    init(_ digest: Digest, _ size: Int64) { (self.digest, self.size) = (digest, size) }
-}
-
 extension Entry {
-    /// Whether it demands no other bytes.
-    fileprivate func accepts(_ content: Content) -> Bool {
-        (expectedDigest ?? content.digest) == content.digest
-            && (expectedSize ?? content.size) == content.size
+    fileprivate var expectation: Expectation {
+        Expectation(digest: expectedDigest, size: expectedSize)
+    }
+
+    fileprivate func accepts(_ digest: Digest, _ size: Int64) -> Bool {
+        expectation.mismatch(digest: digest, size: size) == nil
     }
 }

@@ -3,24 +3,22 @@ import GRDB
 import LarderCache
 import LarderManifest
 
-/// Adopts into a cache what another program's has: the icons that manifests name, looked up by the
+/// Imports the icons that manifests name from another program's cache. It looks them up by the
 /// names of their files.
 ///
-/// Nothing in that directory is changed, and no link in it followed. A file counts only if its
-/// bytes are a whole image, and those that its entry demands.
-public struct Importer {
+/// It changes nothing in that directory, and follows no link in it. A file counts only if its bytes
+/// are a complete image, and as its entry demands.
+package struct Importer {
     private let cache: Cache
     private let configuration: ImportConfiguration
     private let isCancelled: () -> Bool
     private let onProgress: (ObjectProgress) -> Void
 
     /// - Parameters:
-    ///   - cache: what it is adopted into.
-    ///   - configuration: from where, and how.
-    ///   - isCancelled: asked for each icon: true ends it; what was finished is kept. Default:
+    ///   - isCancelled: Is asked for each icon: true ends the import. Stored icons stay. Default:
     ///     never.
-    ///   - onProgress: called for each icon. Default: nobody looks.
-    public init(
+    ///   - onProgress: Is called for each icon.
+    package init(
         _ cache: Cache, _ configuration: ImportConfiguration,
         isCancelled: @escaping () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
@@ -31,110 +29,106 @@ public struct Importer {
         self.onProgress = onProgress
     }
 
-    /// Imports what the manifests name.
+    /// Imports the icons that manifests name.
     ///
     /// - Precondition: the layout ``ExportLayout/isImportable``.
-    /// - Throws: ``CacheError``: what ``ImportConfiguration/check(besideCacheAt:)`` does, and
-    ///   `.missing` if there is no list in the directory; `ManifestError`.
-    public func run(_ manifests: [ManifestSource]) throws -> ImportReport {
+    /// - Throws: ``CacheError``: also as ``ImportConfiguration/check(besideCacheAt:)``, and
+    ///   `.missing` if the directory has no list; `ManifestError`.
+    package func run(_ manifests: [ManifestSource]) throws -> ImportReport {
         precondition(configuration.layout.isImportable, "a layout that cannot be imported")
+        let start = ContinuousClock.now
+        let root = URL(fileURLWithPath: configuration.directory).standardizedFileURL.path
+        let folders = configuration.library?.folders ?? []
+        var report = ImportReport(
+            layout: configuration.layout, directory: ([root] + folders).joined(separator: "/"))
         do {
-            let start = ContinuousClock.now
-            let keyed = configuration.keyed
             let folder = try configuration.folder(besideCacheAt: cache.path)
-            let source: any ImportSource =
-                try keyed.map { KeyedSource(layout: $0) }
-                ?? ListedSource(folder) { if isCancelled() { throw CancellationError() } }
+            let source: ImportSource =
+                if let library = configuration.library {
+                    .library(library)
+                } else {
+                    .list(
+                        try ListedFiles(in: folder) {
+                            if isCancelled() { throw CancellationError() }
+                        })
+                }
             let store = try cache.store()
             defer { store.close() }
-            var pages = ImportPages(
-                cache, ImportStage(store), source: source,
-                file: ImportFile(
-                    directory: folder, store: store, maximumBytes: configuration.maximumBytes,
-                    acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles()),
-                report: ImportReport(
-                    layout: configuration.layout,
-                    directory: path(of: keyed?.folders ?? [])))
-            var progress = ObjectProgress()
-            do {
-                for manifest in manifests {
-                    let manifest = manifest.cached { [cache] in try cache.manifest($0)?.file }
-                    let reader = ManifestReader(
-                        source: manifest, rules: configuration.manifestRules)
-                    let summary = try reader.read(unless: isCancelled) { item in
-                        try pages.add(item)
-                        progress.objects += 1
-                        progress.bytes = pages.report.bytes
-                        progress.seconds = (ContinuousClock.now - start) / .seconds(1)
-                        onProgress(progress)
-                    }
-                    if let refusal = summary.refusal(of: manifest) { throw refusal }
-                }
-                try pages.finish()
-            } catch is CancellationError {
-                pages.report.isInterrupted = true
-                try pages.settle()
-            }
-            pages.report.seconds = (ContinuousClock.now - start) / .seconds(1)
-            return pages.report
+            let file = ImportFile(
+                directory: folder, store: store, maximumBytes: configuration.maximumBytes,
+                acceptsAnyContent: configuration.acceptsAnyContent, readFiles: try ReadFiles())
+            var pages = ImportPages(cache, store, source: source, file: file, report: report)
+            // Also if it is cancelled.
+            defer { report = pages.report }
+            try read(manifests, into: &pages, since: start)
         } catch is CancellationError {
-            // While the directory's list was read.
-            var report = ImportReport(
-                layout: configuration.layout, directory: configuration.directory)
             report.isInterrupted = true
-            return report
         } catch let error as DatabaseError {
             throw CacheError(index: "the directory's list", error)
         }
+        report.seconds = (ContinuousClock.now - start) / .seconds(1)
+        return report
     }
 
-    private func path(of folders: [String]) -> String {
-        let root = URL(fileURLWithPath: configuration.directory).standardizedFileURL.path
-        return ([root] + folders).joined(separator: "/")
+    private func read(
+        _ manifests: [ManifestSource], into pages: inout ImportPages,
+        since start: ContinuousClock.Instant
+    ) throws {
+        var progress = ObjectProgress()
+        do {
+            for manifest in manifests {
+                let manifest = manifest.cached { [cache] in try cache.manifest($0)?.file }
+                let reader = ManifestReader(source: manifest, rules: configuration.manifestRules)
+                let summary = try reader.read(unless: isCancelled) { item in
+                    try pages.add(item)
+                    progress.objects += 1
+                    progress.bytes = pages.report.bytes
+                    progress.seconds = (ContinuousClock.now - start) / .seconds(1)
+                    onProgress(progress)
+                }
+                if let refusal = summary.refusal(of: manifest) { throw refusal }
+            }
+            try pages.finish()
+        } catch is CancellationError {
+            try pages.settle()
+            throw CancellationError()
+        }
     }
 }
 
-/// What is imported, and how.
-public struct ImportConfiguration: Sendable {
-    /// Whose cache it is: a layout that ``ExportLayout/isImportable``.
-    public var layout: ExportLayout
-    /// The directory beneath which the layout's own one is.
-    public var directory: String
-    /// 8 and later name files by SHA-256, 7 by MD5. Default: 8.
-    public var kingfisherVersion = 8
-    /// The name of the library's directory, where an app has chosen it; one that
-    /// ``ExportLayout/isFolder(_:)``. Default: nil, the library's own.
-    public var folder: String?
-    /// How many bytes a file may have. Default: 16 MiB.
-    public var maximumBytes: Int64 = 16 << 20
-    /// Whether files are adopted that are no images. Default: false.
-    public var acceptsAnyContent = false
-    /// How manifests are read. Default: as their content tells.
-    public var manifestRules = ManifestRules()
+package struct ImportConfiguration: Sendable {
+    /// A layout that ``ExportLayout/isImportable``.
+    package var layout: ExportLayout
+    /// The directory that has the layout's own one.
+    package var directory: String
+    /// The name of the library's directory; one that ``ExportLayout/isFolder(_:)``. Default: nil,
+    /// the library's own.
+    package var folder: String?
+    /// The maximum size of a file in bytes. Default: 16 MiB.
+    package var maximumBytes: Int64 = 16 << 20
+    /// Whether files are imported that are not images. Default: false.
+    package var acceptsAnyContent = false
+    package var manifestRules = ManifestRules()
 
-    /// The rules of the layout's library; nil of a layout that is none's.
-    var keyed: (any KeyedLayout)? {
-        layout.keyed(kingfisherVersion: kingfisherVersion, folder: folder)
-    }
+    var library: (any KeyedLayout)? { layout.library(in: folder) }
 
-    /// Takes what has no default.
-    public init(layout: ExportLayout, directory: String) {
+    package init(layout: ExportLayout, directory: String) {
         self.layout = layout
         self.directory = directory
     }
 
-    /// Makes sure that there is something to import from, before a cache is made for it.
+    /// Checks that the directory exists, before a cache is made for its icons.
     ///
-    /// - Parameter path: the cache's directory, which need not be there.
-    /// - Throws: `CacheError`, `.missing` if there is no such directory, `.unusable` if it is the
-    ///   cache, or has it among the library's files.
-    public func check(besideCacheAt path: String) throws(CacheError) {
+    /// - Parameter path: The cache's directory, which need not exist.
+    /// - Throws: `CacheError`, `.missing` if it does not, `.unusable` if it is the cache, or has it
+    ///   among the library's files.
+    package func check(besideCacheAt path: String) throws(CacheError) {
         _ = try folder(besideCacheAt: path)
     }
 
-    /// The layout's directory; a link on the way beneath the user's own one is not followed.
+    /// Opens the layout's directory. Links beneath the user's own one are not followed.
     func folder(besideCacheAt path: String) throws(CacheError) -> FileDescriptor {
-        let names = keyed?.folders ?? []
+        let names = library?.folders ?? []
         let root = try Cache.usersDirectory(directory)
         var folder = root
         for name in names {
@@ -160,36 +154,29 @@ public struct ImportConfiguration: Sendable {
     }
 }
 
-/// What became of an import.
-public struct ImportReport: Sendable {
-    /// The layout.
-    public let layout: ExportLayout
-    /// The directory that the layout's files are in.
-    public let directory: String
-    /// Icons of all manifests.
-    public internal(set) var icons = 0
-    /// Icons whose bytes were adopted, and are durable.
-    public internal(set) var imported = 0
-    /// Icons that the cache had already, and that were left as they are.
-    public internal(set) var present = 0
+package struct ImportReport: Sendable {
+    package let layout: ExportLayout
+    /// The directory that has the layout's files.
+    package let directory: String
+    /// The number of icons of all manifests.
+    package internal(set) var icons = 0
+    /// Icons that were stored, and are durable.
+    package internal(set) var imported = 0
+    /// Icons that the cache had already.
+    package internal(set) var present = 0
     /// Icons that the directory has no file for.
-    public internal(set) var missing = 0
-    /// The sum of the sizes of those that were adopted.
-    public internal(set) var bytes: Int64 = 0
-    /// Icons that were skipped, and that failed.
-    public internal(set) var problems = IconProblems<ImportReason>()
-    /// Whether it ended before its end.
-    public internal(set) var isInterrupted = false
-    /// How long it took.
-    public internal(set) var seconds: Double = 0
+    package internal(set) var missing = 0
+    /// The sum of the sizes of imported icons.
+    package internal(set) var bytes: Int64 = 0
+    package internal(set) var problems = IconFailures<ImportCode>()
+    package internal(set) var isInterrupted = false
+    package internal(set) var seconds: Double = 0
 
     init(layout: ExportLayout, directory: String) {
         self.layout = layout
         self.directory = directory
     }
 
-    /// Icons that were skipped.
-    public var skipped: Int { problems.skipped }
-    /// Icons that failed.
-    public var failed: Int { problems.failed }
+    package var skipped: Int { problems.skipped }
+    package var failed: Int { problems.failed }
 }

@@ -8,13 +8,13 @@ enum ImageSet {
     static let suffix = ".imageset"
     static let contentsFile = "Contents.json"
 
-    /// Who says so in a set's `Contents.json` made it, and may remove it.
+    /// The author of the sets that an export has made, and may remove.
     private static let author = "larder"
 
-    /// More than ``contents(of:mediaType:)`` ever has.
+    /// The largest description that is read, in bytes. An export's are smaller.
     static let longestContents = 4096
 
-    /// What describes a catalog.
+    /// The description of a catalog.
     static var catalogContents: String {
         """
         {
@@ -27,7 +27,7 @@ enum ImageSet {
         """
     }
 
-    /// What describes a set of one image for every device and scale.
+    /// The description of a set of one image for every device and scale.
     static func contents(of file: String, mediaType: String?) -> String {
         var properties = ""
         if mediaType.flatMap(MediaType.init) == .svg {
@@ -56,8 +56,8 @@ enum ImageSet {
             """
     }
 
-    /// The image's name in a set that was made here; nil if it was not.
-    static func image(in contents: [UInt8]) -> String? {
+    /// Whether an export has made the set that has this description.
+    static func isOwn(_ contents: [UInt8]) -> Bool {
         guard contents.count <= longestContents,
             let json = try? JSONSerialization.jsonObject(with: Data(contents))
                 as? [String: Any],  // text: of 4 kB at most
@@ -66,17 +66,16 @@ enum ImageSet {
             let images = json["images"] as? [[String: Any]],  // text: likewise
             images.count == 1,
             let file = images[0]["filename"] as? String, stem(ofImage: file) != nil
-        else { return nil }
-        return file
+        else { return false }
+        return true
     }
 
-    /// What an image's name begins with; nil of a name that no image of a set made here has.
+    /// The beginning of an image's name; nil if no export gives an image that name.
     static func stem(ofImage file: String) -> String? {
-        let suffix = PathExtension.ofText(file)
-        guard ImageFile.isSuffix(suffix), file.utf8.first != UInt8(ascii: "."),
-            !file.utf8.contains(UInt8(ascii: "/"))
+        guard ImageFile.isSuffix(PathExtension.ofText(file)),
+            file.utf8.first != UInt8(ascii: "."), !file.utf8.contains(UInt8(ascii: "/"))
         else { return nil }
-        return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
+        return PathExtension.without(file)
     }
 
     /// Whether a file in the set of a stem is one that an export has made.
@@ -85,25 +84,14 @@ enum ImageSet {
     }
 }
 
-/// What an image's file ends with, and who takes it.
+/// The extensions of image files, and the types that Xcode accepts.
 enum ImageFile {
     /// The usual extension of a media type; `bin` if it is not an image.
     static func suffix(of mediaType: String?) -> String {
-        switch mediaType.flatMap(MediaType.init) {
-        case .png: "png"
-        case .jpeg: "jpg"
-        case .gif: "gif"
-        case .webp: "webp"
-        case .avif: "avif"
-        case .heic: "heic"
-        case .ico: "ico"
-        case .bmp: "bmp"
-        case .svg: "svg"
-        case nil: "bin"
-        }
+        guard let type = mediaType.flatMap(MediaType.init) else { return "bin" }
+        return type == .jpeg ? "jpg" : type.name.lowercased()
     }
 
-    /// Whether it is one of those.
     static func isSuffix(_ text: String) -> Bool {
         text.isSame(as: suffix(of: nil))
             || MediaType.allCases.contains { text.isSame(as: suffix(of: $0.rawValue)) }
@@ -111,9 +99,7 @@ enum ImageFile {
 
     /// Whether Xcode's `actool` compiles it as an image of an image set.
     static func isForAssetCatalog(_ mediaType: String?) -> Bool {
-        switch mediaType.flatMap(MediaType.init) {
-        case .png, .jpeg, .heic, .svg: true
-        case .gif, .webp, .avif, .ico, .bmp, nil: false
-        }
+        let type = mediaType.flatMap(MediaType.init)
+        return type == .png || type == .jpeg || type == .heic || type == .svg
     }
 }

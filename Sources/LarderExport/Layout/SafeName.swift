@@ -1,26 +1,19 @@
 import Foundation
 import LarderCore
 
-/// A name for a file that people read, made of text from outside: one that every usual file system
-/// takes. A shell minds parentheses: there it is quoted.
+/// A readable file name, made of text from outside, that every usual file system accepts. In a
+/// shell, it is quoted because of parentheses.
 enum SafeName {
-    /// So many bytes are left for what tells it from its like, and an extension.
+    /// The maximum number of bytes. The rest is for a suffix that tells it apart, and an extension.
     private static let longest = 100
 
-    /// The name, without an extension: `icon` if nothing is left of the text.
-    ///
-    /// - Parameters:
-    ///   - name: the entry's name; "" takes what the URL ends with, or its host.
-    ///   - url: nil if there is none.
+    /// Returns the name, without an extension. If nothing is left of the entry's name, it is that
+    /// of the end of the URL, or of its host, or `icon`.
     static func of(_ name: String, url: String?) -> String {
         let safe = clean(name)
         if !safe.isEmpty { return safe }
         guard let url else { return "icon" }
-        var last = PathExtension.lastComponent(ofURL: url)
-        let suffix = PathExtension.ofText(last)
-        if !suffix.isEmpty {
-            last = String(decoding: last.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
-        }
+        let last = PathExtension.without(PathExtension.lastComponent(ofURL: url))
         for text in [last, (try? HTTPURL(url))?.host ?? ""] {
             let safe = clean(text)
             if !safe.isEmpty { return safe }
@@ -29,7 +22,7 @@ enum SafeName {
     }
 
     private static func clean(_ text: String) -> String {
-        // The cut comes first: what normalising takes grows with the square of a run of marks.
+        // The cut comes first: the time to normalise grows with the square of a run of marks.
         let head = String(decoding: text.utf8.prefix(4 * longest), as: UTF8.self)
         var name = ""
         var isBlank = false
@@ -52,7 +45,7 @@ enum SafeName {
         return withoutEdges(name)
     }
 
-    /// Windows drops dots at the end, and other systems hide what begins with one.
+    /// Windows drops dots at the end, and other systems hide names that begin with one.
     private static func withoutEdges(_ name: String) -> String {
         let bytes = name.utf8.drop { isEdge($0) }
         let last = bytes.lastIndex { !isEdge($0) }
@@ -74,7 +67,7 @@ enum SafeName {
         }
     }
 
-    /// Whether it is a device's on Windows, whatever its extension.
+    /// Whether it names a device on Windows, whatever its extension.
     private static func isReserved(_ name: String) -> Bool {
         let stem = Array(name.utf8.prefix { $0 != UInt8(ascii: ".") }).lowercasedASCII
         if ["con", "prn", "aux", "nul"].contains(where: { stem.elementsEqual($0.utf8) }) {
@@ -84,26 +77,26 @@ enum SafeName {
             && ["com", "lpt"].contains { stem.starts(with: $0.utf8) }
     }
 
-    /// What two names have in common that a file system may take for the same: it may mind neither
-    /// case nor how letters with marks are spelled.
+    /// Returns the same text for names that a file system may take for one: it may ignore case, and
+    /// the spelling of letters with marks.
     static func folded(_ name: String) -> String {
         name.uppercased().lowercased().decomposedStringWithCanonicalMapping
     }
 
-    /// Whether it looks as if ``told(apart:by:)`` had made it.
+    /// Whether it looks like a name of ``told(apart:by:)``.
     static func isTold(_ name: String) -> Bool {
         let tail = Array(name.utf8.suffix(17))
         return tail.count == 17 && tail[0] == UInt8(ascii: "-")
             && String(decoding: tail.dropFirst(), as: UTF8.self).lowercased().isHex(16)
     }
 
-    /// The name of an icon whose plain name another has: the same in every export.
+    /// Returns the name of an icon whose plain name another has. It is the same in every export.
     static func told(apart name: String, by identity: String) -> String {
         "\(name)-\(identity.sha256Hex.prefix(16))"
     }
 }
 
-/// What Foundation takes for the extension of a URL's path and of a file's name.
+/// The extension of a URL's path and of a file's name, as Foundation has it.
 enum PathExtension {
     /// As `NSURL.pathExtension`: of the path with its percent-escapes decoded; "" if it has none.
     /// Nil if the decoded path is no UTF-8, and `NSURL` has none either.
@@ -115,6 +108,13 @@ enum PathExtension {
     static func ofText(_ text: String) -> String {
         // Cut between bytes of ASCII, it is UTF-8 again.
         ofPath(Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// A file's name without its extension and the dot before it.
+    static func without(_ file: String) -> String {
+        let suffix = ofText(file)
+        guard !suffix.isEmpty else { return file }
+        return String(decoding: file.utf8.dropLast(suffix.utf8.count + 1), as: UTF8.self)
     }
 
     /// The last component of a URL's path, decoded; empty if there is none, or it is no UTF-8.
@@ -134,7 +134,7 @@ enum PathExtension {
         return Array(last[(dot + 1)...])
     }
 
-    /// The path of a URL, percent-decoded. It may be any bytes.
+    /// The path of a URL, percent-decoded; nil if it is not UTF-8.
     private static func decodedPath(of text: String) -> [UInt8]? {
         let bytes = Array(text.utf8)
         var start = 0
@@ -144,29 +144,7 @@ enum PathExtension {
             let isEnd = { (byte: UInt8) in "/?#".utf8.contains(byte) }
             start = bytes[(colon + 3)...].firstIndex(where: isEnd) ?? bytes.endIndex
         }
-        let end = bytes[start...].firstIndex { $0 == 0x3F || $0 == 0x23 } ?? bytes.endIndex
-        var path: [UInt8] = []
-        var place = start
-        while place < end {
-            if bytes[place] == UInt8(ascii: "%"), place + 2 < end,
-                let high = hexValue(bytes[place + 1]), let low = hexValue(bytes[place + 2])
-            {
-                path.append(high << 4 | low)
-                place += 3
-            } else {
-                path.append(bytes[place])
-                place += 1
-            }
-        }
+        let path = bytes[start...].prefix { $0 != 0x3F && $0 != 0x23 }.percentDecoded
         return String(validating: path, as: UTF8.self) == nil ? nil : path
-    }
-
-    private static func hexValue(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case 0x30...0x39: digit - 0x30
-        case 0x41...0x46: digit - 0x41 + 10
-        case 0x61...0x66: digit - 0x61 + 10
-        default: nil
-        }
     }
 }

@@ -4,101 +4,118 @@ import LarderCore
 import NIOCore
 import Synchronization
 
-/// Icons by what asks for them: from memory, or from the cache.
+/// The icons of the cache: from memory, or from the disk.
+///
+/// Its methods read the disk and may wait for it, except those whose names end with `AtOnce`.
 final class IconStore: Sendable {
-    /// Larger objects are not kept in memory, but sent from their files: slow readers of them cost
-    /// none. No usual icon is larger, in bytes.
+    /// The size of the largest object that is kept in memory, in bytes. Icons are usually smaller.
+    /// Larger objects are sent from their files, so that slow clients cost no memory.
     static let largestInMemory: Int64 = 64 << 10
-    /// What is found again at least so often, so that its use is noted.
+    /// An icon is looked up again after this time, so that its use is recorded.
     private static let mostAge = TimeAmount.minutes(10)
-    /// What is known of icons may take this much even if none is kept in memory.
+    /// The limit of the table of icons if none is kept in memory, in bytes.
     private static let leastLimit = 8 << 20
+    /// The number of files whose identity is remembered.
+    private static let mostKnown = 1 << 18
+    /// The maximum number of open files, if the process may have four times as many. Opening a file
+    /// takes as long as everything else that is done for an icon.
+    private static let mostOpen = min(16_384, OpenFileLimit.current / 4)
 
-    let reader: CacheReader
-    private let hot: Mutex<HotIcons>
-    private let keepsBytes: Bool
-    private let uses: UseNotes
-    private let metrics: ServerMetrics
-    /// Messages of damaged objects: each is told once.
-    private let told = Mutex<Set<Digest>>([])
-    private let onProblem: @Sendable (String) -> Void
-
-    init(
-        _ reader: CacheReader, memoryLimit: Int, uses: UseNotes, metrics: ServerMetrics,
-        onProblem: @escaping @Sendable (String) -> Void
-    ) {
-        self.reader = reader
-        self.uses = uses
-        self.metrics = metrics
-        self.onProblem = onProblem
-        keepsBytes = memoryLimit > 0
-        hot = Mutex(HotIcons(limit: max(memoryLimit, Self.leastLimit)))
+    private struct State {
+        var hot: HotIcons
+        /// Files with other bytes. They are read once, however often they are asked for.
+        var damaged: [Digest: FileIdentity] = [:]
+        /// Files that were sent recently. They are closed within a second after the cache has
+        /// changed, so that evicted files are freed.
+        var open: [Digest: LentFile] = [:]
+        var generation = 0
+        /// Damaged objects that were reported. Each is reported once.
+        var told: Set<Digest> = []
+        /// Objects whose use is to be recorded.
+        var used: Set<Digest> = []
     }
 
-    /// What icons in memory take, in bytes, and how many they are.
-    var memory: (bytes: Int, count: Int) { hot.withLock { ($0.cost, $0.count) } }
+    let cache: LiveCache
+    let readings = ObjectReadings()
+    private let state: Mutex<State>
+    private let keepsBytes: Bool
+    private let metrics: ServerMetrics
+    private let log: ServerLog
 
-    /// Looks whether the cache was changed. Called every second, on a thread of the pool: what was
-    /// found before is then looked up anew.
-    func refresh() { reader.refresh() }
+    /// - Throws: `CacheError` if the cache cannot be opened; `.missing` if there is none.
+    init(path: String, memoryLimit: Int, metrics: ServerMetrics, log: ServerLog) throws(CacheError)
+    {
+        cache = LiveCache(path: path, knownLimit: Self.mostKnown)
+        keepsBytes = memoryLimit > 0
+        state = Mutex(State(hot: HotIcons(limit: max(memoryLimit, Self.leastLimit))))
+        self.metrics = metrics
+        self.log = log
+        try cache.open()
+    }
 
-    // MARK: - On an event loop: nothing here waits
+    /// The size of the icons in memory in bytes, and their number.
+    var memory: (bytes: Int, count: Int) { state.withLock { ($0.hot.cost, $0.hot.count) } }
 
-    /// The icon that a target led to, if that is still so and its bytes can be had at once.
+    /// Checks whether the cache has changed. Then everything is looked up again. Called every
+    /// second.
+    func refresh() {
+        let last = cache.opened
+        let generation = cache.refresh()
+        // Closing many files takes milliseconds, so it is done without the lock.
+        let (hasChanged, open) = state.withLock { state in
+            let hasChanged = state.generation != generation
+            state.generation = generation
+            guard hasChanged || state.open.count >= Self.mostOpen else { return (false, [:]) }
+            defer { state.open = [:] }
+            return (hasChanged, state.open)
+        }
+        withExtendedLifetime(open) {}
+        if let last, cache.opened !== last {
+            log.logger?.info("cache reopened")
+        } else if hasChanged {
+            log.logger?.debug("index changed")
+        }
+    }
+
+    // MARK: - Icons
+
+    /// Returns the icon that a target has led to, without blocking. Nil if it may lead to another,
+    /// or if its bytes are not in memory.
     func iconAtOnce(_ key: CacheKey) -> FoundIcon? {
-        guard let icon = hot.withLock({ $0[key] }),
-            icon.generation == reader.generation,
+        guard let icon = state.withLock({ $0.hot[key] }), icon.generation == cache.generation,
             NIODeadline.now() - icon.foundAt < Self.mostAge
         else { return nil }
         if let body = icon.body {
             metrics.memoryHits.add(1, ordering: .relaxed)
             return FoundIcon(icon: icon, bytes: .memory(body))
         }
-        guard let file = reader.fileAtOnce(icon.digest, size: icon.size, known: icon.file),
-            let bytes = Self.bytes(of: file, atOnce: true)
+        guard let file = fileAtOnce(icon.digest, size: icon.size, known: icon.file),
+            let bytes = Self.bytesAtOnce(of: file)
         else { return nil }
         metrics.diskHits.add(1, ordering: .relaxed)
         return FoundIcon(icon: icon, bytes: bytes)
     }
 
-    // MARK: - On a thread of the pool
-
-    /// The icon of a URL or of another key; nil if it is not cached.
+    /// Returns an icon; nil if it is not cached.
     ///
     /// - Parameters:
-    ///   - alternative: A URL to look up if there is no icon of `url`. Default: nil.
-    ///   - key: by which it is to be found next time.
-    ///   - fields: lines of the head of its answers.
-    ///   - client: the client that waits for it.
+    ///   - key: By which it is found next time.
+    ///   - fields: Lines of the head of its answers.
+    ///   - client: The client that waits for it.
+    ///   - lookUp: Finds its object.
     /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged. ``ObjectReadings/Busy``.
     func icon(
-        _ url: String, or alternative: String? = nil, key: CacheKey, fields: [UInt8],
-        for client: Client
+        _ key: CacheKey, fields: [UInt8], for client: Client,
+        _ lookUp: (LiveCache) throws -> StoredObject?
     ) throws -> FoundIcon? {
-        try find(key, fields, client) {
-            try (reader.cache.resource(url) ?? alternative.flatMap(reader.cache.resource))?
-                .object
-        }
-    }
-
-    /// The same of an object.
-    func icon(
-        _ digest: Digest, key: CacheKey, fields: [UInt8], for client: Client
-    ) throws -> FoundIcon? {
-        try find(key, fields, client) { try reader.object(digest) }
-    }
-
-    private func find(
-        _ key: CacheKey, _ fields: [UInt8], _ client: Client, _ lookUp: () throws -> StoredObject?
-    ) throws -> FoundIcon? {
-        // Before it is looked up: what changes meanwhile is looked up anew.
-        let generation = reader.generation
-        guard let object = try lookUp() else {
-            hot.withLock { $0.remove(key) }
+        // Before the look-up: later changes make it look again.
+        let generation = cache.generation
+        guard let object = try lookUp(cache) else {
+            state.withLock { $0.hot.remove(key) }
             return nil
         }
-        uses.note(object)
-        if let last = hot.withLock({ $0[key] }), last.digest == object.digest,
+        noteUse(of: object)
+        if let last = state.withLock({ $0.hot[key] }), last.digest == object.digest,
             let body = last.body
         {
             let icon = KnownIcon(
@@ -114,17 +131,19 @@ final class IconStore: Sendable {
             metrics.diskHits.add(1, ordering: .relaxed)
             return found
         } catch let error as CacheError where error.isOfDamagedObject {
-            hot.withLock { $0.remove(key) }
-            // Evicted or replaced between the look-up and the reading.
-            guard let now = try lookUp() else { return nil }
-            guard now.digest == object.digest else { return try find(key, fields, client, lookUp) }
+            state.withLock { $0.hot.remove(key) }
+            // It may have been evicted or replaced since the look-up.
+            guard let now = try lookUp(cache) else { return nil }
+            guard now.digest == object.digest else {
+                return try icon(key, fields: fields, for: client, lookUp)
+            }
             tell(error, of: object.digest)
             throw error
         }
     }
 
     private func keep(_ icon: KnownIcon, for key: CacheKey) {
-        let dropped = hot.withLock { $0.insert(icon, for: key) }
+        let dropped = state.withLock { $0.hot.insert(icon, for: key) }
         withExtendedLifetime(dropped) {}
     }
 
@@ -132,29 +151,28 @@ final class IconStore: Sendable {
         _ object: StoredObject, _ key: CacheKey, _ generation: Int, _ fields: [UInt8],
         _ client: Client
     ) throws -> FoundIcon {
-        let object = reader.sized(object)
-        if object.size <= Self.largestInMemory {
-            let (data, file) = try reader.cache.data(of: object)
-            let body = ByteBuffer(bytes: data)
-            let icon = KnownIcon(
-                object, for: key, body: keepsBytes ? body : nil, file: file,
-                generation: generation, fields: fields)
-            return FoundIcon(icon: icon, bytes: .memory(body))
+        let object = cache.opened?.sized(object) ?? object
+        func known(_ file: FileIdentity, _ body: ByteBuffer? = nil) -> KnownIcon {
+            KnownIcon(
+                object, for: key, body: body, file: file, generation: generation, fields: fields)
         }
-        let (file, identity) = try reader.file(of: object, for: client)
-        let icon = KnownIcon(
-            object, for: key, body: nil, file: identity, generation: generation, fields: fields)
-        return FoundIcon(icon: icon, bytes: .file(file))
+        if object.size <= Self.largestInMemory {
+            let (data, file) = try cache.data(of: object)
+            let body = ByteBuffer(bytes: data)
+            return FoundIcon(icon: known(file, keepsBytes ? body : nil), bytes: .memory(body))
+        }
+        let (file, identity) = try file(of: object, for: client)
+        return FoundIcon(icon: known(identity), bytes: .file(file))
     }
 
-    /// The bytes of a small file are read, and a large one is left to be sent as it is.
-    private static func bytes(of file: LentFile, atOnce: Bool) -> FoundIcon.Bytes? {
+    /// Reads a small file. A large one is sent as it is.
+    private static func bytesAtOnce(of file: LentFile) -> FoundIcon.Bytes? {
         guard file.size <= largestInMemory else { return .file(file) }
         var buffer = ByteBufferAllocator().buffer(capacity: Int(file.size))
         var isWhole = false
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Int(file.size)) { room in
             let room = UnsafeMutableRawBufferPointer(rebasing: room[..<Int(file.size)])
-            isWhole = file.read(at: 0, into: room, atOnce: atOnce)
+            isWhole = file.read(at: 0, into: room, atOnce: true)
             return isWhole ? room.count : 0
         }
         return isWhole ? .memory(buffer) : nil
@@ -162,141 +180,84 @@ final class IconStore: Sendable {
 
     private func tell(_ error: CacheError, of digest: Digest) {
         metrics.corrupt.add(1, ordering: .relaxed)
-        let isNew = told.withLock { $0.count < 1_000 && $0.insert(digest).inserted }
-        if isNew { onProblem("\(error); larder verify --repair fetches it again") }
-    }
-}
-
-/// What a request's target was found to lead to, with all of the answer that can be made
-/// beforehand.
-final class KnownIcon: Sendable {
-    /// Its places in a table, and its head.
-    private static let overhead = 1_024
-
-    let digest: Digest
-    let size: Int64
-    /// The digest as a strong validator, with its quotation marks.
-    let entityTag: String
-    /// Lines of the head of any answer, each with its end.
-    let fields: [UInt8]
-    /// Its media type's line.
-    let typeField: [UInt8]
-    /// Its bytes, if they are kept in memory.
-    let body: ByteBuffer?
-    /// What its file was when it was compared with the digest.
-    let file: FileIdentity
-    /// The index's state by which it was found.
-    let generation: Int
-    /// When it was found.
-    let foundAt: NIODeadline
-    /// What it takes in memory, in bytes, its key included: that may be long, and anybody's.
-    let cost: Int
-
-    init(
-        _ object: StoredObject, for key: CacheKey, body: ByteBuffer?, file: FileIdentity,
-        generation: Int, fields: [UInt8]
-    ) {
-        digest = object.digest
-        size = file.size
-        entityTag = "\"sha256-\(object.digest.hex)\""
-        self.fields = fields + Response.lines([("ETag", entityTag)])
-        typeField = Response.lines([
-            ("Content-Type", object.mediaType ?? "application/octet-stream")
-        ])
-        self.body = body
-        self.file = file
-        self.generation = generation
-        foundAt = .now()
-        // Several keys may lead to one object, whose bytes each of them is charged for.
-        cost = (body?.readableBytes ?? 0) + key.byteCount + Self.overhead
-    }
-}
-
-/// An icon and where its bytes are.
-struct FoundIcon: Sendable {
-    enum Bytes: Sendable {
-        case memory(ByteBuffer)
-        case file(LentFile)
+        let isNew = state.withLock { $0.told.count < 1_000 && $0.told.insert(digest).inserted }
+        if isNew { log.problem("\(error); larder verify --repair fetches it again") }
     }
 
-    let icon: KnownIcon
-    let bytes: Bytes
-}
+    // MARK: - Files
 
-/// The icons that were asked for lately, by the target that asked: as many as a limit of bytes
-/// allows.
-///
-/// Two tables: one of what was used lately, and one of what was used before it was half full. So a
-/// look-up writes nothing as long as what it finds was used lately. (`MemoryCache` moves what it
-/// finds each time, and has no place for the answer's head.)
-struct HotIcons {
-    private let limit: Int
-    private var young: [CacheKey: KnownIcon] = [:]
-    private var old: [CacheKey: KnownIcon] = [:]
-    private var youngCost = 0
-    private var oldCost = 0
-
-    init(limit: Int) { self.limit = limit }
-
-    /// What all of them take, in bytes.
-    var cost: Int { youngCost + oldCost }
-    var count: Int { young.count + old.count }
-
-    subscript(key: CacheKey) -> KnownIcon? {
-        mutating get {
-            if let icon = young[key] { return icon }
-            guard let icon = old.removeValue(forKey: key) else { return nil }
-            oldCost -= icon.cost
-            insert(icon, for: key)
-            return icon
-        }
-    }
-
-    /// Keeps an icon as one that was used lately.
+    /// Returns the file of an object. Unless it is known, it is compared with the digest.
     ///
-    /// - Returns: those that are kept no longer. To free them takes milliseconds: not with a lock.
-    @discardableResult
-    mutating func insert(_ icon: KnownIcon, for key: CacheKey) -> [CacheKey: KnownIcon] {
-        let cost = icon.cost
-        if let replaced = old.removeValue(forKey: key) { oldCost -= replaced.cost }
-        if let replaced = young.updateValue(icon, forKey: key) {
-            youngCost -= replaced.cost
+    /// - Parameter client: The client that waits for it. Default: nil, the calling thread.
+    /// - Throws: `CacheError`; ``ObjectReadings/Busy`` if another thread reads the file for other
+    ///   clients; `CancellationError` if all clients have disconnected.
+    func file(
+        of object: StoredObject, for client: Client? = nil
+    ) throws -> (file: LentFile, identity: FileIdentity) {
+        try cache.using { cache in
+            let (file, identity) = try cache.open(object)
+            if identity != self.cache.identity(of: object.digest) {
+                try confirm(file, identity, object, cache, client)
+            }
+            return (LentFile(file, size: object.size), identity)
         }
-        youngCost += cost
-        guard youngCost > limit / 2 else { return [:] }
-        let dropped = old
-        (old, oldCost) = (young, youngCost)
-        (young, youngCost) = ([:], 0)
-        return dropped
     }
 
-    mutating func remove(_ key: CacheKey) {
-        if let icon = young.removeValue(forKey: key) { youngCost -= icon.cost }
-        if let icon = old.removeValue(forKey: key) { oldCost -= icon.cost }
+    private func confirm(
+        _ file: LarderCache.FileDescriptor, _ identity: FileIdentity, _ object: StoredObject,
+        _ cache: Cache, _ client: Client?
+    ) throws {
+        let digest = object.digest
+        guard state.withLock({ $0.damaged[digest] }) != identity else {
+            throw CacheError(
+                .corrupt, subject: "\(digest)", message: "the bytes have another digest")
+        }
+        if client != nil, !readings.begin(digest) { throw ObjectReadings.Busy(digest: digest) }
+        defer { if client != nil { readings.end(digest) } }
+        do {
+            let isWhole = try cache.confirm(file, is: object) {
+                client?.isGone == true && !readings.isAwaited(digest)
+            }
+            guard isWhole else { throw CancellationError() }
+            self.cache.remember(identity, as: digest)
+        } catch let error as CacheError where error.code == .corrupt {
+            state.withLock { state in
+                if state.damaged.count >= Self.mostKnown { state.damaged.removeAll() }
+                state.damaged[digest] = identity
+            }
+            throw error
+        }
     }
-}
 
-/// Which objects were used, to be recorded for an eviction in batches.
-///
-/// Nobody waits for it. If another process writes the index just then, a batch is dropped: the
-/// objects are noted again when they are next looked up.
-final class UseNotes: Sendable {
-    private let waiting = Mutex<Set<Digest>>([])
+    /// Returns the file of an object that was compared before, if that does not read the disk.
+    private func fileAtOnce(_ digest: Digest, size: Int64, known: FileIdentity) -> LentFile? {
+        let open = state.withLock { $0.open[digest] }
+        if let open, open.isStill(known) { return open }
+        guard let file = cache.opened?.lendAtOnce(digest, size: size, known: known) else {
+            return nil
+        }
+        // A full table stays as it is: else files that are asked for in turn would always have been
+        // closed just before.
+        state.withLock { if $0.open.count < Self.mostOpen { $0.open[digest] = file } }
+        return file
+    }
 
-    /// Notes that an object was used, if its last recorded use is long enough ago.
-    func note(_ object: StoredObject) {
+    // MARK: - Use
+
+    private func noteUse(of object: StoredObject) {
         guard ObjectUse.isDue(object.usedAt) else { return }
-        waiting.withLock { waiting in
-            if waiting.count < ObjectUse.stepLimit { waiting.insert(object.digest) }
+        state.withLock { state in
+            if state.used.count < ObjectUse.stepLimit { state.used.insert(object.digest) }
         }
     }
 
-    /// Records them. Called every few seconds, on a thread of the pool.
-    func record(in reader: CacheReader) {
-        let objects = waiting.withLock { waiting in
-            defer { waiting = [] }
-            return waiting
+    /// Records the use of objects for evictions. If another process writes the index just then,
+    /// they are noted again when they are next looked up. Called every few seconds.
+    func recordUse() {
+        let objects = state.withLock { state in
+            defer { state.used = [] }
+            return state.used
         }
-        if !objects.isEmpty { reader.cache.noteUse(of: Array(objects)) }
+        if !objects.isEmpty { cache.noteUse(of: Array(objects)) }
     }
 }

@@ -5,38 +5,32 @@ import LarderManifest
 import NIOCore
 import Synchronization
 
-/// A manifest in its plain form, in a temporary file without a name: made once, and sent as often
-/// as it is asked for.
+/// A manifest in its plain form, in a temporary file: made once, and sent many times.
 ///
-/// Each URL of an icon begins with a mark, in the place of which the server's own is sent.
+/// Each URL of an icon begins with a mark, which is replaced by the server's own URL.
 final class ManifestSpool: Sendable {
-    /// No JSON has it.
-    static let mark: UInt8 = 0
+    /// A byte that no JSON has.
+    fileprivate static let mark: UInt8 = 0
 
-    let size: Int64
-    /// How many marks there are.
-    let marks: Int
-    /// How many entries cannot be used.
+    fileprivate let size: Int64
+    fileprivate let marks: Int
+    /// The number of entries that cannot be used.
     let unusable: Int
-    /// Another one for each spool.
-    let name = UInt64.random(in: .min ... .max)
+    /// Identifies the spool.
+    fileprivate let name = UInt64.random(in: .min ... .max)
     private let file: LarderCache.FileDescriptor
 
     /// - Throws: `ManifestError` if it cannot be read; `CacheError` if it cannot be written.
     init(_ manifest: ServedManifest, rules: ManifestRules) throws {
         let file = try LarderCache.FileDescriptor.unnamed()
-        var writer = ManifestSpoolWriter(file)
+        var writer = SpoolWriter(file)
         var unusable = 0
         let summary = try ManifestReader(source: manifest.source, rules: rules).read { item in
             switch item.result {
             case .entry(let entry):
-                try writer.add(
-                    entry.name, entry.resourceKey, entry.priority, entry.expectedDigest,
-                    entry.expectedSize)
+                try writer.add(entry.name, entry.resourceKey, entry.priority, item.expectation)
             case .inline(let entry):
-                try writer.add(
-                    entry.name, entry.resourceKey, entry.priority, entry.expectedDigest,
-                    entry.expectedSize)
+                try writer.add(entry.name, entry.resourceKey, entry.priority, item.expectation)
             case .failed: unusable += 1
             case .skipped: break
             }
@@ -49,53 +43,49 @@ final class ManifestSpool: Sendable {
         marks = writer.marks
     }
 
-    /// The text from `offset` on, as much as fits.
-    func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
+    fileprivate func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
         let bytes = try file.read(at: offset, atMost: limit)
         guard !bytes.isEmpty else { throw CacheError("read", subject: file.subject, errno: EIO) }
         return bytes
     }
 }
 
-/// Writes entries into a spool's file.
-struct ManifestSpoolWriter {
+private struct SpoolWriter {
     private let file: LarderCache.FileDescriptor
     private var buffer: [UInt8] = []
-    private var isEmpty = true
     private(set) var size: Int64 = 0
     private(set) var marks = 0
 
     init(_ file: LarderCache.FileDescriptor) { self.file = file }
 
     mutating func add(
-        _ name: String, _ key: String, _ priority: Int, _ digest: Digest?, _ bytes: Int64?
+        _ name: String, _ key: String, _ priority: Int, _ expectation: Expectation
     ) throws(CacheError) {
         var object = JSONObject()
         if !name.isEmpty { object.set("name", exactly: name) }
         if priority != 0 { object.set("priority", priority) }
-        if let digest {
+        if let digest = expectation.digest {
             object.set("integrity", "sha256-" + Data(digest.bytes).base64EncodedString())
         }
-        if let bytes { object.set("size", bytes) }
+        if let size = expectation.size { object.set("size", size) }
         let rest = object.text.utf8.dropFirst()
-        buffer += (isEmpty ? "[\n" : ",\n").utf8
+        buffer += (marks == 0 ? "[\n" : ",\n").utf8
         buffer += #"{"icon":""#.utf8
         buffer.append(ManifestSpool.mark)
         buffer += "/icon?url=".utf8
         buffer += key.percentEncoding(except: Self.isPlain).utf8
         buffer += (rest.count > 1 ? "\"," : "\"").utf8
         buffer += rest
-        isEmpty = false
         marks += 1
         if buffer.count >= 64 << 10 { try flush() }
     }
 
     mutating func finish() throws(CacheError) {
-        buffer += (isEmpty ? "[]\n" : "\n]\n").utf8
+        buffer += (marks == 0 ? "[]\n" : "\n]\n").utf8
         try flush()
     }
 
-    /// The unreserved characters of RFC 3986, and what may be in a query without a second meaning.
+    /// Whether a byte is an unreserved character of RFC 3986, or has no other meaning in a query.
     private static func isPlain(_ byte: UInt8) -> Bool {
         byte.isDigit || 0x61...0x7A ~= byte || 0x41...0x5A ~= byte || "-._~/:".utf8.contains(byte)
     }
@@ -107,27 +97,27 @@ struct ManifestSpoolWriter {
     }
 }
 
-/// A spool's text with the server's own URL in it, piece by piece.
+/// A spool's text with the server's own URL in it.
 final class ManifestText: ChunkSource {
-    /// The most bytes of a piece, of which each slow reader keeps one in memory.
+    /// The size of a piece in bytes. Each slow client keeps one in memory.
     private static let pieceSize = 8 << 10
 
     private let spool: ManifestSpool
     private let base: [UInt8]
     private let offset = Mutex<Int64>(0)
 
-    /// - Parameter base: the server's URL, without a slash at its end.
+    /// - Parameter base: The server's URL, without a slash at its end.
     init(_ spool: ManifestSpool, base: String) {
         self.spool = spool
         self.base = Array(base.utf8)
     }
 
-    /// How many bytes all of it has.
+    /// The number of bytes of the whole text.
     var length: Int64 { spool.size + Int64(spool.marks * (base.count - 1)) }
 
-    /// Another one for each text.
+    /// Differs for each text.
     var entityTag: String {
-        // FNV-1a: two servers' URLs have two tags, and nobody gains by two that are equal.
+        // FNV-1a: nobody gains by two URLs with the same tag.
         let hash = base.reduce(0xcbf2_9ce4_8422_2325 as UInt64) {
             ($0 ^ UInt64($1)) &* 0x100_0000_01b3
         }
@@ -140,7 +130,7 @@ final class ManifestText: ChunkSource {
         let piece = try spool.read(at: start, atMost: Self.pieceSize)
         var text = ByteBufferAllocator().buffer(capacity: Self.pieceSize + base.count)
         var rest = piece[...]
-        // The base may be many times as long as the mark in whose place it is sent.
+        // The base may be much longer than the mark that it replaces.
         while !rest.isEmpty, text.readableBytes < Self.pieceSize {
             let part = rest.prefix(Self.pieceSize - text.readableBytes)
             let mark = part.firstIndex(of: ManifestSpool.mark)

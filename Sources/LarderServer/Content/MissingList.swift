@@ -1,39 +1,56 @@
 import Foundation
+import LarderCache
 import LarderCore
 import LarderManifest
 import Synchronization
 
-/// The URLs that were asked for and are not cached, to be prefetched next time.
+/// The URLs that were asked for and are not cached, for the next prefetch.
 final class MissingList: Sendable {
-    fileprivate struct Item {
+    private struct Item {
         let url: String
         /// Its place among the others.
         let number: Int
-        /// Whether it was asked for since the server was started.
+        /// Whether a client has asked for it since the server was started.
         var isAsked: Bool
     }
 
-    fileprivate struct State {
+    private struct State {
         var items: [[UInt8]: Item] = [:]
         var count = 0
         var bytes = 0
-        /// Those of the last list, the oldest first, as far as they have not been dropped or passed
-        /// over for having been asked for since.
+        /// The URLs of the last list that may be dropped, the oldest first.
         var old: ArraySlice<[UInt8]> = []
         var isChanged = false
-        /// Whether one was not noted for want of room, and whether that was said.
+        /// Whether a URL found no room, and whether the user was told.
         var isFull = false
-        var isFullSaid = false
-        /// What the cache was when it was last asked for them; nil if it could not be.
+        var isFullTold = false
+        /// The cache's generation when the URLs were last looked up; nil if they could not be.
         var generation: Int?
+
+        /// Drops old URLs. Returns whether there is room now.
+        mutating func makeRoom(for count: Int) -> Bool {
+            while items.count >= MissingListOutput.maximumURLs
+                || bytes + count > MissingListOutput.maximumBytes
+            {
+                guard let oldest = old.popFirst() else { return false }
+                if items[oldest]?.isAsked == false { remove(oldest) }
+            }
+            return true
+        }
+
+        mutating func remove(_ key: [UInt8]) {
+            guard items.removeValue(forKey: key) != nil else { return }
+            bytes -= key.count
+            isChanged = true
+        }
     }
 
     private let output: MissingListOutput
     private let state = Mutex(State())
-    /// One saves at a time: the last one may come while another is under way.
+    /// Two calls of ``save(_:_:)`` may overlap when the server ends.
     private let saving = Mutex<Void>(())
 
-    /// - Throws: what reading the last list does.
+    /// - Throws: An error of ``MissingListOutput``.
     init(_ output: MissingListOutput) throws {
         self.output = output
         let last = try output.load()
@@ -45,10 +62,9 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Notes a URL as it was asked for, unless it is none that can be fetched, or has a secret of
-    /// the client's in it: a user, a password, or a parameter that the access log masks. If there
-    /// is no room, those are dropped that nobody has asked for since the server was started, the
-    /// oldest first.
+    /// Notes a URL as it was asked for, unless it cannot be fetched, or has a secret of the client
+    /// in it. If there is no room, URLs are dropped that no client has asked for since the server
+    /// was started, the oldest first.
     func note(_ url: String) { note(url, isAsked: true) }
 
     private func note(_ url: String, isAsked: Bool) {
@@ -70,33 +86,30 @@ final class MissingList: Sendable {
         }
     }
 
-    /// Whether a URL found no room: true once, until there is room again.
-    func takeIsFull() -> Bool {
-        state.withLock { state in
-            defer { state.isFullSaid = state.isFull }
-            return state.isFull && !state.isFullSaid
+    /// Writes the list if it has changed, without URLs that are cached now. Called every few
+    /// seconds, and at the end.
+    func save(_ cache: LiveCache, _ log: ServerLog) {
+        let isFull = state.withLock { state in
+            defer { state.isFullTold = state.isFull }
+            return state.isFull && !state.isFullTold
         }
-    }
-
-    /// Writes the list anew if it has changed; those that are cached by now are left out. Called
-    /// every few seconds, on a thread of the pool, and at the end.
-    func save(_ reader: CacheReader) throws {
-        try saving.withLock { _ in
-            // Before they are looked up: what changes meanwhile is seen the next time.
-            let generation = reader.refresh()
+        if isFull { log.problem("the list of missing icons is full: no more URLs are noted") }
+        saving.withLock { _ in
+            // Before the look-up: the next call sees later changes.
+            let generation = cache.refresh()
             if state.withLock({ $0.generation != generation }) {
-                removeCached(reader, generation)
+                removeCached(cache, generation)
             }
-            try write()
+            do { try write() } catch { log.problem("the list of missing icons: \(error)") }
         }
     }
 
-    private func removeCached(_ reader: CacheReader, _ generation: Int) {
+    private func removeCached(_ cache: LiveCache, _ generation: Int) {
         let items = state.withLock { $0.items }
         var isKnown = true
         let cached = items.filter { _, item in
             do {
-                return try reader.cache.resource(item.url) != nil
+                return try cache.resource(item.url) != nil
             } catch {
                 isKnown = false
                 return false
@@ -126,46 +139,23 @@ final class MissingList: Sendable {
     }
 }
 
-extension MissingList.State {
-    /// Whether there is room now.
-    fileprivate mutating func makeRoom(for count: Int) -> Bool {
-        while items.count >= MissingListOutput.maximumURLs
-            || bytes + count > MissingListOutput.maximumBytes
-        {
-            guard let oldest = old.popFirst() else { return false }
-            if items[oldest]?.isAsked == false { remove(oldest) }
-        }
-        return true
-    }
+/// The place where the list of missing icons is kept.
+package struct MissingListOutput: Sendable {
+    /// The maximum number of URLs of a list.
+    static let maximumURLs = 10_000
+    /// The maximum number of bytes of all URLs of a list.
+    static let maximumBytes = 2 << 20
+    /// The size of the longest text of a list, in bytes. A byte of a URL becomes up to six, and
+    /// each URL has a line.
+    package static let maximumSize = maximumBytes * 6 + maximumURLs * 16
 
-    fileprivate mutating func remove(_ key: [UInt8]) {
-        guard items.removeValue(forKey: key) != nil else { return }
-        bytes -= key.count
-        isChanged = true
-    }
-}
-
-/// Where the list of missing icons is kept.
-public struct MissingListOutput: Sendable {
-    /// A list has no more URLs.
-    public static let maximumURLs = 10_000
-    /// Nor have they more bytes.
-    public static let maximumBytes = 2 << 20
-    /// No text of a list is longer, in bytes: one of a URL's may become six, and each URL has a
-    /// line of its own.
-    public static let maximumSize = maximumBytes * 6 + maximumURLs * 16
-
-    /// Reads what was kept last.
     let load: @Sendable () throws -> [String]
-    /// Takes the list's whole text in the place of the last one.
     let store: @Sendable (String) throws -> Void
 
-    /// Takes both ways.
-    ///
     /// - Parameters:
-    ///   - load: reads the URLs that were kept last, called once; ``urls(of:)`` has them.
-    ///   - store: keeps a manifest, called seconds apart and never twice at a time.
-    public init(
+    ///   - load: Returns the URLs of the last list (``urls(of:)``). It is called once.
+    ///   - store: Replaces the list's text. It is called seconds apart, and never twice at a time.
+    package init(
         load: @escaping @Sendable () throws -> [String],
         store: @escaping @Sendable (String) throws -> Void
     ) {
@@ -173,10 +163,8 @@ public struct MissingListOutput: Sendable {
         self.store = store
     }
 
-    /// A list's whole text.
-    ///
-    /// - Parameter urls: in their order.
-    public static func text(of urls: [String]) -> String {
+    /// Returns a list's text.
+    package static func text(of urls: [String]) -> String {
         let lines = urls.map { url in
             var entry = JSONObject()
             entry.set("icon", exactly: url)
@@ -185,11 +173,11 @@ public struct MissingListOutput: Sendable {
         return lines.isEmpty ? "[]\n" : "[\n\(lines.joined(separator: ",\n"))\n]\n"
     }
 
-    /// The URLs of a list's text; none, if that is empty or `[]`.
+    /// Returns the URLs of a list's text, which may also be empty or `[]`.
     ///
-    /// - Returns: nil if it is not byte by byte what a server keeps: a manifest of people's, which
-    ///   is not to be replaced.
-    public static func urls(of text: Data) -> [String]? {
+    /// - Returns: nil if it is not exactly the text that a server writes. It may be a manifest of
+    ///   the user's, which must not be replaced.
+    package static func urls(of text: Data) -> [String]? {
         if text.isEmpty || text.elementsEqual("[]".utf8) { return [] }
         guard text.count <= maximumSize,
             let entries = try? JSONDecoder().decode([Line].self, from: text)
@@ -207,7 +195,7 @@ public struct MissingListOutput: Sendable {
         let icon: String
     }
 
-    /// Whether it is one that may be on a list: it can be fetched, and has no user or password.
+    /// Whether a URL may be on a list: it can be fetched, and has no user or password.
     static func isKept(_ url: String) -> Bool {
         guard url.utf8.count <= ManifestLimits.maximumURLSize, let parsed = try? HTTPURL(url)
         else { return false }

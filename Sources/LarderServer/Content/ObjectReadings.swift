@@ -1,11 +1,11 @@
 import LarderCore
 import Synchronization
 
-/// The objects that are being compared with their digests on threads of the pool.
+/// The objects that threads of the pool are comparing with their digests.
 ///
 /// A request for an object that another thread reads does not keep a thread waiting. It is put
 /// aside with ``Busy``, and tried again once the object has been read. Reading a large object takes
-/// seconds, so one thread of the pool is always left for what takes microseconds.
+/// seconds, so one thread of the pool is always left for quick requests.
 final class ObjectReadings: Sendable {
     /// The object cannot be read on this thread now.
     struct Busy: Error {
@@ -23,7 +23,6 @@ final class ObjectReadings: Sendable {
         var waiting: [Waiter] = []
     }
 
-    /// The number of threads of the pool.
     static let threads = 4
     private static let limit = threads - 1
     private let state = Mutex(State())

@@ -1,8 +1,10 @@
 import Foundation
 import LarderCache
+import NIOCore
 import Synchronization
 
-/// What a server has done since it was started.
+// The names written here are a contract: docs/output.md. They only ever grow.
+
 final class ServerMetrics: Sendable {
     let requests = Atomic<Int>(0)
     let memoryHits = Atomic<Int>(0)
@@ -16,100 +18,104 @@ final class ServerMetrics: Sendable {
     let connections = Atomic<Int>(0)
     let openConnections = Atomic<Int>(0)
 
-    /// In Prometheus' text format, version 0.0.4.
+    /// The counters in Prometheus' text format.
     func prometheus(memory: (bytes: Int, count: Int)) -> String {
-        var text = ""
-        func add(_ name: String, _ help: String, _ value: Int, isGauge: Bool = false) {
-            text += """
-                # HELP larder_server_\(name) \(help)
-                # TYPE larder_server_\(name) \(isGauge ? "gauge" : "counter")
-                larder_server_\(name) \(value)
-
-                """
+        var text = PrometheusText()
+        func add(_ name: String, _ help: String, _ value: Int, _ type: String = "counter") {
+            text.add("server_\(name)", help, type, [(nil, String(value))])
         }
-        func count(_ counter: borrowing Atomic<Int>) -> Int { counter.load(ordering: .relaxed) }
-        add("requests_total", "Requests.", count(requests))
-        add("memory_hits_total", "Icons and objects sent from memory.", count(memoryHits))
-        add("disk_hits_total", "Icons and objects read from the disk.", count(diskHits))
-        add("misses_total", "Icons and objects that are not cached.", count(misses))
-        add("corrupt_total", "Requests for damaged objects.", count(corrupt))
-        add("failures_total", "Requests for which the cache was unreadable.", count(failures))
-        add(
-            "refused_total", "Requests refused before anything was looked up, 404 and 421 too.",
-            count(refused))
-        add("timeouts_total", "Connections closed for being too slow or idle.", count(timeouts))
-        add("body_bytes_total", "Bytes of bodies that were sent.", count(bytes))
-        add("connections_total", "Connections accepted.", count(connections))
-        add("open_connections", "Connections that are open.", count(openConnections), isGauge: true)
-        add("memory_bytes", "What icons in memory take.", memory.bytes, isGauge: true)
-        add("memory_icons", "Targets whose answers are in memory.", memory.count, isGauge: true)
-        return text
+        func count(_ name: String, _ help: String, _ counter: borrowing Atomic<Int>) {
+            add("\(name)_total", help, counter.load(ordering: .relaxed))
+        }
+        count("requests", "Requests.", requests)
+        count("memory_hits", "Icons and objects sent from memory.", memoryHits)
+        count("disk_hits", "Icons and objects read from the disk.", diskHits)
+        count("misses", "Icons and objects that are not cached.", misses)
+        count("corrupt", "Requests for damaged objects.", corrupt)
+        count("failures", "Requests for which the cache was unreadable.", failures)
+        count(
+            "refused", "Requests refused before anything was looked up, 404 and 421 too.", refused)
+        count("timeouts", "Connections closed for being too slow or idle.", timeouts)
+        count("body_bytes", "Bytes of bodies that were sent.", bytes)
+        count("connections", "Connections accepted.", connections)
+        let open = openConnections.load(ordering: .relaxed)
+        add("open_connections", "Connections that are open.", open, "gauge")
+        add("memory_bytes", "What icons in memory take.", memory.bytes, "gauge")
+        add("memory_icons", "Targets whose answers are in memory.", memory.count, "gauge")
+        return text.text
     }
 }
 
-/// The metrics of the cache, counted at most every few seconds: each count looks at all objects.
+/// The metrics of the cache. Each count looks at all objects, so that it takes at most a twentieth
+/// of the time.
 final class CachedStatus: Sendable {
-    private struct State {
-        var text = ""
-        var validUntil = ContinuousClock.now
-        var isCounting = false
-    }
+    private let cache: LiveCache
+    private let status = Rebuilt<Bool, String>(
+        .init(least: .seconds(5), factor: 20, most: .zero))
 
-    private let reader: CacheReader
-    private let state = Mutex(State())
+    init(_ cache: LiveCache) { self.cache = cache }
 
-    init(_ reader: CacheReader) { self.reader = reader }
-
-    /// In Prometheus' text format. Whoever asks while another counts gets the last count.
+    /// Returns the last count in Prometheus' text format, or counts.
     func prometheus() throws -> String {
-        let last: String? = state.withLock { state in
-            if state.isCounting || ContinuousClock.now < state.validUntil { return state.text }
-            state.isCounting = true
-            return nil
-        }
-        if let last { return last }
-        let start = ContinuousClock.now
-        let text = Result { try reader.cache.using { try $0.status() }.prometheus }
-        let end = ContinuousClock.now
-        state.withLock { state in
-            state.isCounting = false
-            // A twentieth of the time at most is spent on it.
-            state.validUntil = end + max(.seconds(5), (end - start) * 20)
-            if let text = try? text.get() { state.text = text }
-        }
+        guard case .build = status.step(true) else { return status.last ?? "" }
+        let start = NIODeadline.now()
+        let text = Result { try cache.using { try $0.status() }.prometheus }
+        status.end(try? text.get(), of: true, since: start)
         return try text.get()
     }
 }
 
-// The names written here are a contract: docs/output.md. They only ever grow.
+/// Text in Prometheus' format, version 0.0.4.
+struct PrometheusText {
+    private(set) var text = ""
+
+    /// Adds a metric. A sample without a value is left out, because a time that never was is not 0.
+    mutating func add(
+        _ name: String, _ help: String, _ type: String,
+        _ samples: [(labels: String?, value: String?)]
+    ) {
+        let lines = samples.compactMap { labels, value in
+            value.map { value in "larder_\(name)\(labels.map { "{\($0)}" } ?? "") \(value)\n" }
+        }
+        guard !lines.isEmpty else { return }
+        text += "# HELP larder_\(name) \(help)\n# TYPE larder_\(name) \(type)\n" + lines.joined()
+    }
+
+    /// Returns whole numbers without a point, others to a millisecond.
+    static func number(_ value: Double) -> String {
+        let rounded = (value * 1000).rounded() / 1000
+        return Int64(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
+    }
+}
 
 extension CacheStatus {
-    /// The status in Prometheus' text format, version 0.0.4, for the textfile collector of its node
-    /// exporter. Every sample has the label `cache`, so that one machine may have several.
-    ///
-    /// What is not there has no sample: a time that never was is not 0.
+    /// The status in Prometheus' text format, also for the textfile collector of its node exporter.
+    /// Every sample has the label `cache`, because a machine may have several.
     package var prometheus: String {
-        var text = ""
-        func add(_ name: String, _ help: String, _ samples: [(labels: String, value: Double?)]) {
-            let samples = samples.compactMap { sample in
-                sample.value.map { "larder_\(name){\(sample.labels)} \(Self.number($0))\n" }
+        var text = PrometheusText()
+        let label = path.utf8.flatMap { byte -> [UInt8] in
+            switch byte {
+            case UInt8(ascii: "\\"), UInt8(ascii: "\""): [UInt8(ascii: "\\"), byte]
+            case UInt8(ascii: "\n"): Array("\\n".utf8)
+            default: [byte]
             }
-            guard !samples.isEmpty else { return }
-            text += "# HELP larder_\(name) \(help)\n# TYPE larder_\(name) gauge\n"
-            text += samples.joined()
         }
-        let cache = "cache=\"\(Self.escaped(path))\""
+        let cache = "cache=\"\(String(decoding: label, as: UTF8.self))\""
         func add(_ name: String, _ help: String, _ value: Double?) {
-            add(name, help, [(cache, value)])
+            text.add(name, help, "gauge", [(cache, value.map(PrometheusText.number))])
         }
         func add(_ name: String, _ help: String, _ date: Date?) {
             add("\(name)_timestamp_seconds", help, date?.timeIntervalSince1970)
         }
         func addRuns(_ name: String, _ help: String, _ value: (RunRecord) -> Double?) {
-            let samples = runs.map { run in
-                (labels: "\(cache),command=\"\(run.command.rawValue)\"", value: value(run))
-            }
-            add("last_run_\(name)", help, samples)
+            text.add(
+                "last_run_\(name)", help, "gauge",
+                runs.map {
+                    (
+                        "\(cache),command=\"\($0.command.rawValue)\"",
+                        value($0).map(PrometheusText.number)
+                    )
+                })
         }
 
         add("objects", "Objects in the index.", Double(totals.objects))
@@ -138,23 +144,6 @@ extension CacheStatus {
                 $0.counts[count].map(Double.init)
             }
         }
-        return text
-    }
-
-    /// Whole numbers without a point, others to a millisecond.
-    private static func number(_ value: Double) -> String {
-        let rounded = (value * 1000).rounded() / 1000
-        return Int64(exactly: rounded).map { "\($0)" } ?? "\(rounded)"
-    }
-
-    private static func escaped(_ label: String) -> String {
-        let bytes = label.utf8.flatMap { byte -> [UInt8] in
-            switch byte {
-            case UInt8(ascii: "\\"), UInt8(ascii: "\""): [UInt8(ascii: "\\"), byte]
-            case UInt8(ascii: "\n"): Array("\\n".utf8)
-            default: [byte]
-            }
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        return text.text
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import LarderCore
 import NIOCore
 
 /// Rewrites request heads that NIO's parser does not read as the standards ask.
@@ -6,9 +7,11 @@ import NIOCore
 /// - `Upgrade` is ignored (RFC 9110, section 7.8). The parser reads nothing behind a request with
 ///   it, so the last letter of the name is replaced.
 /// - A minor version above 1 is served as 1.1 (RFC 9110, section 2.5). The parser refuses it.
+/// - Bytes beyond ASCII in a target are percent-encoded. curl sends a URL's characters as they are,
+///   and the parser refuses them.
 ///
-/// Only single bytes are replaced, so no bytes are held back. A request with a body is refused and
-/// ends the connection, so replacing bytes in a body does no harm.
+/// No bytes are held back. A request with a body is refused and ends the connection, so rewriting a
+/// body does no harm.
 final class HeadRewriter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -19,7 +22,7 @@ final class HeadRewriter: ChannelInboundHandler {
     /// Whether no line of a head has begun.
     private var isBetweenHeads = true
     private var isRequestLine = true
-    /// The number of bytes of this line, but for a carriage return.
+    /// The number of bytes of this line, without a carriage return.
     private var length = 0
     /// The number of bytes of `version` or `name` that the last bytes are.
     private var matched = 0
@@ -32,10 +35,17 @@ final class HeadRewriter: ChannelInboundHandler {
 
     /// Rewrites the next bytes of the connection.
     func rewrite(_ buffer: inout ByteBuffer) {
-        buffer.withUnsafeMutableReadableBytes { rewrite($0) }
+        let encoded = buffer.withUnsafeMutableReadableBytes { rewrite($0) }
+        if let encoded { buffer = ByteBuffer(bytes: encoded) }
     }
 
-    private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) {
+    /// Replaces bytes.
+    ///
+    /// - Returns: All bytes if some were encoded, else nil.
+    private func rewrite(_ bytes: UnsafeMutableRawBufferPointer) -> [UInt8]? {
+        var encoded: [UInt8]?
+        /// The number of bytes that are in `encoded`.
+        var done = 0
         var index = 0
         while index < bytes.count {
             let byte = bytes[index]
@@ -44,6 +54,13 @@ final class HeadRewriter: ChannelInboundHandler {
             } else if byte != UInt8(ascii: "\r") {
                 if isRequestLine {
                     if isVersion(byte) { bytes[index] = UInt8(ascii: "1") }
+                    if byte >= 0x80 {
+                        var text = encoded ?? []
+                        encoded = nil
+                        text += bytes[done..<index]
+                        text.append(percentEncoded: byte)
+                        (encoded, done) = (text, index + 1)
+                    }
                 } else if isName(byte) {
                     bytes[index] = UInt8(ascii: "x")
                 } else if length > matched, let end = Self.end(of: bytes, from: index) {
@@ -57,6 +74,7 @@ final class HeadRewriter: ChannelInboundHandler {
             }
             index += 1
         }
+        return encoded.map { $0 + bytes[done...] }
     }
 
     /// The place of the line's end; nil if that is not there yet.
@@ -90,45 +108,5 @@ final class HeadRewriter: ChannelInboundHandler {
         else { return false }
         matched += 1
         return matched == Self.name.count
-    }
-}
-
-/// Percent-encodes bytes beyond ASCII in a request's first line. curl sends a URL's characters as
-/// they are, and SwiftNIO's parser refuses them.
-///
-/// No request here has a body: a connection on which one begins is closed.
-final class TargetEncoder: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-    typealias InboundOut = ByteBuffer
-
-    private var isFirstLine = true
-    private var isLineEmpty = true
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let buffer = unwrapInboundIn(data)
-        let encoded = buffer.withUnsafeReadableBytes(encode)
-        context.fireChannelRead(
-            encoded.map { wrapInboundOut(context.channel.allocator.buffer(bytes: $0)) } ?? data)
-    }
-
-    /// Returns the encoded bytes; nil if nothing changes.
-    private func encode(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-        var encoded: [UInt8]?
-        for (index, byte) in bytes.enumerated() {
-            if byte >= 0x80, isFirstLine {
-                if encoded == nil { encoded = Array(bytes[..<index]) }
-                encoded?.append(percentEncoded: byte)
-            } else {
-                encoded?.append(byte)
-            }
-            if byte == UInt8(ascii: "\n") {
-                // An empty line ends a head, or comes before the next one.
-                isFirstLine = isLineEmpty
-                isLineEmpty = true
-            } else if byte != UInt8(ascii: "\r") {
-                isLineEmpty = false
-            }
-        }
-        return encoded
     }
 }

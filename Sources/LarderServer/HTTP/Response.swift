@@ -1,27 +1,24 @@
 import Foundation
 import LarderCache
 import NIOCore
+import NIOHTTP1
 
-/// An answer to a request.
 struct Response: Sendable {
-    /// What follows the head.
     enum Body: Sendable {
         case bytes(ByteBuffer)
         /// A part of a file that was compared with its digest.
         case file(LentFile, Range<Int64>)
-        /// - Parameter length: how many bytes all of them are.
+        /// - Parameter length: The number of bytes of all chunks.
         case chunks(any ChunkSource, length: Int64)
     }
 
-    /// The status code.
     var status: Int
-    /// Lines of the head, each with its end, but for the date, the length and the connection's.
+    /// Lines of the head, with their ends, except the date, the length and the connection's.
     var fields: [UInt8]
-    /// The body; of a response to HEAD what it would be.
+    /// The body, also if it is not sent because the request is HEAD.
     var body: Body
-    /// Whether the connection ends with it.
     var isLast = false
-    /// Whether the head states the length of the body; a 304's does not.
+    /// Whether the head states the length of the body. That of a 304 does not.
     var hasLength = true
 
     init(_ status: Int, fields: [UInt8], body: Body) {
@@ -34,7 +31,6 @@ struct Response: Sendable {
         self.init(status, fields: Self.lines(fields), body: body)
     }
 
-    /// A line of text for people.
     init(_ status: Int, text: String, _ fields: [(String, String)] = []) {
         self.init(
             status,
@@ -44,7 +40,13 @@ struct Response: Sendable {
             ] + fields, body: .bytes(ByteBuffer(string: text + "\n")))
     }
 
-    /// The length of the body in bytes.
+    /// Status 304 to a client whose copy has an entity tag.
+    static func notModified(fields: [UInt8]) -> Response {
+        var response = Response(304, fields: fields, body: .bytes(ByteBuffer()))
+        response.hasLength = false
+        return response
+    }
+
     var length: Int64 {
         switch body {
         case .bytes(let bytes): Int64(bytes.readableBytes)
@@ -53,54 +55,40 @@ struct Response: Sendable {
         }
     }
 
-    /// The lines of fields. None of the values may have been sent by anybody.
+    /// The lines of fields. No value may come from a client.
     static func lines(_ fields: [(String, String)]) -> [UInt8] {
         fields.flatMap { name, value in Array("\(name): \(value)\r\n".utf8) }
     }
 }
 
-/// The reasons that go with statuses (RFC 9110, section 15).
-enum StatusLine {
-    private static let reasons: [Int: String] = [
-        200: "OK", 206: "Partial Content", 304: "Not Modified", 400: "Bad Request",
-        403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 412: "Precondition Failed",
-        413: "Content Too Large", 414: "URI Too Long", 416: "Range Not Satisfiable",
-        421: "Misdirected Request", 431: "Request Header Fields Too Large",
-        500: "Internal Server Error", 501: "Not Implemented", 503: "Service Unavailable",
-        505: "HTTP Version Not Supported",
-    ]
-
-    private static let ok = Array("HTTP/1.1 200 OK\r\n".utf8)
-
-    /// The first line of a response, with its end.
-    static func bytes(_ status: Int) -> [UInt8] {
-        status == 200 ? ok : Array("HTTP/1.1 \(status) \(reasons[status] ?? "Error")\r\n".utf8)
-    }
-}
-
-/// A body that is made piece by piece, each only when the client has taken the last one.
+/// A body that is made piece by piece. The client has taken each piece before the next is made.
 ///
-/// Asked by one thread at a time, which may wait for a disk.
+/// One thread at a time calls it, and may wait for a disk.
 protocol ChunkSource: Sendable {
-    /// The next piece; nil at the end.
+    /// Returns the next piece; nil at the end.
     func next() throws -> ByteBuffer?
 }
 
-/// The time as `Date` has it (RFC 9110, section 5.6.7).
-enum HTTPDateText {
-    private static let days = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
-    private static let months = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ]
+enum HeadLine {
+    private static let ok = status(200, "OK")
 
-    /// Such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-    static func text(_ seconds: Int) -> String {
-        var time = time_t(seconds)
-        var parts = tm()
-        gmtime_r(&time, &parts)
-        func two(_ number: Int32) -> String { (number < 10 ? "0" : "") + "\(number)" }
-        let day = "\(days[Int(parts.tm_wday)]), \(two(parts.tm_mday))"
-        let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map(two).joined(separator: ":")
-        return "\(day) \(months[Int(parts.tm_mon)]) \(1900 + parts.tm_year) \(clock) GMT"
+    /// The first line of a response, with its end.
+    static func status(_ status: Int) -> [UInt8] {
+        status == 200
+            ? ok : self.status(status, HTTPResponseStatus(statusCode: status).reasonPhrase)
+    }
+
+    private static func status(_ status: Int, _ reason: String) -> [UInt8] {
+        Array("HTTP/1.1 \(status) \(reason)\r\n".utf8)
+    }
+
+    /// The line of `Date` (RFC 9110, section 5.6.7), with its end.
+    static func date(_ seconds: time_t) -> [UInt8] {
+        var (seconds, parts) = (seconds, tm())
+        gmtime_r(&seconds, &parts)
+        var text = [CChar](repeating: 0, count: 64)
+        // In the C locale: no program here sets another.
+        let count = strftime(&text, text.count, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts)
+        return text.prefix(count).map(UInt8.init)
     }
 }

@@ -1,11 +1,9 @@
 import NIOHTTP1
 import Synchronization
 
-/// What matters of a request's head.
 struct ServerRequest: Sendable {
-    /// The method, as it was sent.
     let method: HTTPMethod
-    /// The request's target, as it was sent: text from outside.
+    /// Text from outside.
     let target: String
     private(set) var host: String?
     private(set) var hostCount = 0
@@ -13,22 +11,17 @@ struct ServerRequest: Sendable {
     private(set) var ifRange: String?
     private(set) var ifMatch: String?
     private(set) var ifNoneMatch: String?
-    /// Whether a body was announced.
     private(set) var hasBody = false
     /// Whether the client wants the connection to stay open.
     let isKeepAlive: Bool
-    /// Whether it is HTTP/1.0, which knows no chunks.
     let isOld: Bool
-    /// What is wrong with it already: the status to be refused with; nil if nothing is.
+    /// The status of a request that could not be read.
     let refusal: Int?
-    /// Whether a page of another site has caused it. Browsers say so (Fetch Metadata Request
-    /// Headers, section 2.1), and only they.
+    /// Whether a page of another site has caused it. Only browsers say so (Fetch Metadata Request
+    /// Headers, section 2.1).
     private(set) var isCrossSite = false
-
-    /// The client that sent it.
     let client: Client
 
-    /// Whether the body is left out of the response.
     var isHead: Bool { method == .HEAD }
 
     init(_ head: HTTPRequestHead, from client: Client = Client()) {
@@ -39,7 +32,7 @@ struct ServerRequest: Sendable {
         isOld = head.version.minor == 0
         refusal = nil
         for (name, value) in head.headers {
-            // By its length first: most fields are none of these.
+            // The length first: most fields are none of these.
             switch name.utf8.count {
             case 4 where name.utf8.isWord("host"):
                 host = value
@@ -60,7 +53,7 @@ struct ServerRequest: Sendable {
         }
     }
 
-    /// What could not be read as a request: it is refused, and the connection ends.
+    /// A request that could not be read. It is refused, and the connection ends.
     init(refusedWith status: Int) {
         client = Client()
         method = .GET
@@ -75,7 +68,6 @@ struct ServerRequest: Sendable {
 final class Client: Sendable {
     private let gone = Atomic<Bool>(false)
 
-    /// Whether it has disconnected.
     var isGone: Bool { gone.load(ordering: .relaxed) }
 
     func leave() { gone.store(true, ordering: .relaxed) }
@@ -87,12 +79,12 @@ struct EntityTagList {
 
     init(_ field: String) { self.field = field }
 
-    /// Whether it names a tag, be it as a weak one, or is `*`: the comparison of `If-None-Match`.
+    /// Whether it names a tag, strong or weak, or is `*`: the comparison of `If-None-Match`.
     ///
-    /// - Parameter tag: a strong one, with its quotation marks.
+    /// - Parameter tag: A strong one, with its quotation marks.
     func matchesWeakly(_ tag: String) -> Bool { matches(tag, asWeak: true) }
 
-    /// Whether it names a tag, as a strong one, or is `*`: the comparison of `If-Match`.
+    /// Whether it names a strong tag, or is `*`: the comparison of `If-Match`.
     func matchesStrongly(_ tag: String) -> Bool { matches(tag, asWeak: false) }
 
     private func matches(_ tag: String, asWeak: Bool) -> Bool {
@@ -112,23 +104,22 @@ struct EntityTagList {
         }
     }
 
-    /// Whether it is exactly a tag: the comparison of `If-Range`, to which a date is another tag.
+    /// Whether it is exactly a tag: the comparison of `If-Range`. A date is another tag.
     func isStrongly(_ tag: String) -> Bool { field.utf8.trimmingBlanks.elementsEqual(tag.utf8) }
 }
 
 /// The part of a body that a request asks for (RFC 9110, section 14.2).
 enum RequestedRange: Equatable {
-    /// All of it: there is no range, it is none of bytes, it cannot be read, or there are several,
-    /// which a server may pass over.
+    /// All of it, also if the range is not of bytes, cannot be read, or has several parts. A server
+    /// may ignore these.
     case whole
-    /// So much of it, never empty.
     case part(Range<Int64>)
-    /// Nothing of it: it begins behind the end.
+    /// Nothing: the range begins after the end.
     case none
 
     /// - Parameters:
-    ///   - field: the value of `Range`; nil if there is none.
-    ///   - size: how many bytes there are.
+    ///   - field: The value of `Range`; nil if there is none.
+    ///   - size: The size of the body in bytes.
     init(_ field: String?, size: Int64) {
         self = field.map { Self.parse($0.utf8, size) } ?? .whole
     }
@@ -149,7 +140,7 @@ enum RequestedRange: Equatable {
         return start < size ? .part(start..<min(end, size - 1) + 1) : .none
     }
 
-    /// A number of digits alone; one that is too large is larger than any size.
+    /// Reads digits. A number that is too large counts as larger than any size.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy(\.isDigit) else { return nil }
         var number: Int64 = 0

@@ -1,17 +1,16 @@
 import LarderCore
 
 /// A request's target, or a URL, without the secrets in it: user names and passwords of URLs, and
-/// parameters whose names or values say that they are secret. Both are looked for anywhere, in the
-/// text as it is and as it is once percent-decoded, and so on, since it may hold a URL that holds
-/// another.
+/// parameters whose names or values say that they are secret. The text may hold a URL that holds
+/// another, so both are looked for anywhere in it, also after decoding it several times.
 ///
-/// It is made on an event loop: its time is proportional to the target's length, which is bounded,
-/// and so is the number of parameters that are looked at.
+/// It is made on an event loop. Its time is proportional to the target's length, which is limited.
 struct TargetMask {
-    /// Longer targets are refused, and of longer texts only what is before the query is shown.
+    /// The longest target that is answered, in bytes. Of longer texts, only the part before the
+    /// query is shown.
     static let longest = 16 << 10
     private static let mostParameters = 100
-    /// A longer one is none that anybody reads.
+    /// A parameter with a longer name counts as a secret.
     private static let longestName = 256
     private static let mostDecodings = 3
     private static let mask = "***"
@@ -21,8 +20,8 @@ struct TargetMask {
 
     private init(_ text: String) { self.text = text }
 
-    /// A target as the log shows it: unchanged if nothing in it is masked, else decoded. Of one
-    /// that is too long, or has too many parameters, only what is before its query is shown.
+    /// Returns a target as the log shows it: unchanged if nothing in it is masked, else decoded. If
+    /// it is too long or has too many parameters, only the part before its query is shown.
     static func shown(_ target: String) -> String {
         if let shown = masked(target) { return shown.sanitizedForTerminal }
         guard let mark = target.utf8.firstIndex(where: { "?#".utf8.contains($0) }),
@@ -31,12 +30,12 @@ struct TargetMask {
         return "\(place)\(target[mark...mark])\(mask)".sanitizedForTerminal
     }
 
-    /// Whether a URL has a secret in it, or is too much to look at.
+    /// Whether a URL has a secret in it, or is too long to tell.
     static func hasSecret(_ url: String) -> Bool {
         masked(url)?.utf8.elementsEqual(url.utf8) != true
     }
 
-    /// Nil if it is too much to look at.
+    /// Returns nil if the target is too long or has too many parameters.
     private static func masked(_ target: String) -> String? {
         guard target.utf8.count <= longest else { return nil }
         var mask = TargetMask(target)
@@ -45,7 +44,7 @@ struct TargetMask {
             mask.decode(PercentDecoding.text)
             guard mask.maskAll() else { return nil }
         }
-        // Nobody knows what is in what is encoded still.
+        // Parts that are still encoded may hold anything.
         if mask.isEncoded {
             mask.decode { $0.contains(UInt8(ascii: "%")) ? nil : String(Substring($0)) }
         }
@@ -59,8 +58,8 @@ struct TargetMask {
         return maskParameters()
     }
 
-    /// Masks what is between the beginning of an authority and the last `@` before its end, and
-    /// what has the form of a user and a password elsewhere.
+    /// Masks the part of an authority before its last `@`, and elsewhere text in the form of a user
+    /// and a password.
     private mutating func maskUserinfo() {
         guard text.utf8.contains(UInt8(ascii: "@")) else { return }
         text = Self.mapSegments(of: text) { segment, isAuthority in
@@ -96,7 +95,7 @@ struct TargetMask {
             isMasked = true
             result += "\(Substring(equals.map { parameter[...$0] } ?? parameter.prefix(0)))"
             result += Self.mask
-            // Not all servers take what else ends a parameter here for the end of one.
+            // Not all servers end a parameter at the other characters.
             rest = rest.drop { $0 != UInt8(ascii: "&") }
         }
         text = result
@@ -110,7 +109,7 @@ struct TargetMask {
         name.count > longestName || name.holds("%25") || SecretParameter.isOne(name, value)
     }
 
-    /// Decodes each segment; masks one for which `decoded` is nil, all but the name in front of its
+    /// Decodes each segment. If `decoded` is nil, masks the segment except the name before its
     /// first equals sign.
     private mutating func decode(_ decoded: (Substring.UTF8View) -> String?) {
         text = Self.mapSegments(of: text) { segment, isAuthority in
@@ -118,16 +117,16 @@ struct TargetMask {
             isMasked = true
             let equals = segment.firstIndex(of: UInt8(ascii: "="))
             let name = equals.map { segment[...$0] } ?? segment.prefix(0)
-            // It may be a part of a user and a password.
+            // The name may be a part of a user and a password.
             let isPlain = !isAuthority && !name.contains { "%:".utf8.contains($0) }
             return (isPlain ? String(Substring(name)) : "") + Self.mask
         }
     }
 
-    /// Replaces what is between the characters at which an authority ends.
+    /// Replaces the segments between the characters at which an authority ends.
     ///
-    /// - Parameter body: `isAuthority` is whether it may be one: at the beginning of what is no
-    ///   path, behind `//`, or behind `http:/`, which many read as that.
+    /// - Parameter body: `isAuthority` is whether the segment may be one: at the beginning of a
+    ///   text that is not a path, after `//`, or after `http:/`, which many programs read as that.
     private static func mapSegments(
         of text: String, _ body: (Substring.UTF8View, _ isAuthority: Bool) -> String
     ) -> String {
@@ -137,7 +136,7 @@ struct TargetMask {
         var result = ""
         result.reserveCapacity(text.utf8.count)
         var rest = text.utf8[...]
-        // The last two bytes before it.
+        // The last two bytes before the segment.
         var before: (UInt8?, UInt8?) = (nil, nil)
         while true {
             let segment = rest.prefix { !isSlash($0) && !"?#".utf8.contains($0) }
@@ -156,47 +155,26 @@ struct TargetMask {
     }
 }
 
-/// Percent-decoding of what a client sends (RFC 3986, section 2.1).
+/// Percent-decoding of text from clients (RFC 3986, section 2.1).
 enum PercentDecoding {
-    /// The bytes that a text stands for; a plus sign stands for itself. Nil if a percent sign has
-    /// not two digits behind it.
-    static func bytes(_ text: Substring.UTF8View) -> [UInt8]? {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(text.count)
-        var rest = text
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                bytes.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(digit),
-                let low = rest.popFirst().flatMap(digit)
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        return bytes
+    /// Returns the text; nil if an escape is incomplete, or if it is not UTF-8 or has control
+    /// characters. A plus sign stands for itself.
+    static func text(_ text: Substring.UTF8View) -> String? {
+        decoded(text).flatMap { $0.utf8.contains(where: isControl) ? nil : $0 }
     }
 
-    /// Returns the URL that `text` stands for, without the tabs and line breaks that the URL
-    /// standard removes; nil if it is not text, or has other control characters.
+    /// Returns the same of a URL, without the tabs and line breaks that the URL standard removes.
     static func url(_ text: Substring.UTF8View) -> String? {
-        bytes(text).flatMap { Self.text(of: $0.filter { !"\t\n\r".utf8.contains($0) }) }
-    }
-
-    /// The text that it stands for; nil if that is none, or has control characters.
-    static func text(_ text: Substring.UTF8View) -> String? { bytes(text).flatMap(Self.text(of:)) }
-
-    private static func text(of bytes: [UInt8]) -> String? {
-        guard bytes.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else { return nil }
-        return String(validating: bytes, as: UTF8.self)
-    }
-
-    private static func digit(_ byte: UInt8) -> UInt8? {
-        switch byte {
-        case 0x30...0x39: byte - 0x30
-        case 0x41...0x46: byte - 0x41 + 10
-        case 0x61...0x66: byte - 0x61 + 10
-        default: nil
+        guard var url = decoded(text) else { return nil }
+        if url.utf8.contains(where: isControl) {
+            url.unicodeScalars.removeAll { "\t\n\r".unicodeScalars.contains($0) }
         }
+        return url.utf8.contains(where: isControl) ? nil : url
     }
+
+    private static func decoded(_ text: Substring.UTF8View) -> String? {
+        String(Substring(text)).removingPercentEncoding
+    }
+
+    private static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 }

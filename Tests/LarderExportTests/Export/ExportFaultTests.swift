@@ -64,7 +64,7 @@ import Testing
         try ExportScene.run { scene in
             let digest = try scene.store(ExportScene.icon(0), at: Self.url)
             let size = ExportScene.icon(0).count
-            func problems(_ members: String) throws -> [ExportReason: Int] {
+            func problems(_ members: String) throws -> [ExportCode: Int] {
                 try scene.export(.nuke, manifest: Self.manifest(members)).problems.counts
             }
             let other = String(repeating: "0", count: 64)

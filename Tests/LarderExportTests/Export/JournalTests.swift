@@ -19,7 +19,7 @@ import Testing
         init(_ scene: ExportScene, _ layout: ExportLayout) throws {
             self.scene = scene
             self.layout = layout
-            let keyed = try #require(layout.keyed(kingfisherVersion: 8, folder: nil))
+            let keyed = try #require(layout.library)
             form = try #require(keyed.journal)
             folder = "\(scene.target)/\(keyed.folders[0])"
             try FileManager.default.createDirectory(

@@ -11,7 +11,7 @@ import Testing
 @Suite struct KeyedExportTests {
     private static let urls = (0..<5).map { "https://a.example/icons/\($0).svg?size=64" }
     private static let layouts: [ExportLayout] = [
-        .nuke, .sdwebimage, .kingfisher, .coil, .coil2, .glide,
+        .nuke, .sdwebimage, .kingfisher, .kingfisher7, .coil, .coil2, .glide,
     ]
 
     /// The files that a library would look for, by rules written down here once more.
@@ -25,8 +25,8 @@ import Testing
             case .sdwebimage:
                 let name = "com.hackemist.SDImageCache/default/\(reference(url, "md5sum")).svg"
                 files[name] = bytes
-            case .kingfisher:
-                let name = reference(url, "sha256sum")
+            case .kingfisher, .kingfisher7:
+                let name = reference(url, layout == .kingfisher ? "sha256sum" : "md5sum")
                 files["com.onevcat.Kingfisher.ImageCache.default/\(name)"] = bytes
             case .coil, .coil2:
                 let folder = layout == .coil ? "coil3_disk_cache" : "image_cache"
@@ -172,7 +172,7 @@ import Testing
             }
             let before = objectStatus()
             let folder = try scene.export(layout).directory
-            let keyed = try #require(layout.keyed(kingfisherVersion: 8, folder: nil))
+            let keyed = try #require(layout.library)
             let name = keyed.stem(of: Self.urls[0])
             let status = try scene.status(name, in: folder)
             #expect(status.st_mtim.tv_sec == 2_145_830_400)

@@ -134,8 +134,8 @@ import Testing
             ("404\n1\n2\n0\n", [.errorResponse: 1]), ("300\n", [.errorResponse: 1]),
             ("HTTP/1.1 200 OK\n", [.errorResponse: 1]), ("\n200\n", [.errorResponse: 1]),
             (String(repeating: "2", count: 100), [.errorResponse: 1]),
-        ] as [(String, [ImportReason: Int])])
-    func bodiesOfErrorsAreNotAdopted(_ headers: String, _ problems: [ImportReason: Int]) throws {
+        ] as [(String, [ImportCode: Int])])
+    func bodiesOfErrorsAreNotAdopted(_ headers: String, _ problems: [ImportCode: Int]) throws {
         try ExportScene.run { scene in
             let name = "coil3_disk_cache/\(Self.canonical.sha256Hex)"
             try put(ExportScene.icon(0), name + ".1", scene)

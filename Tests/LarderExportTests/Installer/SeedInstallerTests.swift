@@ -120,7 +120,7 @@ import Testing
             #expect(try run(try program(report, first, scene), first, caches) == "5 0")
             let urls = Self.urls + [Self.odd, Self.rare]
             let files = urls.map { url in
-                layout.keyed(kingfisherVersion: 8, folder: nil).map {
+                layout.library.map {
                     "\(target)/\($0.file($0.stem(of: url)))"
                 }
             }.compactMap(\.self)

@@ -1,3 +1,4 @@
+import LarderCache
 import LarderCore
 import LarderServer
 import LarderTestSupport
@@ -12,9 +13,9 @@ import Testing
         try withTemporaryDirectory { directory in
             let path = directory.path("cache")
             try ServerFixture.fill(path, with: [key: noise(bytes)])
-            let reader = try CacheReader(path: path)
-            let object = try #require(try reader.cache.resource(key)).object
-            let (data, file) = try reader.cache.data(of: object)
+            let cache = LiveCache(path: path)
+            let object = try #require(try cache.resource(key)).object
+            let (data, file) = try cache.data(of: object)
             return KnownIcon(
                 object, for: CacheKey(key), body: ByteBuffer(bytes: data), file: file,
                 generation: 0, fields: [])

@@ -62,20 +62,20 @@ import Testing
     }
 
     private func withReader(
-        _ body: (CacheReader, StoredObject, _ path: String) throws -> Void
+        _ body: (IconStore, StoredObject, _ path: String) throws -> Void
     ) throws {
         try withTemporaryDirectory { directory in
             let path = directory.path("cache")
             let key = "https://a.example/large"
             let files = try ServerFixture.fill(path, with: [key: noise(2_000_000)])
-            let reader = try CacheReader(path: path)
+            let reader = try ServerFixture.icons(path)
             let object = try #require(try reader.cache.resource(key)).object
             try body(reader, object, try #require(files[key]))
         }
     }
 
     private func expectWhole(
-        _ reader: CacheReader, _ object: StoredObject, for client: Client
+        _ reader: IconStore, _ object: StoredObject, for client: Client
     ) throws {
         let (file, _) = try reader.file(of: object, for: client)
         #expect(file.size == 2_000_000)

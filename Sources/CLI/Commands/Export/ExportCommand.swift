@@ -7,11 +7,11 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         commandName: "export",
         abstract: "Write icons in the layout that another program reads.",
         discussion: """
-            The layouts nuke, sdwebimage, kingfisher, coil, coil2 and glide write the disk cache \
-            of that library, so that an app starts with a filled cache; each file is named after \
-            the URL exactly as the manifest spells it. files writes files with readable names, \
-            and an index.json; asset-catalog writes an asset catalog for Xcode, to a directory \
-            that ends with .xcassets; gallery writes a web page with all icons.
+            The layouts of libraries (\(ExportLayout.names(where: \.hasFolder))) write the disk \
+            cache of that library, so that an app starts with a filled cache; each file is named \
+            after the URL exactly as the manifest spells it. files writes files with readable \
+            names, and an index.json; asset-catalog writes an asset catalog for Xcode, to a \
+            directory that ends with .xcassets; gallery writes a web page with all icons.
 
             Each object is compared with its digest before its file gets its name. If you run it \
             again, it writes only what has changed. The exit status is 2 if an icon is not in \
@@ -21,8 +21,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
 
     static let guide = CommandGuide(
         usual: [
-            "--layout", "--manifest", "--cache", "--prune", "--copy", "--kingfisher-version",
-            "--folder",
+            "--layout", "--manifest", "--cache", "--prune", "--copy", "--folder",
             "--installer", "--base-url", "--json", "--quiet",
         ],
         examples: [
@@ -60,7 +59,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The major version of Kingfisher: 7 and earlier name files differently from 8.",
+            "The major version of Kingfisher. 7 and earlier are the layout kingfisher7.",
             valueName: "n"))
     var kingfisherVersion = 8
 
@@ -84,7 +83,7 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
         help: ArgumentHelp(
             """
             Also write a Swift source file for the app, which puts the exported directory into \
-            Library/Caches at launch: for nuke, sdwebimage and kingfisher.
+            Library/Caches at launch: for \(ExportLayout.names(where: \.hasInstaller)).
             """,
             valueName: "file"))
     var installer: String?
@@ -103,9 +102,10 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
             if installer.isEmpty || installer == "-" {
                 throw ValidationError("--installer needs the name of a file.")
             }
-            guard SeedInstaller.isPossible(layout) else {
+            guard layout.hasInstaller else {
                 throw ValidationError(
-                    "--installer is for the layouts nuke, sdwebimage and kingfisher.")
+                    "--installer is for the layouts "
+                        + "\(ExportLayout.names(where: \.hasInstaller)).")
             }
         }
         try LocalManifests.validate(manifests)
@@ -123,8 +123,9 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
                 try OutputReplacement(installer).check()
             }
             let cache = try cache.required(wait: run.wait)
-            var configuration = ExportConfiguration(layout: layout, directory: directory)
-            configuration.kingfisherVersion = kingfisherVersion
+            var configuration = ExportConfiguration(
+                layout: LayoutUsage.layout(layout, kingfisherVersion: kingfisherVersion),
+                directory: directory)
             configuration.folder = folder
             configuration.isPruning = prune
             configuration.copiesAll = copy
@@ -154,6 +155,10 @@ struct ExportCommand: AsyncParsableCommand, GuidedCommand {
 
 /// What goes with which layout, for `export` and `import`.
 enum LayoutUsage {
+    static func layout(_ layout: ExportLayout, kingfisherVersion: Int) -> ExportLayout {
+        kingfisherVersion < 8 ? .kingfisher7 : layout
+    }
+
     static func validate(
         _ layout: ExportLayout, kingfisherVersion: Int, folder: String?, directory: String
     ) throws {

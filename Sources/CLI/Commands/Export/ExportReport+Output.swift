@@ -50,7 +50,7 @@ extension ExportReport {
     }
 }
 
-extension IconProblems {
+extension IconFailures {
     /// A line for each of the first icons that failed.
     func lines(_ paint: Paint) -> [String] {
         let lines = failures.map { paint.failed($0.text) }
@@ -78,7 +78,7 @@ extension IconProblems {
     }
 }
 
-extension IconProblem {
+extension IconFailure {
     fileprivate var text: String {
         let subject = url?.shownAsURL ?? name.sanitizedForTerminal
         return (subject.isEmpty ? "" : "\(subject): ") + message.sanitizedForTerminal
@@ -87,7 +87,7 @@ extension IconProblem {
 
 extension JSONObject {
     /// The counts by reason, and the first icons that failed.
-    mutating func set<Code>(_ problems: IconProblems<Code>) {
+    mutating func set<Code>(_ problems: IconFailures<Code>) {
         var reasons = JSONObject()
         for code in Code.allCases {
             if let count = problems.counts[code] { reasons.set(code.rawValue, count) }
@@ -97,7 +97,7 @@ extension JSONObject {
     }
 }
 
-extension IconProblem {
+extension IconFailure {
     fileprivate var json: JSONObject {
         var object = JSONObject()
         object.set("code", code.rawValue)

@@ -19,8 +19,7 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
     static let guide = CommandGuide(
         usual: [
-            "--layout", "--manifest", "--cache", "--kingfisher-version", "--folder",
-            "--max-object-size",
+            "--layout", "--manifest", "--cache", "--folder", "--max-object-size",
             "--any-content", "--base-url", "--json", "--quiet",
         ],
         examples: [
@@ -50,7 +49,7 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The major version of Kingfisher: 7 and earlier name files differently from 8.",
+            "The major version of Kingfisher. 7 and earlier are the layout kingfisher7.",
             valueName: "n"))
     var kingfisherVersion = 8
 
@@ -104,8 +103,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
         ) { run in
             try ProcessLimits.requireTransfers()
             var configuration = ImportConfiguration(
-                layout: source.layout, directory: directory)
-            configuration.kingfisherVersion = kingfisherVersion
+                layout: LayoutUsage.layout(source.layout, kingfisherVersion: kingfisherVersion),
+                directory: directory)
             configuration.folder = folder
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent

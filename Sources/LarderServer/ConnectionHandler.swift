@@ -1,63 +1,62 @@
 import LarderCache
+import Logging
 import NIOCore
 import NIOHTTP1
 
 /// One client's connection: its requests one after another, and their responses.
 ///
-/// What a client costs is bounded. Nothing is read while responses wait for it to take them, and of
-/// those no more is written than the channel's high watermark and one small icon; a large body is
-/// sent from its file. Belongs to its event loop.
+/// The memory for a client is limited. Nothing is read while responses wait for the client to take
+/// them. No more is written than the channel's high watermark and one small icon. A large body is
+/// sent from its file. Used only on its event loop.
 final class ConnectionHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundIn = IOData
     typealias OutboundOut = IOData
 
-    /// What is being done for the request at hand.
     enum Activity {
-        /// There is none.
         case idle
-        /// Its answer is looked for on another thread.
+        /// Another thread answers the request.
         case answering
-        /// Its body is on its way.
+        /// The body of the response is written.
         case sending
     }
 
+    /// The limit for a connection without a request if other clients wait for a connection.
+    private static let crowdedIdleTimeout = TimeAmount.seconds(2)
+    /// The limit for the client's end of the connection after the last response.
+    private static let farewellTimeout = TimeAmount.seconds(2)
+
     let answerer: RequestAnswerer
     let connections: LoopConnections
-    private let limits: ConnectionLimits
-    /// Requests that have been read and not begun. Nothing is read while there are any: one reading
-    /// holds a few dozen at most.
+    /// Requests that have not begun. Nothing is read while there are any. One read has a few dozen.
     private var queue: [ServerRequest] = []
     private(set) var context: ChannelHandlerContext?
     private let client = Client()
     var activity = Activity.idle
-    /// Whether the last response has been written, or nothing is to follow anyway.
+    /// Whether no other response follows.
     private var isEnding = false
-    /// Whether the client sends no more.
-    private var isInputOver = false
-    /// Since when, if it does not.
-    private var inputOverSince = NIODeadline.now()
+    /// When the client has ended its direction of the connection.
+    private var inputEnd: NIODeadline?
     private var isReadWithheld = false
     /// Whether anything was written since the last flush.
     var hasUnflushed = false
     private var isAdvancing = false
-    /// Whether a part of a request came since the last complete reading.
+    /// Whether a part of a request came since the last complete read.
     private var hasRead = false
     private var isInHead = false
-    /// When the connection is closed unless something happens before; nil: not at all.
+    /// When the connection is closed unless something happens before.
     private var deadline: NIODeadline?
     private var idleSince = NIODeadline.now()
-    /// What the client had not taken when that was last looked at, and since when.
+    /// The number of bytes that the client has not taken, and since when it is the same.
     private var backlog: (bytes: Int, since: NIODeadline)?
-    /// What is sent of a file.
+    /// The file that is sent.
     var lent: LentFile?
-    /// Of the request at hand, for the log.
+    /// The access log's entry of the request in progress.
     var entry: AccessEntry?
 
-    init(_ answerer: RequestAnswerer, _ connections: LoopConnections, _ limits: ConnectionLimits) {
+    init(_ answerer: RequestAnswerer, _ connections: LoopConnections) {
         self.answerer = answerer
         self.connections = connections
-        self.limits = limits
     }
 
     // MARK: - From the channel
@@ -65,11 +64,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
         connections.add(self)
-        deadline = idleSince + limits.idle
+        deadline = idleSince + TimeAmount(answerer.configuration.idleTimeout)
+        log("connection opened")
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        // Accepted just before the end.
+        // It was accepted just before the end.
         if connections.isDraining { drain() }
         context.fireChannelActive()
     }
@@ -91,9 +91,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func channelReadComplete(context: ChannelHandlerContext) {
         if !hasRead, !isInHead, activity == .idle, !isEnding {
-            // What came is the beginning of a head.
+            // These bytes are the beginning of a head.
             isInHead = true
-            deadline = .now() + limits.head
+            deadline = .now() + TimeAmount(answerer.configuration.headTimeout)
         }
         hasRead = false
         advance()
@@ -107,8 +107,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if let event = event as? ChannelEvent, event == .inputClosed {
-            isInputOver = true
-            inputOverSince = .now()
+            inputEnd = .now()
             advance()
         }
         context.fireUserInboundEventTriggered(event)
@@ -142,6 +141,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     private func leave() {
         guard context != nil else { return }
+        log("connection closed")
         context = nil
         client.leave()
         queue = []
@@ -150,7 +150,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: - Requests
 
-    /// Does whatever can be done now.
+    /// Begins as many requests as possible.
     func advance() {
         guard !isAdvancing, let context else { return }
         isAdvancing = true
@@ -171,18 +171,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.read()
     }
 
-    /// Nothing is to be done.
     private func rest() {
-        if isInputOver || connections.isDraining {
-            if isEnding, isInputOver { abort() } else { end() }
+        if inputEnd != nil || connections.isDraining {
+            if isEnding, inputEnd != nil { abort() } else { end() }
         } else if deadline == nil {
             idleSince = .now()
-            deadline = idleSince + limits.idle
+            deadline = idleSince + TimeAmount(answerer.configuration.idleTimeout)
         }
     }
 
     private func begin(_ request: ServerRequest, on loop: any EventLoop) {
-        if answerer.accessLog != nil { entry = AccessEntry(request, context?.remoteAddress) }
+        if answerer.configuration.accessLog != nil {
+            entry = AccessEntry(request, context?.remoteAddress)
+        }
         let handler = NIOLoopBound(self, eventLoop: loop)
         let response = answerer.answer(request) { response in
             loop.execute { handler.value.answered(response, request) }
@@ -201,14 +202,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         var response = response
         response.isLast =
             response.isLast || !request.isKeepAlive || connections.isDraining
-            || isInputOver && queue.isEmpty
+            || inputEnd != nil && queue.isEmpty
         write(response, to: request)
         if response.isLast, activity == .idle { end() }
     }
 
-    /// The body has been written, or could not be.
+    /// Ends a response.
     ///
-    /// - Parameter isWhole: whether all of it has been taken.
+    /// - Parameter isWhole: Whether the client has taken the whole body.
     func sent(isWhole: Bool, isLast: Bool) {
         guard context != nil else { return }
         activity = .idle
@@ -220,8 +221,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: - The end
 
-    /// Ends the connection once all that was written is taken. The client's end is waited for: one
-    /// that still sends would else lose the response, too.
+    /// Ends the connection once the client has taken everything. It waits for the client's own end:
+    /// a client that still sends would otherwise lose the response.
     func end() {
         guard !isEnding, let context else { return }
         isEnding = true
@@ -236,18 +237,18 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private func sayFarewell() {
         guard let context else { return }
         activity = .idle
-        if isInputOver { return abort() }
-        deadline = .now() + limits.farewell
+        if inputEnd != nil { return abort() }
+        deadline = .now() + Self.farewellTimeout
         context.close(mode: .output, promise: nil)
         guard isReadWithheld else { return }
         isReadWithheld = false
         context.read()
     }
 
-    /// Whether a response is still to be made or sent.
+    /// Whether a response is in progress or waiting.
     var isBusy: Bool { context != nil && (activity != .idle || !queue.isEmpty) }
 
-    /// Ends the connection with the response that is under way, or now if there is none.
+    /// Ends the connection with the response in progress, or now if there is none.
     func drain() {
         if activity == .idle, queue.isEmpty { end() }
     }
@@ -257,7 +258,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Closes the connection if it takes too long.
     ///
-    /// - Parameter isCrowded: whether others wait for one.
+    /// - Parameter isCrowded: Whether other clients wait for a connection.
     func checkTime(_ now: NIODeadline, isCrowded: Bool) {
         guard let context else { return }
         let bytes =
@@ -267,24 +268,38 @@ final class ConnectionHandler: ChannelDuplexHandler {
                 self.backlog = (bytes, now)
                 return
             }
-            if now - backlog.since >= limits.stall { timeOut() }
-            // The rest of it would be waited for without an end.
+            if now - backlog.since >= TimeAmount(answerer.configuration.stallTimeout) {
+                timeOut("takes nothing")
+            }
+            // The rest of the file never comes.
             if let lent, lent.isShortened { abort() }
             return
         }
         backlog = nil
         // A client that has closed only its own direction cannot be told from a disconnected one.
         // It gets answers that take less than this.
-        if activity == .answering, isInputOver, now - inputOverSince >= limits.farewell {
+        if activity == .answering, let inputEnd, now - inputEnd >= Self.farewellTimeout {
             return abort()
         }
         guard activity == .idle, let deadline else { return }
-        let isIdle = !isInHead && !isEnding && now - idleSince >= limits.idleIfCrowded
-        if now >= deadline || isCrowded && isIdle { timeOut() }
+        let isIdle = !isInHead && !isEnding && now - idleSince >= Self.crowdedIdleTimeout
+        if now >= deadline || isCrowded && isIdle { timeOut(isInHead ? "slow head" : "idle") }
     }
 
-    private func timeOut() {
-        if !isEnding { answerer.metrics.timeouts.add(1, ordering: .relaxed) }
+    private func timeOut(_ reason: String) {
+        if !isEnding {
+            answerer.metrics.timeouts.add(1, ordering: .relaxed)
+            answerer.log.logger?.info(
+                "slow client",
+                metadata: [
+                    "client": "\(context?.remoteAddress?.ipAddress ?? "")", "reason": "\(reason)",
+                ])
+        }
         abort()
+    }
+
+    private func log(_ event: Logger.Message) {
+        answerer.log.logger?.debug(
+            event, metadata: ["client": "\(context?.remoteAddress?.ipAddress ?? "")"])
     }
 }

@@ -1,15 +1,15 @@
 import Foundation
+import LarderCache
 import LarderCore
 
-// all text: it is compared in the app, with what the app came with.
+// all text: the app compares it with its own.
 
-/// A source file for an app: it puts an exported directory that comes with the app to where the
-/// library looks for it.
+/// A Swift source file for an app that installs an exported directory for its library at launch.
 ///
-/// It writes the files anew, because neither dates nor rights survive every way into a bundle, and
-/// a copy of a file that nobody may write cannot be replaced by the library.
-public struct SeedInstaller: Sendable {
-    private let layout: ExportLayout
+/// The app writes the files anew, because neither dates nor permissions survive every way into a
+/// bundle, and the library cannot replace a copy of a read-only file.
+package struct SeedInstaller: Sendable {
+    private let seed: AppSeed
     private let folders: [String]
     private let directory: String
     private let fingerprint: Digest
@@ -17,70 +17,77 @@ public struct SeedInstaller: Sendable {
     /// Reads all files of an export.
     ///
     /// - Parameters:
-    ///   - report: of the export.
-    ///   - directory: the directory that was exported to: its name is that of the bundle's folder.
-    ///   - folder: the name of the library's directory, if the export was given one. Default: nil.
-    ///   - isCancelled: asked often: true ends it. Default: never.
-    /// - Returns: nil of a layout that no app has a cache of, or none in Swift, or if it was ended.
+    ///   - directory: The directory that was exported to. The app's bundle has a folder of its
+    ///     name.
+    ///   - folder: The name that the export gave the library's directory. Default: nil.
+    ///   - isCancelled: Is asked often: true ends it. Default: never.
+    /// - Returns: nil if the layout has no ``ExportLayout/hasInstaller``, or if it was cancelled.
     /// - Throws: ``CacheError``.
-    public init?(
+    package init?(
         _ report: ExportReport, directory: String, folder: String? = nil,
         isCancelled: () -> Bool = { false }
     ) throws {
-        guard Self.isPossible(report.layout),
-            let keyed = report.layout.keyed(kingfisherVersion: 8, folder: folder),
-            let fingerprint = try Fingerprint.of(report.directory, isCancelled: isCancelled)
+        guard let library = report.layout.library(in: folder), let seed = library.seed,
+            let fingerprint = try Self.fingerprint(of: report.directory, isCancelled: isCancelled)
         else { return nil }
-        layout = report.layout
-        folders = keyed.folders
-        self.directory =
-            URL(fileURLWithPath: directory).standardizedFileURL.lastPathComponent
+        self.seed = seed
+        folders = library.folders
+        self.directory = URL(fileURLWithPath: directory).standardizedFileURL.lastPathComponent
         self.fingerprint = fingerprint
     }
 
-    /// Whether there is one for a layout.
-    public static func isPossible(_ layout: ExportLayout) -> Bool {
-        [.nuke, .sdwebimage, .kingfisher].contains(layout)
-    }
-
-    private var library: String {
-        switch layout {
-        case .nuke: "Nuke"
-        case .sdwebimage: "SDWebImage"
-        default: "Kingfisher"
+    /// Returns a digest of the names and bytes of the files in a directory, hidden ones left out.
+    /// It does not depend on the order in which the file system lists them.
+    ///
+    /// - Returns: nil if it was cancelled.
+    /// - Throws: ``CacheError``, `.unusable` if a file is sparse. Reading it would take too long.
+    private static func fingerprint(
+        of directory: String, isCancelled: () -> Bool
+    ) throws -> Digest? {
+        let directory = try UsersPath(directory).directory()
+        let readFiles = try ReadFiles()
+        var sum = [UInt8](repeating: 0, count: Digest.byteCount)
+        var isEnded = false
+        try directory.forEachEntry { name in
+            guard !isEnded, name.utf8.first != UInt8(ascii: "."),
+                let status = try directory.status(of: name), status.isRegularFile
+            else { return }
+            guard status.st_size <= status.plausibleBytes else {
+                throw CacheError(
+                    .unusable, subject: directory.path(of: name),
+                    message: "is a sparse file, which no export has made; remove it")
+            }
+            let digest = try readFiles.digest(of: directory.file(name), isCancelled: isCancelled)
+            isEnded = digest == nil || isCancelled()
+            guard let digest else { return }
+            let file = Digest(of: Array("\(digest.hex) \(name)".utf8))
+            for (index, byte) in file.bytes.enumerated() { sum[index] ^= byte }
         }
+        if isEnded { return nil }
+        return Digest(of: sum)
     }
 
-    /// When it must have been called.
-    private var moment: String {
-        switch layout {
-        case .nuke: "before a pipeline with this `DataCache` is made"
-        case .sdwebimage: "before its `SDImageCache` is used"
-        default: "before its `ImageCache` is made, which remembers the files that it finds"
-        }
-    }
-
-    /// What is done to the file at `temporary` before it gets its name.
+    /// The code that sets the dates of the file at `temporary` before it gets its name.
     private var stamp: String {
         let dates: String
-        switch layout {
-        case .kingfisher:
+        switch seed.dates {
+        case .expiry:
             dates = """
-                                    // Kingfisher takes these for the last access and for the
+                                    // \(seed.library) takes these for the last access and for the
                                     // expiry.
                                     let dates: [FileAttributeKey: Any] = [
                                         .creationDate: Date(),
                                         .modificationDate: Date(timeIntervalSinceNow: lifetime),
                                     ]
                 """
-        case .sdwebimage:
+        case .modification:
             dates = """
                                     // SDWebImage before 5.20 removes files 7 days after this date.
                                     let dates: [FileAttributeKey: Any] = [
                                         .modificationDate: Date(timeIntervalSinceNow: lifetime)
                                     ]
                 """
-        default: return ""
+        case .any: return ""
         }
         return """
 
@@ -90,8 +97,8 @@ public struct SeedInstaller: Sendable {
     }
 
     private var lifetime: String {
-        guard layout != .nuke else { return "" }
-        let use = layout == .kingfisher ? ", and as long again after\n    /// each use" : ""
+        guard seed.dates != .any else { return "" }
+        let use = seed.dates == .expiry ? ", and as long again after\n    /// each use" : ""
         return """
 
                 /// How long the icons are kept, in seconds: ten years\(use).
@@ -101,12 +108,11 @@ public struct SeedInstaller: Sendable {
 
     /// A condition: the library would still use the file at `file`.
     private var isUsable: String {
-        guard layout == .kingfisher else { return "" }
-        return " try modified(file) > Date(),"
+        seed.dates == .expiry ? " try modified(file) > Date()," : ""
     }
 
     private var modified: String {
-        guard layout == .kingfisher else { return "" }
+        guard seed.dates == .expiry else { return "" }
         return """
 
                 private static func modified(_ file: URL) throws -> Date {
@@ -117,8 +123,8 @@ public struct SeedInstaller: Sendable {
             """
     }
 
-    /// The file's text: Swift 5.9 and later, with Foundation alone.
-    public var source: String {
+    package var source: String {
+        let library = seed.library
         let folder = folders.joined(separator: "/").swiftLiteral
         return """
             // Made by larder export --installer. Do not edit it: make it anew with each export.
@@ -138,7 +144,7 @@ public struct SeedInstaller: Sendable {
                 /// Copies what is not there yet, and replaces what an earlier seed has put there:
                 /// once for each seed, unless the system has emptied the directory. What the app
                 /// has loaded itself stays. Call it at launch,
-                /// \(moment).
+                /// \(seed.moment).
                 ///
                 /// - Parameters:
                 ///   - seed: the exported directory.
@@ -255,7 +261,6 @@ public struct SeedInstaller: Sendable {
 }
 
 extension String {
-    /// The text as a literal of Swift.
     fileprivate var swiftLiteral: String {
         let scalars = unicodeScalars.map { scalar in
             switch scalar {

@@ -2,14 +2,16 @@ import NIOCore
 import NIOPosix
 
 extension ConnectionHandler {
-    /// A body up to that size is copied behind its head, in bytes: two buffers take longer to send.
+    /// The size of the largest body that is copied behind its head, in bytes. Sending two buffers
+    /// takes longer.
     private static let smallBody = 16 << 10
 
     private static let lengthName = Array("Content-Length: ".utf8)
     private static let close = Array("Connection: close\r\n".utf8)
     private static let keepAlive = Array("Connection: keep-alive\r\n".utf8)
 
-    /// Writes a response, or its beginning: the activity is then to send.
+    /// Writes a response. The activity is ``Activity/sending`` if a part of it is still to be
+    /// written.
     func write(_ response: Response, to request: ServerRequest) {
         guard let context else { return }
         var response = response
@@ -17,30 +19,39 @@ extension ConnectionHandler {
         var file: NIOFileHandle?
         if hasBody, case .file(let lent, _) = response.body {
             do {
-                file = NIOFileHandle(
-                    _deprecatedTakingOwnershipOfDescriptor: try lent.descriptor())
+                file = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: try lent.descriptor())
             } catch {
-                answerer.onProblem("\(error)")
+                answerer.log.problem("\(error)")
                 response = Response(503, text: "Too many files are open.")
             }
         }
-        let head = head(of: response, request, context)
-        log(response, hasBody: hasBody)
-        hasUnflushed = true
-        guard hasBody else {
-            return context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
+        var head = head(of: response, request, context)
+        if let entry {
+            answerer.configuration.accessLog?(
+                entry.line(status: response.status, bytes: hasBody ? response.length : 0))
         }
+        entry = nil
+        hasUnflushed = true
+        func write(_ bytes: ByteBuffer) {
+            context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: nil)
+        }
+        guard hasBody else { return write(head) }
         switch response.body {
-        case .bytes(let bytes):
+        case .bytes(var bytes):
             answerer.metrics.bytes.add(bytes.readableBytes, ordering: .relaxed)
-            write(head, bytes, context)
+            if bytes.readableBytes <= Self.smallBody {
+                head.writeBuffer(&bytes)
+                return write(head)
+            }
+            write(head)
+            write(bytes)
         case .file(let lent, let range):
             guard let file else { return }
             self.lent = lent
-            context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
+            write(head)
             send(file, range, isLast: response.isLast, context)
         case .chunks(let source, let length):
-            context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
+            write(head)
             context.flush()
             activity = .sending
             sendNext(of: source, left: length, isLast: response.isLast)
@@ -56,7 +67,7 @@ extension ConnectionHandler {
         }
         var head = context.channel.allocator.buffer(
             capacity: 256 + response.fields.count + small)
-        head.writeBytes(StatusLine.bytes(response.status))
+        head.writeBytes(HeadLine.status(response.status))
         head.writeBytes(connections.dateLine)
         head.writeBytes(response.fields)
         if response.hasLength {
@@ -73,16 +84,6 @@ extension ConnectionHandler {
         return head
     }
 
-    private func write(_ head: ByteBuffer, _ bytes: ByteBuffer, _ context: ChannelHandlerContext) {
-        var (head, bytes) = (head, bytes)
-        if bytes.readableBytes <= Self.smallBody {
-            head.writeBuffer(&bytes)
-            return context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
-        }
-        context.write(wrapOutboundOut(.byteBuffer(head)), promise: nil)
-        context.write(wrapOutboundOut(.byteBuffer(bytes)), promise: nil)
-    }
-
     private func send(
         _ file: NIOFileHandle, _ range: Range<Int64>, isLast: Bool,
         _ context: ChannelHandlerContext
@@ -93,21 +94,19 @@ extension ConnectionHandler {
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         context.writeAndFlush(wrapOutboundOut(.fileRegion(region))).whenComplete { result in
             try? file.close()
-            // The next response only now: what is written is not yet sent.
-            handler.value.sent(range.count, result, isLast: isLast)
+            // The next response begins now: written bytes are not sent yet.
+            let isWhole = (try? result.get()) != nil
+            if isWhole {
+                handler.value.answerer.metrics.bytes.add(range.count, ordering: .relaxed)
+            }
+            handler.value.sent(isWhole: isWhole, isLast: isLast)
         }
     }
 
-    private func sent(_ bytes: Int, _ result: Result<Void, any Error>, isLast: Bool) {
-        let isWhole = (try? result.get()) != nil
-        if isWhole { answerer.metrics.bytes.add(bytes, ordering: .relaxed) }
-        sent(isWhole: isWhole, isLast: isLast)
-    }
-
-    /// Has the next piece made on the pool, and writes it; the one after it is made when the client
-    /// has taken this one.
+    /// Has the next piece made on the pool, and writes it. The next one is made when the client has
+    /// taken it.
     ///
-    /// - Parameter left: how many bytes are to come.
+    /// - Parameter left: The number of bytes that follow.
     private func sendNext(of source: any ChunkSource, left: Int64, isLast: Bool) {
         guard let loop = context?.eventLoop else { return }
         let handler = NIOLoopBound(self, eventLoop: loop)
@@ -135,12 +134,5 @@ extension ConnectionHandler {
             handler.value.answerer.metrics.bytes.add(count, ordering: .relaxed)
             handler.value.sendNext(of: source, left: rest, isLast: isLast)
         }
-    }
-
-    private func log(_ response: Response, hasBody: Bool) {
-        guard let entry else { return }
-        answerer.accessLog?(
-            entry.line(status: response.status, bytes: hasBody ? response.length : 0))
-        self.entry = nil
     }
 }

@@ -2,28 +2,19 @@ import Foundation
 import LarderCache
 import LarderManifest
 
-/// Every icon that manifests name, in their order, and then the others that a cache has.
-struct GalleryCatalogue {
-    /// The number of entries that are looked up at once, and of bytes that their keys may have.
+extension Gallery {
+    /// The maximum number of entries that are looked up at once, and of the bytes of their keys.
     private static let batch = 500
     private static let batchBytes = 1 << 20
 
-    let cache: Cache
-    let manifests: [ManifestSource]
-    let rules: ManifestRules
-    /// Whether icons that no manifest names are shown, too.
-    let hasOthers: Bool
-
-    /// Hands over each icon, ``GalleryLimits/icons`` at most.
+    /// Calls `body` with the icons that manifests name, in their order, and then with the others of
+    /// the cache.
     ///
-    /// - Parameters:
-    ///   - isWhole: whether an object's bytes are those of its digest.
-    ///   - leaveOut: is handed what is not shown.
-    /// - Returns: how many icons there are.
-    /// - Throws: `ManifestError`, `CacheError`, or what the closures throw.
-    func forEachIcon(
-        isWhole: (StoredObject) throws -> Bool,
-        leaveOut: (GalleryOmission) throws -> Void, _ body: (GalleryIcon) throws -> Void
+    /// - Parameter isWhole: Whether an object's bytes are those of its digest.
+    /// - Returns: The number of icons.
+    /// - Throws: `ManifestError`, `CacheError`, or an error of a closure.
+    func forEachItem(
+        isWhole: (StoredObject) throws -> Bool, _ body: (GalleryItem) throws -> Void
     ) throws -> Int {
         var count = 0
         /// The keys of shown icons, and of cached icons beyond the limit. The cache's own icons
@@ -31,7 +22,7 @@ struct GalleryCatalogue {
         let named = hasOthers && !manifests.isEmpty ? try ScratchKeys() : nil
         func show(_ icon: @autoclosure () throws -> GalleryIcon) throws {
             count += 1
-            if count <= GalleryLimits.icons { try body(icon()) } else { try leaveOut(.excess) }
+            try body(count <= GalleryLimits.icons ? .icon(icon()) : .excess)
         }
         for (number, source) in manifests.enumerated() {
             var waiting: [(item: ManifestItem, key: String?)] = []
@@ -53,7 +44,7 @@ struct GalleryCatalogue {
                 source: source.cached { [cache] in try cache.manifest($0)?.file }, rules: rules)
             let summary = try reader.read { item in
                 if case .skipped(let reason) = item.result {
-                    return try leaveOut(.withoutIcon(name: item.name ?? "", reason: reason))
+                    return try body(.withoutIcon(name: item.name ?? "", reason: reason))
                 }
                 let key = item.resourceKey
                 waiting.append((item, key))
@@ -71,7 +62,7 @@ struct GalleryCatalogue {
         return count
     }
 
-    /// What the cache has of an icon, and how it failed if that is nothing.
+    /// The resource of an icon, or its last failure.
     private typealias Found = (resource: Resource?, failure: PastFailure?)
 
     private func lookUp(_ keys: [String?]) throws -> [Found] {
@@ -135,27 +126,22 @@ struct GalleryCatalogue {
     }
 }
 
-/// One icon as the gallery shows it.
-public struct GalleryIcon: Sendable {
-    /// The app's name as its manifest has it, else the last part of the URL's path. Text from
-    /// outside, at most ``GalleryLimits/nameBytes``.
-    public let name: String
-    /// Its URL, secrets masked; at most ``GalleryLimits/urlBytes``. Nil if the manifest's entry
-    /// has none that could be read.
-    public let url: String?
-    /// The URL's host and port; nil if it has none.
-    public let host: String?
-    /// Which of the manifests names it; nil if none does.
-    public let manifest: Int?
-    /// What the cache has; nil if that is nothing.
-    public let resource: Resource?
-    /// How it is.
-    public let state: GalleryState
-    /// Why it is so, for people; nil if nothing is wrong.
-    public let note: String?
-    /// What of the cached bytes is not as the manifest demands, by the reason that a prefetch
-    /// reports; nil if that is not why it is missing.
-    public let mismatch: String?
+package struct GalleryIcon: Sendable {
+    /// The app's name in its manifest, else the last part of the URL's path. Text from outside, at
+    /// most ``GalleryLimits/nameBytes``.
+    let name: String
+    /// The URL, with masked secrets; at most ``GalleryLimits/urlBytes``. Nil if the manifest's
+    /// entry has none that could be read.
+    let url: String?
+    let host: String?
+    /// The index of the manifest that names it.
+    let manifest: Int?
+    let resource: Resource?
+    let state: GalleryState
+    /// The reason of its state, for people; nil if nothing is wrong.
+    let note: String?
+    /// The reason that a prefetch would report if the cached bytes are not as the manifest demands.
+    let mismatch: String?
 
     init(
         name: String?, url: String?, manifest: Int?, resource: Resource?, state: GalleryState,
@@ -172,7 +158,6 @@ public struct GalleryIcon: Sendable {
         self.note = note?.cut(to: GalleryLimits.nameBytes)
     }
 
-    /// The last part of a URL's path, as people write it.
     private static func name(in url: String?) -> String? {
         guard let url else { return nil }
         let path = url.utf8.prefix { $0 != UInt8(ascii: "?") && $0 != UInt8(ascii: "#") }
@@ -183,18 +168,16 @@ public struct GalleryIcon: Sendable {
     }
 }
 
-/// What a gallery shows at most: a browser holds all of it.
-public enum GalleryLimits {
-    /// How many icons; how many there are is said.
-    public static let icons = 100_000
-    /// How many bytes of a name, or of a reason.
-    public static let nameBytes = 256
-    /// How many bytes of a URL.
-    public static let urlBytes = 2048
+/// The limits of a gallery: a browser holds all of it.
+package enum GalleryLimits {
+    package static let icons = 100_000
+    /// The maximum number of bytes of a name, or of a reason.
+    package static let nameBytes = 256
+    package static let urlBytes = 2048
 }
 
 extension String {
-    /// Its beginning, in whole characters, if it is longer than a number of bytes.
+    /// Returns its beginning, in whole characters, if it is longer than `limit` bytes.
     fileprivate func cut(to limit: Int) -> String {
         guard utf8.count > limit else { return self }
         var end = utf8.index(utf8.startIndex, offsetBy: limit)
@@ -203,22 +186,22 @@ extension String {
     }
 }
 
-/// How an icon is, as the gallery shows it.
-public enum GalleryState: String, CaseIterable, Sendable {
+package enum GalleryState: String, CaseIterable, Sendable {
     /// It may be used without asking its origin.
     case fresh
     /// It is cached, and its origin would be asked whether it changed.
     case stale
     /// A manifest names it, and it is not cached.
     case missing
-    /// It is not cached, and failed when it was last asked for.
+    /// It is not cached, and its last download failed.
     case failed
     /// Its bytes are gone, or are not those of its digest.
     case corrupt
 }
 
-/// What a gallery does not show.
-public enum GalleryOmission: Sendable {
+/// An icon that a gallery shows, or does not show.
+package enum GalleryItem: Sendable {
+    case icon(GalleryIcon)
     /// An entry that has no icon.
     case withoutIcon(name: String, reason: String)
     /// An icon beyond ``GalleryLimits/icons``.

@@ -1,27 +1,24 @@
 import Foundation
 import NIOCore
 
-/// What a server may be called in `Host` and in a request's target.
+/// The names of a server in `Host` and in targets.
 ///
-/// A server on a loopback address is not to answer to other names: a page whose name leads to that
-/// address (DNS rebinding) would read it as its own.
+/// A server on a loopback address must not answer to other names: a page whose name leads to that
+/// address (DNS rebinding) could read its answers.
 struct OwnNames: Sendable {
-    /// The host and port that it listens on, and others that it was given, in lower case.
     private let authorities: [[UInt8]]
-    /// The hosts of those, without a port.
     private let hosts: [[UInt8]]
     /// The address and port that it listens on.
     let authority: String
     private let isLoopback: Bool
-    /// Whether a name that is not known to be its own is another server's.
+    /// Whether unknown names are those of other servers.
     private let isMirror: Bool
 
     /// - Parameters:
-    ///   - host: what it was told to listen on.
-    ///   - address: the number that it listens on.
-    ///   - publicURL: what clients call it; nil if nobody said.
-    ///   - isLoopback: whether only this machine reaches it.
-    ///   - isMirror: whether it answers for other servers' URLs.
+    ///   - host: The name or number that it was told to listen on.
+    ///   - address: The number that it listens on.
+    ///   - isLoopback: Whether only this machine reaches it.
+    ///   - isMirror: Whether it answers for other servers' URLs.
     init(
         host: String, address: String, port: Int, publicURL: String? = nil, isLoopback: Bool,
         isMirror: Bool = false
@@ -39,20 +36,17 @@ struct OwnNames: Sendable {
         self.isMirror = isMirror
     }
 
-    /// Before it is known.
-    static let none = OwnNames(host: "", address: "", port: 0, isLoopback: true)
-
     private static func bracketed(_ host: String) -> String {
         host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host
     }
 
-    /// The host of a URL, with its port if it has one.
+    /// Returns the host of a URL, with its port if it has one.
     private static func authority(of url: String) -> String {
         let parts = url.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: true)
         return parts.count > 1 ? String(Substring(parts[1])) : ""
     }
 
-    /// Whether an authority, as `Host` has it, is the server's own.
+    /// Whether an authority in `Host` is the server's own.
     func isOwn(_ authority: some Collection<UInt8>) -> Bool {
         if authorities.contains(where: { $0.elementsEqual(authority) }) { return true }
         let authority = authority.lowercasedASCII
@@ -62,13 +56,12 @@ struct OwnNames: Sendable {
         return !isLoopback && !isMirror
     }
 
-    /// The same of the authority in a request's target, which names a port: another one is another
-    /// server.
+    /// Whether an authority in a target is the server's own. Another port is another server.
     func isOwnExactly(_ authority: some Collection<UInt8>) -> Bool {
         authorities.contains { $0.elementsEqual(authority.lowercasedASCII) }
     }
 
-    /// Whether it can be one: a name or a number, and perhaps a port.
+    /// Whether text can be an authority: a name or a number, and perhaps a port.
     static func isAuthority(_ text: some BidirectionalCollection<UInt8>) -> Bool {
         !text.isEmpty && text.count <= 300
             && text.allSatisfy {
@@ -76,7 +69,6 @@ struct OwnNames: Sendable {
             }
     }
 
-    /// An authority without its port.
     private static func host(of authority: some Collection<UInt8>) -> [UInt8] {
         let bytes = Array(authority)
         guard let colon = bytes.lastIndex(of: UInt8(ascii: ":")),
@@ -97,7 +89,7 @@ struct OwnNames: Sendable {
 }
 
 extension OwnNames {
-    /// - Parameter address: what the server has got to listen on.
+    /// - Parameter address: The address that the server listens on.
     init(_ configuration: ServerConfiguration, listeningOn address: SocketAddress?) {
         let number = address?.ipAddress ?? configuration.host
         self.init(

@@ -8,78 +8,78 @@ import Testing
 
 @testable import LarderServer
 
-@Suite(.timeLimit(.minutes(10))) struct GalleryShelfTests {
+@Suite(.timeLimit(.minutes(10))) struct ServedGalleryTests {
     /// What is neither in the index nor in a manifest is not looked for with each request.
     @Test func nothingIsMadeAnewWithoutAChange() async throws {
-        try await withShelf { shelf, reader, directory in
-            let first = try Self.description(shelf)
+        try await withGallery { gallery, icons, directory in
+            let first = try Self.description(gallery)
             for _ in 0..<3 {
-                reader.refresh()
-                #expect(shelf.description().bytes == first.bytes)
+                icons.refresh()
+                #expect(gallery.description().bytes == first.bytes)
             }
             try ServerFixture.fill(
                 directory.path("cache"), with: ["http://a.example/2.png": noise(200)])
-            reader.refresh()
+            icons.refresh()
             // It is begun, and the last one is not shown meanwhile.
-            #expect(Self.isNotYet(shelf.description()))
-            let second = try Self.description(shelf)
+            #expect(Self.isNotYet(gallery.description()))
+            let second = try Self.description(gallery)
             #expect(second.bytes != first.bytes)
             try Self.manifest(["http://a.example/3.png"], in: directory)
-            #expect(try Self.description(shelf, unlike: second).bytes != second.bytes)
+            #expect(try Self.description(gallery, unlike: second).bytes != second.bytes)
         }
     }
 
     /// A page that loads slowly gets all of it, however often others reload theirs.
     @Test func aPageThatIsLoadingGetsItsFiles() async throws {
-        try await withShelf { shelf, reader, directory in
-            let first = try Self.description(shelf)
+        try await withGallery { gallery, icons, directory in
+            let first = try Self.description(gallery)
             let part = try #require(Self.parts(first).first)
             // Sent from its file: many slow readers of megabytes would else take gigabytes.
-            guard case .file = shelf.text(of: part)?.body else {
+            guard case .file = gallery.text(of: part)?.body else {
                 return #expect(Bool(false), "a part in memory")
             }
             var last = first
             for number in 2..<8 {
                 // One after the other, as it would.
-                #expect(shelf.text(of: part) != nil, "\(number)")
+                #expect(gallery.text(of: part) != nil, "\(number)")
                 try ServerFixture.fill(
                     directory.path("cache"),
                     with: ["http://a.example/\(number).png": noise(100 + number)])
-                reader.refresh()
-                last = try Self.description(shelf, unlike: last)
+                icons.refresh()
+                last = try Self.description(gallery, unlike: last)
                 #expect(Self.parts(last).first != part)
             }
-            #expect(shelf.text(of: part)?.isUnchanging == true)
+            #expect(gallery.text(of: part)?.isUnchanging == true)
         }
     }
 
     /// Those that nobody loads are not kept.
     @Test func nobodyKeepsMany() async throws {
-        try await withShelf { shelf, reader, directory in
-            var last = try Self.description(shelf)
+        try await withGallery { gallery, icons, directory in
+            var last = try Self.description(gallery)
             var parts = Self.parts(last)
             for number in 2..<8 {
                 try ServerFixture.fill(
                     directory.path("cache"),
                     with: ["http://a.example/\(number).png": noise(100 + number)])
-                reader.refresh()
-                last = try Self.description(shelf, unlike: last)
+                icons.refresh()
+                last = try Self.description(gallery, unlike: last)
                 parts += Self.parts(last)
             }
             #expect(parts.count == 7)
-            #expect(parts.map { shelf.text(of: $0) != nil }.count { $0 } == 4)
-            #expect(try shelf.text(of: #require(parts.last)) != nil)
+            #expect(parts.map { gallery.text(of: $0) != nil }.count { $0 } == 4)
+            #expect(try gallery.text(of: #require(parts.last)) != nil)
         }
     }
 
     /// One that fails takes time, too, and is not tried over and over.
     @Test func whatCannotBeMade() async throws {
         let problems = Problems()
-        try await withShelf(factor: 1_000_000, onProblem: problems.add) { shelf, _, directory in
+        try await withGallery(factor: 1_000_000, onProblem: problems.add) { gallery, _, directory in
             try Data("{".utf8).write(to: URL(fileURLWithPath: directory.path("apps.json")))
-            var text = shelf.description()
-            while Self.isNotYet(text) { text = shelf.description() }
-            for _ in 0..<100 { #expect(shelf.description().bytes == text.bytes) }
+            var text = gallery.description()
+            while Self.isNotYet(text) { text = gallery.description() }
+            for _ in 0..<100 { #expect(gallery.description().bytes == text.bytes) }
         }
         #expect(problems.all.count == 1 && problems.all[0].hasPrefix("the gallery: "))
     }
@@ -87,14 +87,14 @@ import Testing
     /// What was made earlier is shown instead.
     @Test func whatCannotBeMadeAnew() async throws {
         let problems = Problems()
-        try await withShelf(
+        try await withGallery(
             leastLifetime: .milliseconds(100), onProblem: problems.add
-        ) { shelf, _, directory in
-            let first = try Self.description(shelf)
+        ) { gallery, _, directory in
+            let first = try Self.description(gallery)
             try Data("{".utf8).write(to: URL(fileURLWithPath: directory.path("apps.json")))
             var isShown = false
             while !isShown {
-                let text = shelf.description()
+                let text = gallery.description()
                 let isFirst = text.bytes == first.bytes
                 try #require(isFirst || Self.isNotYet(text))
                 isShown = isFirst && !problems.all.isEmpty
@@ -110,10 +110,10 @@ import Testing
     }
 
     /// One that makes it anew as soon as it may.
-    private func withShelf(
+    private func withGallery(
         leastLifetime: TimeAmount = .nanoseconds(0), factor: Int = 0,
         onProblem: @escaping @Sendable (String) -> Void = { Issue.record("\($0)") },
-        _ body: @escaping @Sendable (GalleryShelf, CacheReader, TemporaryDirectory) throws -> Void
+        _ body: @escaping @Sendable (ServedGallery, IconStore, TemporaryDirectory) throws -> Void
     ) async throws {
         try await withTemporaryDirectory { directory in
             let cache = directory.path("cache")
@@ -123,12 +123,12 @@ import Testing
             configuration.manifests = [
                 .init(name: "apps.json", source: .file(directory.path("apps.json")))
             ]
-            let reader = try CacheReader(path: cache)
-            reader.refresh()
-            let shelf = GalleryShelf(
-                reader, configuration, leastLifetime: leastLifetime, lifetimeFactor: factor,
-                onProblem: onProblem)
-            try await onThreadOfItsOwn { try body(shelf, reader, directory) }
+            let icons = try ServerFixture.icons(cache)
+            icons.refresh()
+            let gallery = ServedGallery(
+                icons, configuration, leastLifetime: leastLifetime, lifetimeFactor: factor,
+                log: ServerLog(onProblem: onProblem))
+            try await onThreadOfItsOwn { try body(gallery, icons, directory) }
         }
     }
 
@@ -139,10 +139,10 @@ import Testing
 
     /// Asked for as the page does, until it is made.
     private static func description(
-        _ shelf: GalleryShelf, unlike last: GalleryText? = nil
+        _ gallery: ServedGallery, unlike last: GalleryText? = nil
     ) throws -> GalleryText {
         while true {
-            let text = shelf.description()
+            let text = gallery.description()
             if text.digest != nil, text.digest != last?.digest { return text }
             try #require(text.digest == nil, "it is not made anew")
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LarderExport
 
-@Suite struct FileDigestsTests {
+@Suite struct ReadFilesTests {
     private func withDirectory(_ body: (FileDescriptor, String) throws -> Void) throws {
         try withTemporaryDirectory {
             let path = $0.path("files")
@@ -18,49 +18,48 @@ import Testing
 
     /// How far a file was read tells whether it was.
     private func digest(
-        _ name: String, in directory: FileDescriptor, _ digests: FileDigests
+        _ name: String, in directory: FileDescriptor, _ files: ReadFiles
     ) throws -> (digest: Digest?, isRead: Bool) {
         let file = try directory.file(name)
-        let digest = try digests.digest(of: file) { false }
+        let digest = try files.digest(of: file) { false }
         return (digest, lseek(file.raw, 0, SEEK_CUR) > 0)
     }
 
-    /// Beyond the number that is kept in memory, too.
     @Test(arguments: [3, 5000]) func aFileIsReadOnceWhateverItsNames(_ count: Int) throws {
         try withDirectory { directory, path in
-            let digests = FileDigests()
+            let files = try ReadFiles()
             for number in 0..<count {
                 try Data("\(number)".utf8).write(to: URL(fileURLWithPath: "\(path)/\(number)"))
-                let (found, isRead) = try digest("\(number)", in: directory, digests)
+                let (found, isRead) = try digest("\(number)", in: directory, files)
                 #expect(try found == Digest.of(Array("\(number)".utf8)) && isRead)
             }
             for number in stride(from: 0, to: count, by: max(1, count / 50)) {
-                #expect(try !digest("\(number)", in: directory, digests).isRead)
+                #expect(try !digest("\(number)", in: directory, files).isRead)
             }
         }
     }
 
     @Test func anotherNameIsTheSameFileAndAChangedOneIsNot() throws {
         try withDirectory { directory, path in
-            let digests = FileDigests()
+            let files = try ReadFiles()
             try Data([1, 2]).write(to: URL(fileURLWithPath: "\(path)/a"))
             #expect(link("\(path)/a", "\(path)/b") == 0)
-            let first = try digest("a", in: directory, digests)
-            let second = try digest("b", in: directory, digests)
+            let first = try digest("a", in: directory, files)
+            let second = try digest("b", in: directory, files)
             #expect(first.isRead && !second.isRead && first.digest == second.digest)
             try Data([3, 4]).write(to: URL(fileURLWithPath: "\(path)/c"))
             #expect(rename("\(path)/c", "\(path)/a") == 0)
-            let third = try digest("a", in: directory, digests)
+            let third = try digest("a", in: directory, files)
             #expect(try third.isRead && third.digest == Digest.of([3, 4]))
         }
     }
 
     @Test func aCancelledReadIsNotRemembered() throws {
         try withDirectory { directory, path in
-            let digests = FileDigests()
+            let files = try ReadFiles()
             try Data(count: 2 << 20).write(to: URL(fileURLWithPath: "\(path)/a"))
-            #expect(try digests.digest(of: directory.file("a")) { true } == nil)
-            #expect(try digest("a", in: directory, digests).isRead)
+            #expect(try files.digest(of: directory.file("a")) { true } == nil)
+            #expect(try digest("a", in: directory, files).isRead)
         }
     }
 }

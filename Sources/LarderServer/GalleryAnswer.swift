@@ -2,10 +2,10 @@ import LarderCore
 import LarderExport
 import NIOCore
 
-/// `/` and `/gallery/…`: a page for people, with every icon.
-struct GalleryRoute: Route {
-    private static let prefix = "/gallery/"
-    /// It runs its own script and shows this server's icons, and nothing else, in no other page.
+/// Answers with the page of all icons, and with its parts.
+struct GalleryAnswer: Sendable {
+    /// The page runs its own script and shows this server's icons, and nothing else, in no other
+    /// page.
     private static let policy = """
         default-src 'none'; img-src 'self' data:; script-src 'self'; style-src 'self'; \
         base-uri 'none'; form-action 'none'; frame-ancestors 'none'
@@ -14,14 +14,10 @@ struct GalleryRoute: Route {
     /// The scripts that describe the icons are data, and other pages may include scripts.
     private static let isolation = ("Cross-Origin-Resource-Policy", "same-origin")
 
-    let shelf: GalleryShelf
+    let gallery: ServedGallery
 
-    func takes(_ path: Substring.UTF8View) -> Bool {
-        path.elementsEqual("/".utf8) || path.starts(with: Self.prefix.utf8)
-    }
-
-    func answerAtOnce(_ request: RoutedRequest) -> Response? {
-        // What a page elsewhere includes as a script, it reads.
+    func atOnce(_ request: RoutedRequest) -> Response? {
+        // A page of another site that includes a script reads it.
         if request.request.isCrossSite, !request.path.utf8.elementsEqual("/".utf8) {
             return Response(403, text: "This is for the gallery's own page.", [Self.isolation])
         }
@@ -32,8 +28,7 @@ struct GalleryRoute: Route {
     func answer(_ request: RoutedRequest) -> Response {
         let path = Self.path(of: request)
         let text =
-            path.isSame(as: GalleryFile.catalogue)
-            ? shelf.description() : shelf.text(of: path)
+            path.isSame(as: GalleryFile.catalogue) ? gallery.description() : gallery.text(of: path)
         guard let text else {
             return Response(404, text: "There is no such file any more.", [Self.isolation])
         }
@@ -55,16 +50,14 @@ struct GalleryRoute: Route {
         _ mediaType: String, _ text: GalleryText, _ request: RoutedRequest
     ) -> Response {
         let tag = text.digest.map { "\"\($0.hex)\"" }
-        // The scripts are not for caches that clients share: they would not ask who includes them.
+        // The scripts are not for caches that clients share, which would not ask who includes them.
         let lifetime =
             text.isUnchanging
             ? "private, max-age=31536000, immutable" : tag == nil ? "no-store" : "no-cache"
         var fields = [("Cache-Control", lifetime), isolation]
         if let tag { fields.append(("ETag", tag)) }
         if let tag, let tags = request.request.ifNoneMatch, EntityTagList(tags).matchesWeakly(tag) {
-            var response = Response(304, fields, body: .bytes(ByteBuffer()))
-            response.hasLength = false
-            return response
+            return .notModified(fields: Response.lines(fields))
         }
         return Response(
             200,

@@ -1,9 +1,9 @@
 import NIOCore
 
-/// Answers with icons and objects, and for want of them.
+/// Answers with icons and objects, or that they are missing.
 struct IconAnswer: Sendable {
-    /// The types by which no browser takes an icon for anything else, and by which a drawing that
-    /// is opened as a page runs and loads nothing.
+    /// With these fields, no browser uses an icon as anything else, and a drawing that is opened as
+    /// a page runs and loads nothing.
     private static let harmless = [
         ("X-Content-Type-Options", "nosniff"),
         ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"),
@@ -17,11 +17,11 @@ struct IconAnswer: Sendable {
 
             """)
 
-    /// Lines of the head for what a URL leads to today.
+    /// Lines of the head of answers for URLs.
     let changing: [UInt8]
-    /// The same for what a digest names.
+    /// Lines of the head of answers for digests.
     let unchanging: [UInt8]
-    let missing: MissingList?
+    private let missing: MissingList?
     private let allowed: [(String, String)]
     private let fallback: MissingIcon
     private let metrics: ServerMetrics
@@ -40,16 +40,14 @@ struct IconAnswer: Sendable {
         unchanging = lines("public, max-age=31536000, immutable")
     }
 
-    /// What is sent of an icon: all of it, a part, or nothing if the client has it.
+    /// Answers with an icon, with a part of it, or with nothing if the client has it.
     func found(_ found: FoundIcon, _ request: ServerRequest) -> Response {
         let icon = found.icon
         if let tags = request.ifMatch, !EntityTagList(tags).matchesStrongly(icon.entityTag) {
             return Response(412, text: "The icon has another entity tag.", allowed)
         }
         if let tags = request.ifNoneMatch, EntityTagList(tags).matchesWeakly(icon.entityTag) {
-            var response = Response(304, fields: icon.fields, body: .bytes(ByteBuffer()))
-            response.hasLength = false
-            return response
+            return .notModified(fields: icon.fields)
         }
         var range = RequestedRange.whole
         if request.range != nil, !request.isHead,
@@ -81,14 +79,14 @@ struct IconAnswer: Sendable {
         case .memory(let bytes):
             if range.count == bytes.readableBytes { return .bytes(bytes) }
             let start = bytes.readerIndex + Int(range.lowerBound)
-            // Within the bytes: a range has its bounds from their size.
+            // The range is always within the bytes.
             return .bytes(bytes.getSlice(at: start, length: range.count) ?? ByteBuffer())
         }
     }
 
-    /// What is sent for want of an icon, which is noted.
+    /// Answers that an icon is missing.
     ///
-    /// - Parameter url: what was looked up; nil if it is not to be noted.
+    /// - Parameter url: The URL to note; nil to note none.
     func missing(_ url: String?) -> Response {
         if let url { missing?.note(url) }
         let absent = absent()
@@ -104,7 +102,7 @@ struct IconAnswer: Sendable {
         }
     }
 
-    /// Status 404, also if others get a placeholder: no other bytes are those of a digest.
+    /// Answers with status 404, without a placeholder: no other bytes are those of a digest.
     func absent() -> Response {
         metrics.misses.add(1, ordering: .relaxed)
         return Response(404, text: "Not cached.", allowed)

@@ -1,0 +1,95 @@
+import Foundation
+import LarderCore
+
+/// A date that never expires: the end of 2037, the last year whose seconds fit into 32 bits, as in
+/// some archives. It is constant, so that the same cache gives the same files.
+private let lastDate = Date(timeIntervalSince1970: 2_145_830_400)
+
+/// Nuke's `DataCache` with the name that `.withDataCache` gives it.
+///
+/// Source: Nuke 13.2.0, Sources/Nuke/Caching/DataCache.swift (`filename(for:)`) and
+/// Sources/Nuke/Internal/Extensions.swift (`sha1`); the key of an unprocessed image is its URL's
+/// `absoluteString`.
+struct NukeLayout: KeyedLayout {
+    var folders = ["com.github.kean.Nuke.DataCache"]
+
+    var seed: AppSeed? {
+        AppSeed(library: "Nuke", moment: "before a pipeline with this `DataCache` is made")
+    }
+
+    func stem(of url: String) -> String { url.sha1Hex }
+
+    func stem(ofFile name: String) -> String? { name.isHex(40) ? name : nil }
+}
+
+/// Kingfisher's default `DiskStorage`, with hashed names and no extension, as it is unless an app
+/// says otherwise.
+///
+/// Source: Kingfisher 8.11.0 and 7.12.0, Sources/Cache/DiskStorage.swift (`cacheFileName`,
+/// `FileMeta`), Sources/Utility/String+SHA256.swift and String+MD5.swift; the key of an unprocessed
+/// image is its URL's `absoluteString`.
+struct KingfisherLayout: KeyedLayout {
+    /// 8 and later name files by SHA-256, 7 and earlier by MD5.
+    let version: Int
+    var folders = ["com.onevcat.Kingfisher.ImageCache.default"]
+
+    /// The date at which a file expires.
+    var modified: Date? { lastDate }
+
+    var seed: AppSeed? {
+        AppSeed(
+            library: "Kingfisher",
+            moment: "before its `ImageCache` is made, which remembers the files that it finds",
+            dates: .expiry)
+    }
+
+    func stem(of url: String) -> String { version >= 8 ? url.sha256Hex : url.md5Hex }
+
+    func stem(ofFile name: String) -> String? { name.isHex(version >= 8 ? 64 : 32) ? name : nil }
+}
+
+/// SDWebImage's default `SDImageCache`.
+///
+/// Source: SDWebImage 5.21.5, SDWebImage/Core/SDDiskCache.m (`SDDiskCacheFileNameForKey`) and
+/// SDImageCache.m (`defaultDiskCacheDirectory`); SDWebImage 5.19.7, SDDiskCache.m
+/// (`removeExpiredData`).
+struct SDWebImageLayout: KeyedLayout {
+    /// `NAME_MAX` of Darwin, less the digest and the dot: in UTF-16, as `NSString` counts.
+    private static let longestExtension = 255 - 32 - 1
+
+    var folders = ["com.hackemist.SDImageCache", "default"]
+
+    /// Before 5.20, files expire 7 days after this date. Since then, they expire 7 days after the
+    /// last access.
+    var modified: Date? { lastDate }
+
+    var seed: AppSeed? {
+        AppSeed(
+            library: "SDWebImage", moment: "before its `SDImageCache` is used",
+            dates: .modification)
+    }
+
+    func stem(of url: String) -> String {
+        var suffix = PathExtension.ofURL(url) ?? PathExtension.ofText(url)
+        suffix.unicodeScalars.removeAll { $0.value == 0 || $0.value == 0x3A }
+        guard !suffix.utf8.isEmpty, suffix.utf16.count <= Self.longestExtension else {
+            return url.md5Hex
+        }
+        return "\(url.md5Hex).\(suffix)"
+    }
+
+    /// It also looks for a name without an extension, as its version 3 had it (`dataForKey:`).
+    func names(of url: String) -> [String] {
+        let (name, old) = (stem(of: url), url.md5Hex)
+        return name.isSame(as: old) ? [name] : [name, old]
+    }
+
+    func stem(ofFile name: String) -> String? {
+        let digest = String(decoding: name.utf8.prefix(32), as: UTF8.self)
+        let rest = name.utf8.dropFirst(32)
+        guard digest.isHex(32),
+            rest.isEmpty || rest.first == UInt8(ascii: ".") && rest.count > 1
+        else { return nil }
+        return name
+    }
+}

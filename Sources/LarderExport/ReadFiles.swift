@@ -1,0 +1,71 @@
+import GRDB
+import LarderCache
+import LarderCore
+
+/// The contents of files in a foreign directory. Each file is read once, even if it has many names
+/// or many lines in a list: both cost their owner nothing.
+struct ReadFiles {
+    struct Content {
+        let digest: Digest
+        let size: Int64
+        /// What is known of the image.
+        var attributes = ObjectAttributes()
+        /// Why the bytes are not an image; nil if they are, or were not inspected.
+        var fault: String?
+    }
+
+    private let database: DatabaseQueue
+    private let reader = ObjectReader()
+
+    init() throws {
+        database = try .scratch(
+            """
+            CREATE TABLE main.files (
+                file TEXT PRIMARY KEY, digest BLOB NOT NULL, size INTEGER NOT NULL,
+                media_type TEXT, width INTEGER, height INTEGER, fault TEXT
+            ) WITHOUT ROWID;
+            """)
+    }
+
+    func add(_ file: FileIdentity, _ content: Content) throws {
+        try database.run(
+            "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?)", for: [content]
+        ) {
+            $1.bind(file.text)
+            $1.bind($0.digest)
+            $1.bind($0.size)
+            $1.bind($0.attributes.mediaType)
+            $1.bind($0.attributes.width)
+            $1.bind($0.attributes.height)
+            $1.bind($0.fault)
+        }
+    }
+
+    /// Returns the content of a file; nil if it was not read, or has changed.
+    func content(of file: FileIdentity) throws -> Content? {
+        try database.read { db in
+            try PreparedStatement(
+                db,
+                "SELECT digest, size, media_type, width, height, fault FROM files WHERE file = ?"
+            ).rows(file.text) { row in
+                Content(
+                    digest: try row.requireDigest(0), size: row.integer(1),
+                    attributes: ObjectAttributes(
+                        mediaType: row.text(2), width: row.optionalInteger(3).map(Int.init),
+                        height: row.optionalInteger(4).map(Int.init)),
+                    fault: row.text(5))
+            }.first
+        }
+    }
+
+    /// Returns the digest of a file's bytes, or nil if reading was cancelled.
+    ///
+    /// - Parameter file: A regular file that has not been read yet.
+    func digest(of file: FileDescriptor, isCancelled: () -> Bool) throws -> Digest? {
+        let identity = FileIdentity(try file.status())
+        if let known = try content(of: identity) { return known.digest }
+        guard let read = try reader.digest(file, isCancelled: isCancelled) else { return nil }
+        try add(identity, Content(digest: read.digest, size: read.count))
+        return read.digest
+    }
+}

@@ -1,0 +1,55 @@
+import GRDB
+import LarderCache
+
+// Temporary databases: they keep memory within bounds, however many icons there are.
+
+extension DatabaseQueue {
+    /// The number of rows that are read or written at a time.
+    static let pageLimit = 500
+
+    static func scratch(_ schema: String) throws -> DatabaseQueue {
+        let database = try Cache.scratchDatabase(at: nil, beside: nil)
+        try database.writeWithoutTransaction {
+            try $0.execute(sql: "PRAGMA main.cache_size = -2048;\n\(schema)")
+        }
+        return database
+    }
+
+    /// Runs a statement for each of the rows, in one transaction.
+    func run<Row>(
+        _ sql: String, for rows: some Sequence<Row>,
+        _ bind: (Row, inout PreparedStatement.Parameters) -> Void
+    ) throws {
+        try inTransaction { db in
+            let statement = try PreparedStatement(db, sql)
+            for row in rows { try statement.run { bind(row, &$0) } }
+            return .commit
+        }
+    }
+
+    /// Whether a query that takes one value has a row.
+    func hasRow(_ sql: String, _ value: some SQLiteValue) throws -> Bool {
+        try read { try PreparedStatement($0, sql).firstInteger(value) != nil }
+    }
+
+    /// Calls `body` with one page after the other. `body` can use the database.
+    ///
+    /// - Parameter page: Reads the rows that follow the given one.
+    func forEachPage<Row>(
+        _ page: (Database, Row?) throws -> [Row], _ body: ([Row]) throws -> Void
+    ) throws {
+        var last: Row?
+        repeat {
+            let rows = try read { try page($0, last) }
+            if !rows.isEmpty { try body(rows) }
+            last = rows.last
+        } while last != nil
+    }
+
+    /// Calls `body` with one row after the other. `body` can use the database.
+    func forEachRow<Row>(
+        _ page: (Database, Row?) throws -> [Row], _ body: (Row) throws -> Void
+    ) throws {
+        try forEachPage(page) { try $0.forEach(body) }
+    }
+}

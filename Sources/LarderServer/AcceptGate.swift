@@ -1,0 +1,72 @@
+import NIOCore
+
+/// Accepts no more connections than are allowed. The kernel keeps the others, and their clients
+/// wait. If they were accepted and closed, clients would try again at once.
+final class AcceptGate: ChannelDuplexHandler {
+    typealias InboundIn = Channel
+    typealias InboundOut = Channel
+    typealias OutboundIn = Never
+
+    /// The pause after an error, for example if there is no file descriptor. The kernel would
+    /// report it again at once.
+    private static let pause = TimeAmount.milliseconds(100)
+
+    private let limit: Int
+    private let metrics: ServerMetrics
+    private let log: ServerLog
+    private var open = 0
+    private var isPaused = false
+    private var isWithheld = false
+
+    init(limit: Int, metrics: ServerMetrics, log: ServerLog) {
+        self.limit = limit
+        self.metrics = metrics
+        self.log = log
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        metrics.connections.add(1, ordering: .relaxed)
+        count(1)
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        unwrapInboundIn(data).closeFuture.hop(to: context.eventLoop).whenComplete { _ in
+            let (gate, context) = bound.value
+            gate.count(-1)
+            gate.goOn(context)
+        }
+        context.fireChannelRead(data)
+    }
+
+    func read(context: ChannelHandlerContext) {
+        if open < limit, !isPaused { return context.read() }
+        if !isWithheld, !isPaused {
+            log.logger?.warning(
+                "limit of connections reached", metadata: ["connections": "\(open)"])
+        }
+        isWithheld = true
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        if !isPaused {
+            isPaused = true
+            log.logger?.warning("connection not accepted", metadata: ["error": "\(error)"])
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleTask(in: Self.pause) {
+                let (gate, context) = bound.value
+                gate.isPaused = false
+                gate.goOn(context)
+            }
+        }
+        context.fireErrorCaught(error)
+    }
+
+    private func count(_ change: Int) {
+        open += change
+        metrics.openConnections.store(open, ordering: .relaxed)
+    }
+
+    private func goOn(_ context: ChannelHandlerContext) {
+        guard isWithheld, open < limit, !isPaused else { return }
+        isWithheld = false
+        context.read()
+    }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import LarderCache
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+import Synchronization
+
+/// A cache over HTTP, offline: it never opens a connection to another server.
+///
+///     let server = CacheServer(ServerConfiguration(cache: path))
+///     let url = try await server.start()
+///     …
+///     let isWhole = await server.stop()
+package final class CacheServer: Sendable {
+    /// The size of each connection's send buffer, in bytes. The kernel's own limit would be
+    /// megabytes for each slow client.
+    private static let sendBuffer = 128 << 10
+    /// The number of bytes that are read at a time. All requests in them are read before the first
+    /// is answered.
+    private static let receiveBuffer = 4 << 10
+
+    private let configuration: ServerConfiguration
+    private let running = Mutex<RunningServer?>(nil)
+
+    package init(_ configuration: ServerConfiguration) { self.configuration = configuration }
+
+    /// Opens the cache, reads the manifests, and listens.
+    ///
+    /// - Returns: The server's URL, such as `http://127.0.0.1:8080/`.
+    /// - Throws: `CacheError`, `.missing` if there is no cache; `ManifestError`; ``ServerError``.
+    package func start() async throws -> String {
+        let configuration = configuration
+        // Each event loop takes up to three (epoll, eventfd, timerfd). The rest is for the cache,
+        // its index, and a connection with the file that is sent over it.
+        try OpenFileLimit.require(3 * System.coreCount + 32, for: configuration.cache)
+        let log = ServerLog(configuration.logger, onProblem: configuration.onProblem)
+        let metrics = ServerMetrics()
+        let icons = try IconStore(
+            path: configuration.cache, memoryLimit: configuration.memoryLimit, metrics: metrics,
+            log: log)
+        let missing = try configuration.missing.map { try MissingList($0) }
+        let manifests = try ServedManifests(
+            configuration.manifests, rules: configuration.manifestRules, icons.cache, log: log)
+        let limit = min(configuration.maximumConnections, OpenFileLimit.connections)
+        if limit < configuration.maximumConnections {
+            log.problem(
+                """
+                the limit on open files (ulimit -n), \(OpenFileLimit.current), permits \(limit) \
+                connections at once
+                """)
+        }
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+        let pool = NIOThreadPool(numberOfThreads: ObjectReadings.threads)
+        pool.start()
+        let loops = group.makeIterator().map { loop in
+            (loop, NIOLoopBoundBox.makeBoxSendingValue(LoopConnections(), eventLoop: loop))
+        }
+        do {
+            let answerer = Mutex<RequestAnswerer?>(nil)
+            let gate = { @Sendable in AcceptGate(limit: limit, metrics: metrics, log: log) }
+            let listener = try await listen(on: group, gate) { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let answerer = answerer.withLock({ $0 }),
+                        let connections = loops.first(where: { $0.0 === channel.eventLoop })
+                    else { return }
+                    try channel.pipeline.syncOperations.addHandlers([
+                        HeadRewriter(), ByteToMessageHandler(Self.decoder),
+                        ConnectionHandler(answerer, connections.1.value),
+                    ])
+                }
+            }
+            let names = OwnNames(configuration, listeningOn: listener.localAddress)
+            let router = Router(
+                names: names, isMirror: configuration.isMirror,
+                hasGallery: configuration.hasGallery)
+            let ready = RequestAnswerer(
+                configuration: configuration, router: router, icons: icons,
+                icon: IconAnswer(configuration, missing: missing, metrics: metrics),
+                gallery: GalleryAnswer(gallery: ServedGallery(icons, configuration, log: log)),
+                manifests: manifests, status: CachedStatus(icons.cache), metrics: metrics,
+                pool: pool, log: log)
+            answerer.withLock { $0 = ready }
+            let server = RunningServer(
+                group: group, pool: pool, listener: listener, loops: loops, icons: icons,
+                missing: missing, metrics: metrics, log: log, limit: limit)
+            server.begin()
+            try await listener.setOption(.autoRead, value: true).get()
+            running.withLock { $0 = server }
+            return "http://\(names.authority)/"
+        } catch {
+            try? await pool.shutdownGracefully()
+            try? await group.shutdownGracefully()
+            throw error
+        }
+    }
+
+    /// Stops listening, lets responses in progress end, and closes everything.
+    ///
+    /// - Returns: false if one was cut off because it took longer than
+    ///   ``ServerConfiguration/grace``.
+    @discardableResult
+    package func stop() async -> Bool {
+        let server = running.withLock { running in
+            defer { running = nil }
+            return running
+        }
+        return await server?.stop(grace: configuration.grace) ?? true
+    }
+
+    private static var decoder: HTTPRequestDecoder {
+        var limits = NIOHTTPDecoderLimitConfiguration()
+        // The target and each field; and all of them.
+        limits.maxHeaderFieldSize = Router.longestTarget + 1_024
+        limits.maxHeaderListSize = 2 * Router.longestTarget
+        limits.maxHeaderFieldCount = 100
+        return HTTPRequestDecoder(leftOverBytesStrategy: .dropBytes, limitConfiguration: limits)
+    }
+
+    private func listen(
+        on group: MultiThreadedEventLoopGroup, _ gate: @escaping @Sendable () -> AcceptGate,
+        _ initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Void>
+    ) async throws -> any Channel {
+        do {
+            return try await ServerBootstrap(group: group)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .serverChannelOption(.backlog, value: 1_024)
+                // No connection is accepted before the routes exist, which need the port.
+                .serverChannelOption(.autoRead, value: false)
+                // The gate is asked before each.
+                .serverChannelOption(.maxMessagesPerRead, value: 1)
+                .serverChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(gate())
+                    }
+                }
+                .childChannelInitializer(initializer)
+                .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+                .childChannelOption(.socketOption(.so_sndbuf), value: Self.sendBuffer)
+                .childChannelOption(.allowRemoteHalfClosure, value: true)
+                .childChannelOption(.maxMessagesPerRead, value: 1)
+                .childChannelOption(
+                    .recvAllocator,
+                    value: FixedSizeRecvByteBufferAllocator(capacity: Self.receiveBuffer)
+                )
+                .bind(host: configuration.host, port: configuration.port).get()
+        } catch {
+            let reason =
+                switch error {
+                case is SocketAddressError.UnknownHost: "there is no host of this name"
+                case let error as IOError where error.errnoCode == EADDRINUSE:
+                    "cannot listen: another program uses this address"
+                case let error as IOError:
+                    "cannot listen: \(String(cString: strerror(error.errnoCode)))"
+                default: "cannot listen: \(error)"
+                }
+            throw ServerError(
+                address: "\(configuration.host):\(configuration.port)", message: reason)
+        }
+    }
+}

@@ -1,0 +1,52 @@
+import Foundation
+import LarderCache
+
+/// The limit on open files (`RLIMIT_NOFILE`).
+package enum OpenFileLimit {
+    #if canImport(Glibc)
+        private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+        private static let resource = RLIMIT_NOFILE
+    #endif
+    /// The number of open files besides connections and the files that are sent, with room to
+    /// spare.
+    private static let reserve = 48
+
+    static var current: Int {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return 256 }
+        return Int(clamping: limit.rlim_cur)
+    }
+
+    /// The number of connections for which the limit suffices. Each takes one file, and another
+    /// while an object is sent. A quarter is for files that are held open.
+    static var connections: Int { max(1, (current - current / 4 - reserve) / 2) }
+
+    /// Confirms that `count` descriptors are free. NIO traps if an event loop gets none.
+    ///
+    /// - Throws: `CacheError` `.unusable`, which names the limit.
+    static func require(_ count: Int, for cache: String) throws(CacheError) {
+        var taken: [Int32] = []
+        defer { for descriptor in taken { close(descriptor) } }
+        while taken.count < count {
+            let descriptor = dup(STDERR_FILENO)
+            guard descriptor >= 0 else {
+                throw CacheError(
+                    .unusable, subject: cache,
+                    message: """
+                        the limit on open files (ulimit -n), \(current), is too low to serve: \
+                        \(count - taken.count) more are needed
+                        """)
+            }
+            taken.append(descriptor)
+        }
+    }
+
+    /// Raises the limit as far as the system permits.
+    package static func raise() {
+        var limit = rlimit()
+        guard getrlimit(resource, &limit) == 0 else { return }
+        limit.rlim_cur = limit.rlim_max
+        setrlimit(resource, &limit)
+    }
+}

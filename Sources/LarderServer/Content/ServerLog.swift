@@ -1,0 +1,30 @@
+import Logging
+import Synchronization
+
+/// The server's messages: problems for its user, and events for the log of its operator.
+final class ServerLog: Sendable {
+    /// Clients can cause any number of problems.
+    private static let mostProblemsAMinute = 20
+
+    /// Nil if nobody reads events.
+    let logger: Logger?
+    private let tell: @Sendable (String) -> Void
+    private let state = Mutex((since: ContinuousClock.now, count: 0))
+
+    init(_ logger: Logger? = nil, onProblem: @escaping @Sendable (String) -> Void) {
+        self.logger = logger
+        tell = onProblem
+    }
+
+    /// Tells the user of a problem, unless there were many within a minute.
+    func problem(_ message: String) {
+        let isTold = state.withLock { state in
+            if ContinuousClock.now - state.since > .seconds(60) { state = (.now, 0) }
+            state.count += 1
+            return state.count <= Self.mostProblemsAMinute
+        }
+        guard isTold else { return }
+        tell(message)
+        logger?.warning("\(message)")
+    }
+}

@@ -1,0 +1,216 @@
+import Foundation
+import LarderCache
+import LarderCore
+import LarderManifest
+import NIOCore
+import NIOPosix
+
+/// Answers requests: at once, or on a thread of the pool.
+struct RequestAnswerer: Sendable {
+    private static let health = Response(200, text: "ok")
+
+    let configuration: ServerConfiguration
+    let router: Router
+    let icons: IconStore
+    let icon: IconAnswer
+    let gallery: GalleryAnswer
+    let manifests: ServedManifests
+    let status: CachedStatus
+    let metrics: ServerMetrics
+    let pool: NIOThreadPool
+    let log: ServerLog
+
+    /// Answers a request.
+    ///
+    /// - Parameter done: Takes the response on a thread of the pool, unless it is returned. It is
+    ///   not called once the client is gone.
+    /// - Returns: The response if that takes no waiting.
+    func answer(
+        _ request: ServerRequest, _ done: @escaping @Sendable (Response) -> Void
+    ) -> Response? {
+        metrics.requests.add(1, ordering: .relaxed)
+        switch router.choice(for: request) {
+        case .refusal(let response):
+            metrics.refused.add(1, ordering: .relaxed)
+            log.logger?.info(
+                "request refused",
+                metadata: [
+                    "status": "\(response.status)", "target": "\(TargetMask.shown(request.target))",
+                ])
+            return response
+        case .route(let request):
+            if let response = atOnce(request) { return response }
+            submit(request, done)
+            return nil
+        }
+    }
+
+    /// Answers without waiting for a disk, a lock or another process; nil if that is not possible.
+    private func atOnce(_ request: RoutedRequest) -> Response? {
+        switch request.route {
+        case .icon, .object, .mirror:
+            icons.iconAtOnce(request.key).map { icon.found($0, request.request) }
+        case .gallery: gallery.atOnce(request)
+        case .health: Self.health
+        case .manifest, .metrics: nil
+        }
+    }
+
+    private func submit(
+        _ request: RoutedRequest, _ done: @escaping @Sendable (Response) -> Void
+    ) {
+        let client = request.request.client
+        pool.submit { state in
+            // The pool is shutting down, or the client has disconnected.
+            guard state == .active, !client.isGone else { return }
+            do {
+                done(try answer(request))
+            } catch let busy as ObjectReadings.Busy {
+                icons.readings.wait(for: busy, client) { submit(request, done) }
+            } catch is CancellationError {
+                return
+            } catch let error as CacheError where error.isOfDamagedObject {
+                done(
+                    Response(
+                        500, text: "The cached object is damaged; larder verify --repair mends it."
+                    ))
+            } catch {
+                fail(error)
+                done(Response(500, text: "The cache cannot be read."))
+            }
+        }
+    }
+
+    private func fail(_ error: any Error) {
+        metrics.failures.add(1, ordering: .relaxed)
+        log.problem("\(error)")
+    }
+
+    private func answer(_ request: RoutedRequest) throws -> Response {
+        switch request.route {
+        case .icon: try ofIcon(request)
+        case .object: try ofObject(request)
+        case .mirror: try ofMirror(request)
+        case .manifest: try ofManifest(request)
+        case .metrics: ofMetrics()
+        case .gallery: gallery.answer(request)
+        case .health: Self.health
+        }
+    }
+
+    // MARK: - Icons
+
+    private func ofIcon(_ request: RoutedRequest) throws -> Response {
+        guard let query = request.query?.utf8,
+            let value = query.split(separator: UInt8(ascii: "&"))
+                .first(where: { $0.starts(with: "url=".utf8) })
+        else { return Response(400, text: "Ask for /icon?url= and a percent-encoded URL.") }
+        guard let url = PercentDecoding.url(value.dropFirst(4)), !url.utf8.isEmpty,
+            url.utf8.count <= ManifestLimits.maximumURLSize
+        else { return Response(400, text: "The value of url= is not a percent-encoded URL.") }
+        // A page of another site may ask for anything: its URLs are not noted.
+        return try found(request) { try $0.resource(url)?.object }
+            ?? icon.missing(request.request.isCrossSite ? nil : url)
+    }
+
+    private func ofMirror(_ request: RoutedRequest) throws -> Response {
+        let url = String(request.path)
+        guard url.utf8.count <= ManifestLimits.maximumURLSize else { return icon.missing(nil) }
+        return try found(request) { cache in
+            if let resource = try cache.resource(url) { return resource.object }
+            // curl and Python's requests leave out the `?` of an empty query.
+            return url.utf8.contains(UInt8(ascii: "?"))
+                ? nil : try cache.resource(url + "?")?.object
+        } ?? icon.missing(url)
+    }
+
+    private func ofObject(_ request: RoutedRequest) throws -> Response {
+        let name = request.path.dropFirst(Route.objects.count)
+        // One spelling: an object has one URL.
+        guard let digest = Digest(hex: name), digest.hex.isSame(as: name) else {
+            return Response(404, text: "An object's name is 64 hexadecimal digits in lower case.")
+        }
+        return try found(request, icon.unchanging) { try $0.using { try $0.object(digest) } }
+            ?? icon.absent()
+    }
+
+    private func found(
+        _ request: RoutedRequest, _ fields: [UInt8]? = nil,
+        _ lookUp: (LiveCache) throws -> StoredObject?
+    ) throws -> Response? {
+        try icons.icon(
+            request.key, fields: fields ?? icon.changing, for: request.request.client, lookUp
+        ).map { icon.found($0, request.request) }
+    }
+
+    // MARK: - Manifests and metrics
+
+    private func ofManifest(_ request: RoutedRequest) throws -> Response {
+        guard let name = PercentDecoding.text(request.path.utf8.dropFirst(Route.manifests.count)),
+            let spool = try manifests.spool(name)
+        else { return Response(404, text: "There is no manifest of that name.") }
+        let text = ManifestText(spool, base: configuration.publicURL ?? request.base)
+        var fields = [
+            ("Cache-Control", "no-cache"), ("ETag", text.entityTag),
+            ("X-Content-Type-Options", "nosniff"), ("Vary", "Host"),
+            ("Cross-Origin-Resource-Policy", "same-origin"),
+        ]
+        if let origin = configuration.allowedOrigin {
+            fields.append(("Access-Control-Allow-Origin", origin))
+        }
+        if let tags = request.request.ifMatch, !EntityTagList(tags).matchesStrongly(text.entityTag)
+        {
+            return Response(412, text: "The manifest has another entity tag.")
+        }
+        if let tags = request.request.ifNoneMatch,
+            EntityTagList(tags).matchesWeakly(text.entityTag)
+        {
+            return .notModified(fields: Response.lines(fields))
+        }
+        return Response(
+            200, [("Content-Type", "application/json")] + fields,
+            body: .chunks(text, length: text.length))
+    }
+
+    /// The server's own metrics are there also if the cache cannot be read.
+    private func ofMetrics() -> Response {
+        var ofCache = ""
+        do { ofCache = try status.prometheus() } catch { fail(error) }
+        let text = metrics.prometheus(memory: icons.memory) + ofCache
+        return Response(
+            200,
+            [
+                ("Content-Type", "text/plain; version=0.0.4; charset=utf-8"),
+                ("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"),
+                ("Cross-Origin-Resource-Policy", "same-origin"),
+            ], body: .bytes(ByteBuffer(string: text)))
+    }
+}
+
+struct AccessEntry {
+    private let client: String
+    private let method: String
+    private let target: String
+    private let start = ContinuousClock.now
+
+    init(_ request: ServerRequest, _ client: SocketAddress?) {
+        self.client = client?.ipAddress ?? ""
+        method = request.method.rawValue
+        target = request.target
+    }
+
+    /// Returns one JSON object with a line end. Nothing in it can end the line or steer a terminal.
+    ///
+    /// - Parameter bytes: The number of bytes of the body.
+    func line(status: Int, bytes: Int64) -> String {
+        var object = JSONObject()
+        object.set("time", UTCTime.timestamp(Date()))
+        object.set("client", client)
+        object.set("method", method)
+        object.set("target", exactly: TargetMask.shown(target))
+        object.set("status", status)
+        object.set("bytes", bytes)
+        object.set("seconds", fine: (ContinuousClock.now - start) / .seconds(1))
+        return object.text + "\n"
+    }
+}

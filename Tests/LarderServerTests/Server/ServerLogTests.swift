@@ -1,0 +1,113 @@
+import Foundation
+import LarderServer
+import LarderTestSupport
+import Logging
+import Synchronization
+import Testing
+
+/// The events for the operator of a server.
+@Suite struct ServerLogTests {
+    /// Collects events as lines: the level, the message, and the metadata.
+    private struct Collector: LogHandler {
+        final class Lines: Sendable {
+            private let lines = Mutex<[String]>([])
+            var all: [String] { lines.withLock { $0 } }
+            func add(_ line: String) { lines.withLock { $0.append(line) } }
+        }
+
+        let lines: Lines
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.trace
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let metadata = (event.metadata ?? [:]).sorted { $0.key < $1.key }
+                .map { " \($0.key)=\($0.value)" }.joined()
+            lines.add("\(event.level) \(event.message)\(metadata)")
+        }
+    }
+
+    /// Runs a server that logs, and returns the lines.
+    private func log(
+        _ contents: [String: [UInt8]] = [:],
+        configure: (inout ServerConfiguration) -> Void = { _ in },
+        _ body:
+            @escaping @Sendable (ServerFixture, @escaping @Sendable () -> [String]) throws ->
+            Void
+    ) async throws -> [String] {
+        let lines = Collector.Lines()
+        try await withServer(contents) { configuration, _ in
+            configuration.logger = Logger(label: "test") { _ in Collector(lines: lines) }
+            configure(&configuration)
+        } _: {
+            try body($0) { lines.all }
+        }
+        return lines.all
+    }
+
+    @Test func connectionsAndRefusedRequests() async throws {
+        let lines = try await log { fixture, _ in
+            let client = try fixture.client()
+            #expect(try client.get("/healthz").status == 200)
+            #expect(try client.get("/nothing?token=sEcReT&size=1").status == 404)
+        }
+        #expect(lines.contains("debug connection opened client=127.0.0.1"))
+        #expect(lines.contains { $0.hasPrefix("debug connection closed") })
+        #expect(lines.contains("info request refused status=404 target=/nothing?token=***&size=1"))
+        #expect(!lines.joined().contains("sEcReT"))
+    }
+
+    @Test func slowClients() async throws {
+        let lines = try await log {
+            $0.headTimeout = .seconds(1)
+        } _: { fixture, _ in
+            let client = try fixture.client()
+            client.send("GET /hea")
+            #expect(try client.isEnded())
+        }
+        #expect(lines.contains("info slow client client=127.0.0.1 reason=slow head"))
+    }
+
+    @Test func theLimitOfConnections() async throws {
+        let lines = try await log {
+            $0.maximumConnections = 1
+        } _: { fixture, _ in
+            let client = try fixture.client()
+            #expect(try client.get("/healthz").status == 200)
+        }
+        #expect(lines.contains("warning limit of connections reached connections=1"))
+    }
+
+    @Test func damagedObjectsAndGalleries() async throws {
+        let url = "http://a.example/1.png"
+        let lines = try await log([url: noise(100)]) { fixture, lines in
+            let client = try fixture.client()
+            while !lines().contains(where: { $0.hasPrefix("info gallery made") }) {
+                #expect(try client.get("/gallery/icons.js").status == 200)
+            }
+            let file = try #require(fixture.files[url])
+            chmod(file, 0o644)
+            try Data(noise(100, seed: 2)).write(to: URL(fileURLWithPath: file))
+            #expect(try client.get("/icon?url=\(url)").status == 500)
+        }
+        #expect(lines.contains { $0.hasPrefix("warning sha256:") && $0.contains("--repair") })
+    }
+
+    @Test func aCacheThatIsReplaced() async throws {
+        let lines = try await log(["http://a.example/1": noise(100)]) { fixture, lines in
+            let other = fixture.directory.path("other")
+            try ServerFixture.fill(other, with: ["http://a.example/2": noise(200)])
+            #expect(rename(fixture.cache, fixture.directory.path("gone")) == 0)
+            #expect(rename(other, fixture.cache) == 0)
+            let end = ContinuousClock.now + .seconds(RawClient.patience)
+            while !lines().contains("info cache reopened"), ContinuousClock.now < end {
+                #expect(try fixture.client().get("/healthz").status == 200)
+            }
+        }
+        #expect(lines.contains("info cache reopened"))
+    }
+}
