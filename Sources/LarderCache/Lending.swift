@@ -203,7 +203,7 @@ extension Cache {
                     SELECT s.text, r.key FROM spellings s JOIN resources r ON r.id = s.resource
                     WHERE s.text \(comparison) ? ORDER BY s.text LIMIT 500
                     """
-                ).rows(last) { Spelling(try $0.requireText(0), of: try $0.requireText(1)) }
+                ).rows(last) { Spelling(try $0.requireText(), of: try $0.requireText()) }
             }
             guard let end = page.last else { return }
             if comparison == ">", !last.utf8.lexicographicallyPrecedes(end.text.utf8) {

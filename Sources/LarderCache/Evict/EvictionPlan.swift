@@ -20,30 +20,18 @@ final class EvictionPlan {
         let reason: Reason
         let age: Double
 
-        fileprivate static let columns = "rank, object, digest, size, used_at, room, reason, age"
+        fileprivate static let columns = "reason, rank, object, digest, size, used_at, room, age"
 
-        /// The places of ``columns``.
-        private enum Column {
-            static let rank: CInt = 0
-            static let object: CInt = 1
-            static let digest: CInt = 2
-            static let size: CInt = 3
-            static let usedAt: CInt = 4
-            static let room: CInt = 5
-            static let reason: CInt = 6
-            static let age: CInt = 7
-        }
-
-        fileprivate init?(_ row: PreparedStatement) throws {
-            guard let reason = row.text(Column.reason).flatMap(Reason.init) else { return nil }
-            rank = row.integer(Column.rank)
-            object = row.integer(Column.object)
-            digest = try row.requireDigest(Column.digest)
-            size = row.integer(Column.size)
-            usedAt = row.double(Column.usedAt)
-            room = row.integer(Column.room)
+        fileprivate init?(_ row: inout RowReader) throws {
+            guard let reason = row.text().flatMap(Reason.init) else { return nil }
+            rank = row.integer()
+            object = row.integer()
+            digest = try row.requireDigest()
+            size = row.integer()
+            usedAt = row.double()
+            room = row.integer()
             self.reason = reason
-            age = row.double(Column.age)
+            age = row.double()
         }
 
         var reported: EvictionReport.Victim {
@@ -183,16 +171,16 @@ final class EvictionPlan {
     func named(_ victim: Victim) throws -> EvictionReport.Victim {
         var reported = victim.reported
         try database.unsafeRead { db in
-            _ = try PreparedStatement(
+            try PreparedStatement(
                 db,
                 """
                 SELECT key, coalesce(url, key),
                     (SELECT count(id) FROM cache.resources WHERE object = ?1)
                 FROM cache.resources WHERE object = ?1 ORDER BY id LIMIT 1
                 """
-            ).rows(victim.object) { row in
-                reported.first = .init(key: try row.requireText(0), url: try row.requireText(1))
-                reported.resources = Int(row.integer(2))
+            ).forEach(victim.object) { row in
+                reported.first = .init(key: try row.requireText(), url: try row.requireText())
+                reported.resources = Int(row.integer())
             }
         }
         return reported
@@ -216,7 +204,7 @@ final class EvictionPlan {
             ).rows(
                 key, policy.maximumAge.map { instant.timeIntervalSince1970 - $0 },
                 policy.only == nil ? 0 : 1, limit
-            ) { try $0.requireText(0) }
+            ) { try $0.requireText() }
         }
     }
 
@@ -238,25 +226,14 @@ final class EvictionPlan {
         static let columns =
             "o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL"
 
-        /// The places of ``columns``.
-        private enum Column {
-            static let id: CInt = 0
-            static let digest: CInt = 1
-            static let size: CInt = 2
-            static let usedAt: CInt = 3
-            static let storedAt: CInt = 4
-            static let hold: CInt = 5
-            static let isWanted: CInt = 6
-        }
-
-        init(_ row: PreparedStatement) throws {
-            id = row.integer(Column.id)
-            digest = try row.requireDigest(Column.digest)
-            size = try row.requireInteger(Column.size, in: 0...StoredObject.largest)
-            usedAt = try row.requireTime(Column.usedAt)
-            storedAt = try row.requireTime(Column.storedAt)
-            hold = row.text(Column.hold).flatMap(Hold.init)
-            isWanted = row.bool(Column.isWanted)
+        init(_ row: inout RowReader) throws {
+            id = row.integer()
+            digest = try row.requireDigest()
+            size = try row.requireInteger(in: 0...StoredObject.largest)
+            usedAt = try row.requireTime()
+            storedAt = try row.requireTime()
+            hold = row.text().flatMap(Hold.init)
+            isWanted = row.bool()
         }
     }
 
@@ -300,7 +277,7 @@ final class EvictionPlan {
     ) throws {
         let age = policy.age == .used ? "used_at" : "stored_at"
         let condition = size.map { "WHERE o.size \(pass == .tooLarge ? ">" : "<=") \($0)" } ?? ""
-        let rows = try PreparedStatement(
+        try PreparedStatement(
             db,
             """
             SELECT \(Object.columns)
@@ -308,10 +285,8 @@ final class EvictionPlan {
                 LEFT JOIN main.wanted w ON w.object = o.id
             \(condition)
             ORDER BY iif(o.\(age) < ?, ?, o.\(age)), o.digest
-            """)
-        try rows.bind(ObjectUse.earliest, instant.timeIntervalSince1970)
-        defer { rows.reset() }
-        while try rows.step() { try body(Object(rows)) }
+            """
+        ).forEach(ObjectUse.earliest, instant.timeIntervalSince1970) { try body(Object(&$0)) }
     }
 
     /// How old an object is, in seconds; nil if no clock that was right has recorded it.

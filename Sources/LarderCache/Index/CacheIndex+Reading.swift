@@ -49,7 +49,7 @@ extension CacheIndex {
         try lookUp { db in
             try PreparedStatement(
                 db, "SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?"
-            ).rows(digest) { try StoredObject($0) }.first
+            ).rows(digest, as: StoredObject.init).first
         }
     }
 
@@ -84,17 +84,17 @@ extension CacheIndex {
 
     /// Every object whose digest begins with `byte`.
     func objects(fanOut byte: UInt8) throws(CacheError) -> [StoredObject] {
-        try rows(StoredObject.columns, fanOut: byte) { try StoredObject($0) }
+        try rows(StoredObject.columns, fanOut: byte, as: StoredObject.init)
     }
 
     /// Their digests, which SQLite reads from the index over them alone.
     func digests(fanOut byte: UInt8) throws(CacheError) -> [Digest] {
-        try rows("o.digest", fanOut: byte) { try $0.requireDigest(0) }
+        try rows("o.digest", fanOut: byte) { try $0.requireDigest() }
     }
 
     private func rows<Value>(
         _ columns: String, fanOut byte: UInt8,
-        as row: @escaping (PreparedStatement) throws -> Value
+        as row: (inout RowReader) throws -> Value
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
@@ -117,7 +117,7 @@ extension CacheIndex {
                 SELECT r.key FROM resources r JOIN objects o ON o.id = r.object
                 WHERE o.digest = ? ORDER BY r.key
                 """
-            ).rows(digest) { try $0.requireText(0) }
+            ).rows(digest) { try $0.requireText() }
         }
     }
 
@@ -126,56 +126,36 @@ extension CacheIndex {
         try read { db in
             var totals = IndexTotals()
             // Not count(*), which no limit on steps would end.
-            _ = try PreparedStatement(
+            try PreparedStatement(
                 db,
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
                     min(used_at), max(used_at), (SELECT count(key) FROM pins)
                 FROM objects
                 """
-            ).rows { objects in
-                func instant(_ column: CInt) throws -> Date? {
-                    objects.isNull(column)
-                        ? nil : Date(timeIntervalSince1970: try objects.requireTime(column))
-                }
-                totals.objects = Int(objects.integer(ObjectColumn.count))
-                totals.bytes = try objects.requireInteger(ObjectColumn.bytes)
-                totals.oldest = try instant(ObjectColumn.oldest)
-                totals.newest = try instant(ObjectColumn.newest)
-                totals.oldestUse = try instant(ObjectColumn.oldestUse)
-                totals.newestUse = try instant(ObjectColumn.newestUse)
-                totals.pins = Int(objects.integer(ObjectColumn.pins))
+            ).forEach { objects in
+                totals.objects = Int(objects.integer())
+                totals.bytes = try objects.requireInteger()
+                totals.oldest = try objects.optional { try $0.requireDate() }
+                totals.newest = try objects.optional { try $0.requireDate() }
+                totals.oldestUse = try objects.optional { try $0.requireDate() }
+                totals.newestUse = try objects.optional { try $0.requireDate() }
+                totals.pins = Int(objects.integer())
             }
-            _ = try PreparedStatement(
+            try PreparedStatement(
                 db,
                 """
                 SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
                     (SELECT count(key) FROM failures)
                 FROM resources r
                 """
-            ).rows { resources in
-                totals.resources = Int(resources.integer(ResourceColumn.count))
-                totals.freshResources = Int(resources.integer(ResourceColumn.fresh))
-                totals.failures = Int(resources.integer(ResourceColumn.failures))
+            ).forEach { resources in
+                totals.resources = Int(resources.integer())
+                totals.freshResources = Int(resources.integer())
+                totals.failures = Int(resources.integer())
             }
             return totals
         }
-    }
-
-    private enum ObjectColumn {
-        static let count: CInt = 0
-        static let bytes: CInt = 1
-        static let oldest: CInt = 2
-        static let newest: CInt = 3
-        static let oldestUse: CInt = 4
-        static let newestUse: CInt = 5
-        static let pins: CInt = 6
-    }
-
-    private enum ResourceColumn {
-        static let count: CInt = 0
-        static let fresh: CInt = 1
-        static let failures: CInt = 2
     }
 
     /// How many objects there are, and the sum of their sizes.
@@ -198,7 +178,7 @@ extension CacheIndex {
                 FROM objects
                 """
             ).rows(ObjectUse.earliest, instant) {
-                (Int($0.integer(0)), Int($0.integer(1)), Int($0.integer(2)), Int($0.integer(3)))
+                (Int($0.integer()), Int($0.integer()), Int($0.integer()), Int($0.integer()))
             }.first
         }
     }
@@ -208,7 +188,7 @@ extension CacheIndex {
         try lookUp { db in
             let page = try PreparedStatement(
                 db, "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?"
-            ).rows(key, limit) { try $0.requireText(0) }
+            ).rows(key, limit) { try $0.requireText() }
             try Self.confirm(page.last, isBehind: key)
             return page
         }
@@ -231,7 +211,7 @@ extension CacheIndex {
                 SELECT key FROM \(arePinned ? "pins" : "resources")
                 WHERE key >= ? ORDER BY key LIMIT 1
                 """
-            ).rows(text) { try $0.requireText(0) }.first
+            ).rows(text) { try $0.requireText() }.first
         }
     }
 
@@ -244,7 +224,7 @@ extension CacheIndex {
                 SELECT key FROM \(arePinned ? "pins" : "resources")
                 WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1
                 """
-            ).rows(text, text + "\u{10FFFF}") { try $0.requireText(0) }.first
+            ).rows(text, text + "\u{10FFFF}") { try $0.requireText() }.first
         }
     }
 

@@ -155,7 +155,7 @@ extension CacheIndex {
                 let vacuum = try PreparedStatement(
                     db, "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }
-                while try vacuum.step(), ContinuousClock.now < deadline {}
+                while try vacuum.next() != nil, ContinuousClock.now < deadline {}
             }
         }
     }

@@ -108,7 +108,7 @@ extension Database {
     ///   - limit: the most complaints.
     func complaints(isQuick: Bool, limit: Int) throws -> [String] {
         try PreparedStatement(self, "PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
-            .rows { $0.text(0) ?? "" }.filter { $0 != "ok" }
+            .rows { $0.text() ?? "" }.filter { $0 != "ok" }
     }
 }
 

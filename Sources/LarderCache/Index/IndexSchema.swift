@@ -61,7 +61,7 @@ enum IndexSchema {
     /// The migrations that have been applied; nil if that is not a list of names.
     private static func identifiers(_ db: Database) throws -> Set<String>? {
         let names = try PreparedStatement(db, "SELECT identifier FROM grdb_migrations LIMIT 1000")
-            .rows { $0.isText(0) ? $0.text(0) : nil }
+            .rows { try? $0.requireText() }
         let some = names.compactMap(\.self)
         return some.count == names.count ? Set(some) : nil
     }
@@ -95,7 +95,7 @@ enum IndexSchema {
             WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
             ORDER BY type, name LIMIT 64
             """
-        ).rows { row in (0..<4).map { row.withBytes($0) { Array($0) } } }
+        ).rows { row in (0..<4).map { _ in row.value().withBytes { Array($0) } } }
     }
 
     /// The rows that break a rule of their tables, as a condition for each table. SQLite's own
@@ -119,7 +119,7 @@ enum IndexSchema {
     private static func isNoTime(_ column: String) -> String {
         """
         typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \
-        \(PreparedStatement.longestTime)
+        \(RowReader.longestTime)
         """
     }
 

@@ -110,7 +110,7 @@ public struct ObjectTally: Sendable, Equatable {
     init(_ db: Database, _ table: String) throws {
         let sums = try PreparedStatement(
             db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)"
-        ).rows { (Int($0.integer(0)), try $0.requireInteger(1)) }
+        ).rows { (Int($0.integer()), try $0.requireInteger()) }
         (count, bytes) = sums.first ?? (0, 0)
     }
 

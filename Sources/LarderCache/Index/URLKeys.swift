@@ -70,7 +70,7 @@ enum URLKeys {
             """)
         var last = ""
         while true {
-            let page = try select.rows(last) { (try $0.requireText(0), try $0.requireText(1)) }
+            let page = try select.rows(last) { (try $0.requireText(), try $0.requireText()) }
             guard let end = page.last else { return }
             last = end.0
             for (text, key) in page {
@@ -92,7 +92,7 @@ enum URLKeys {
             """)
         var last = ""
         while true {
-            let page = try select.rows(last) { try $0.requireText(0) }
+            let page = try select.rows(last) { try $0.requireText() }
             guard let end = page.last else { return }
             last = end
             for key in page {

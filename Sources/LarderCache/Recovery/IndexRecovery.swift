@@ -254,16 +254,15 @@ struct IndexRecovery {
 
     /// Keeps resources as damaged, so that the next repair or prefetch fetches them.
     private func keepDamaged(_ db: Database, where condition: String) throws {
-        let rows = try PreparedStatement(
+        try PreparedStatement(
             db,
             """
             SELECT \(DroppedResource.columns)
             FROM resources r LEFT JOIN objects o ON o.id = r.object
                 LEFT JOIN temp.found f ON f.digest = o.digest
             WHERE \(condition)
-            """)
-        defer { rows.reset() }
-        while try rows.step() { try DroppedResource(rows, finding: 0).keep(in: db) }
+            """
+        ).forEach { try DroppedResource(&$0, finding: 0).keep(in: db) }
     }
 
     /// What is in an object's place.

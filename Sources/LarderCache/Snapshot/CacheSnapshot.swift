@@ -80,18 +80,17 @@ struct CacheSnapshot {
         try database.read { db in
             progress.total = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects")
             var fanOut: (name: String, directory: FileDescriptor)?
-            let rows = try PreparedStatement(
-                db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
-            defer { rows.reset() }
-            while try rows.step() {
+            try PreparedStatement(
+                db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest"
+            ).forEach { row in
                 if isCancelled() { throw CancellationError() }
-                let object = try StoredObject(rows)
+                let object = try StoredObject(&row)
                 let name = CacheLayout.fanOut(object.digest)
                 if fanOut?.name != name {
                     if let old = fanOut?.directory { try Durability.add(old) }
                     fanOut = (name, try objects.directory(name, create: true))
                 }
-                guard let directory = fanOut?.directory else { continue }
+                guard let directory = fanOut?.directory else { return }
                 let copied = try copyBytes(of: object, into: directory, reader)
                 switch copied {
                 case .whole(let size):

@@ -84,7 +84,7 @@ extension FailureTable {
                     db, "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
                 let delete = try PreparedStatement(db, "DELETE FROM failures WHERE key = ?")
                 repeat {
-                    let page = try next.rows(last) { ($0.text(0) ?? "", $0.double(1)) }
+                    let page = try next.rows(last) { ($0.text() ?? "", $0.double()) }
                     for (key, failedAt) in page
                     where failedAt < bounds.first || failedAt > bounds.last {
                         try delete.run(key)
@@ -114,16 +114,14 @@ extension FailureTable {
         // A clock that was not set knows no age.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds = Bounds(first: now - lifetime, last: now + lifetime)
-        let rows = try PreparedStatement(
+        try PreparedStatement(
             db,
             """
             SELECT failed_at, length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)
             FROM failures ORDER BY failed_at DESC
-            """)
-        defer { rows.reset() }
-        try rows.bind()
-        while try rows.step() {
-            let (failedAt, bytes) = (rows.double(0), Int(rows.integer(1)))
+            """
+        ).forEach { row in
+            let (failedAt, bytes) = (row.double(), Int(row.integer()))
             guard failedAt >= bounds.first, failedAt <= bounds.last,
                 Double(bounds.rows + 1) <= fraction * Double(rowLimit),
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
@@ -131,7 +129,7 @@ extension FailureTable {
                 bounds.isExceeded = true
                 // All that are older go, and those of the same instant.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
-                continue
+                return
             }
             bounds.rows += 1
             bounds.bytes += bytes
@@ -153,11 +151,11 @@ package struct RememberedFailure: Sendable {
 
     static let columns = "code, status, failed_at, count"
 
-    init(_ row: PreparedStatement) throws {
-        code = row.text(0)
-        status = row.optionalInteger(1).map(Int.init)
-        failedAt = Date(timeIntervalSince1970: try row.requireTime(2))
-        count = Int(row.integer(3))
+    init(_ row: inout RowReader) throws {
+        code = row.text()
+        status = row.optionalInteger().map(Int.init)
+        failedAt = try row.requireDate()
+        count = Int(row.integer())
     }
 }
 

@@ -160,7 +160,7 @@ struct Repairer {
             SELECT \(DroppedResource.columns)
             FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
             """
-        ).rows(digest) { try DroppedResource($0, finding: finding) }
+        ).rows(digest) { try DroppedResource(&$0, finding: finding) }
         for resource in dropped { try resource.keep(in: db) }
         try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?").run(digest)
     }
@@ -183,7 +183,7 @@ struct Repairer {
                 FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL
                 ORDER BY r.key
                 """
-            ).rows { try DroppedResource($0, finding: first) }
+            ).rows { try DroppedResource(&$0, finding: first) }
             for resource in dropped { try resource.keep(in: db) }
             try db.execute(
                 sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")

@@ -81,8 +81,8 @@ final class ExportList {
                     """
                 ).rows(folded, id) {
                     (
-                        try $0.requireText(0), $0.integer(1), try $0.requireText(2),
-                        try $0.requireText(3)
+                        try $0.requireText(), $0.integer(), try $0.requireText(),
+                        try $0.requireText()
                     )
                 }
             }

@@ -73,13 +73,13 @@ struct ExportedIcon {
 
     static let columns = "id, name, url, key, stem, \(StoredObject.columns)"
 
-    init(_ row: PreparedStatement) throws {
-        id = row.integer(0)
-        name = try row.requireText(1)
-        url = row.text(2)
-        key = try row.requireText(3)
-        stem = row.text(4)
-        object = row.isNull(5) ? nil : try StoredObject(row, startingAt: 5)
+    init(_ row: inout RowReader) throws {
+        id = row.integer()
+        name = try row.requireText()
+        url = row.text()
+        key = try row.requireText()
+        stem = row.text()
+        object = try row.optional { try StoredObject(&$0) }
     }
 
     func problem(_ code: ExportReason, _ message: String) -> ExportProblem {

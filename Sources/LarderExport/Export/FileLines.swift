@@ -131,9 +131,9 @@ final class FileLines {
                     """
                 ).rows(last.file, last.digest) {
                     Earlier(
-                        file: try $0.requireText(0), stem: try $0.requireText(1),
-                        digest: try $0.requireDigest(2), size: $0.integer(3),
-                        isReplaced: $0.bool(4), isRespelled: $0.bool(5), isSure: $0.bool(6))
+                        file: try $0.requireText(), stem: try $0.requireText(),
+                        digest: try $0.requireDigest(), size: $0.integer(),
+                        isReplaced: $0.bool(), isRespelled: $0.bool(), isSure: $0.bool())
                 }
             }
             guard let end = page.last else { return }
@@ -164,7 +164,7 @@ final class FileLines {
                     ORDER BY file, digest LIMIT 256
                     """
                 ).rows(last.file, last.digest) {
-                    (try $0.requireText(0), try $0.requireDigest(1), try $0.requireText(2))
+                    (try $0.requireText(), try $0.requireDigest(), try $0.requireText())
                 }
             }
             guard let end = page.last else { return }
@@ -180,7 +180,7 @@ final class FileLines {
             let page = try database.read { db in
                 try PreparedStatement(
                     db, "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
-                ).rows(last) { (try $0.requireText(0), try $0.requireText(1)) }
+                ).rows(last) { (try $0.requireText(), try $0.requireText()) }
             }
             guard let end = page.last else { return }
             last = end.0

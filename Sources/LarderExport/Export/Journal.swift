@@ -137,7 +137,7 @@ final class Journal {
                     SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key
                     LIMIT \(Self.pageLimit)
                     """
-                ).rows(key) { try $0.requireText(0) }
+                ).rows(key) { try $0.requireText() }
             }
             guard let end = page.last else { break }
             key = end
@@ -179,7 +179,7 @@ final class Journal {
                     SELECT place, key, sizes FROM entries
                     WHERE place > ? AND sizes IS NOT NULL ORDER BY place LIMIT \(Self.pageLimit)
                     """
-                ).rows(place) { ($0.integer(0), try $0.requireText(1), try $0.requireText(2)) }
+                ).rows(place) { ($0.integer(), try $0.requireText(), try $0.requireText()) }
             }
             guard let end = page.last else { return }
             place = end.0

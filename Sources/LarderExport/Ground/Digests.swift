@@ -84,7 +84,7 @@ final class FileDigests {
     private func stored(_ identity: FileIdentity) throws -> Digest? {
         try database?.read { db in
             try PreparedStatement(db, "SELECT digest FROM digests WHERE file = ?")
-                .rows(identity.text) { try $0.requireDigest(0) }.first
+                .rows(identity.text) { try $0.requireDigest() }.first
         }
     }
 

@@ -86,7 +86,7 @@ struct ListedSource: ImportSource {
         let rows = try database.read { db in
             try PreparedStatement(
                 db, "SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100"
-            ).rows(url) { (file: try $0.requireText(0), digest: try $0.requireDigest(1)) }
+            ).rows(url) { (file: try $0.requireText(), digest: try $0.requireDigest()) }
         }
         var places: [ImportPlace] = []
         for (file, digest) in rows {
@@ -148,14 +148,14 @@ struct ReadFiles {
         try database.read { db in
             try PreparedStatement(
                 db,
-                "SELECT digest, size, media_type, width, height, refusal FROM files WHERE file = ?"
+                "SELECT media_type, width, height, digest, size, refusal FROM files WHERE file = ?"
             ).rows(file.text) { row in
                 let attributes = ObjectAttributes(
-                    mediaType: row.text(2), width: row.optionalInteger(3).map(Int.init),
-                    height: row.optionalInteger(4).map(Int.init))
+                    mediaType: row.text(), width: row.optionalInteger().map(Int.init),
+                    height: row.optionalInteger().map(Int.init))
                 return Content(
-                    digest: try row.requireDigest(0), size: row.integer(1),
-                    image: row.text(5).map {
+                    digest: try row.requireDigest(), size: row.integer(),
+                    image: row.text().map {
                         .failure(ImportFile.Refusal(code: .notAnImage, message: $0))
                     } ?? .success(attributes))
             }.first

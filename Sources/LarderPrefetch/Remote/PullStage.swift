@@ -177,8 +177,8 @@ final class PullStage: Depositor, Sendable {
     ) -> Bool {
         if remote.use == .only { return true }
         let resource = PlannedResource(
-            id: fetch.id, key: fetch.key, url: fetch.url, origin: 0, priority: 0,
-            hasCredentials: fetch.credentials != nil)
+            id: fetch.id, key: fetch.key, url: fetch.url,
+            hasCredentials: fetch.credentials != nil, origin: 0, priority: 0)
         return resource.mayBeUsed(
             PlannedResource.Known(known.digest, reference), policy: context.policy,
             headers: context.headers)
