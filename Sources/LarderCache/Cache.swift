@@ -37,13 +37,13 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default:
+    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process. Default:
     ///     not at all.
     /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
-        at path: String, wait: LockWait = .none
+        at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
-        let directory = try CacheDirectory(path: path, create: true, wait: wait)
+        let directory = try CacheDirectory(path: path, create: true, wait: wait, log: log)
         var recovery = try IndexRecovery.runIfDue(in: directory)
         let index: CacheIndex
         do {
@@ -68,13 +68,14 @@ public final class Cache: Sendable {
     /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another
     ///   process uses it.
     public static func reindex(
-        at path: String, wait: LockWait = .none,
+        at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
         // Not to make a cache of whatever directory was named.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
-        let directory = try CacheDirectory(path: path, create: true, lock: .exclusive, wait: wait)
+        let directory = try CacheDirectory(
+            path: path, create: true, lock: .exclusive, wait: wait, log: log)
         return try IndexRecovery(directory).rebuild(
             isCancelled: isCancelled, onProgress: onProgress)
     }
@@ -96,20 +97,22 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default:
+    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process. Default:
     ///     not at all.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
-    public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
-        try open(at: path, wait: wait, waitsForWriters: false)
+    public static func open(
+        at path: String, wait: LockWait = .none, log: CacheLog = .none
+    ) throws(CacheError) -> Cache {
+        try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
     /// - Parameter waitsForWriters: whether to wait for other processes that write the index, and
     ///   not to read beside them.
     static func open(
-        at path: String, wait: LockWait, waitsForWriters: Bool
+        at path: String, wait: LockWait, log: CacheLog, waitsForWriters: Bool
     ) throws(CacheError) -> Cache {
-        let directory = try CacheDirectory(path: path, create: false, wait: wait)
+        let directory = try CacheDirectory(path: path, create: false, wait: wait, log: log)
         guard try !IndexRecovery.isIndexGone(from: directory, waiting: directory.isWritable) else {
             throw CacheError(
                 .damaged, subject: directory.indexPath,
@@ -136,19 +139,19 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Opens the cache at `path` to be verified: the same as ``open(at:wait:)``, but for an index
+    /// Opens the cache at `path` to be verified: the same as ``open(at:wait:log:)``, but for an index
     /// that is damaged, which is then a finding.
     ///
     /// - Parameter isForRepair: whether it is written, too: then other processes that write
     ///   its index are waited for. Default: false.
     /// - Throws: ``CacheError``, `.missing` if there is no such directory.
     package static func openDamaged(
-        at path: String, wait: LockWait = .none, isForRepair: Bool = false
+        at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
         do {
-            return try open(at: path, wait: wait, waitsForWriters: isForRepair)
+            return try open(at: path, wait: wait, log: log, waitsForWriters: isForRepair)
         } catch  where error.isDamage {
-            let directory = try CacheDirectory(path: path, create: false, wait: wait)
+            let directory = try CacheDirectory(path: path, create: false, wait: wait, log: log)
             return Cache(
                 directory: directory, index: nil, isReadOnly: !directory.isWritable, damage: error)
         }

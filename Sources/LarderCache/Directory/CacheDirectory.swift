@@ -13,6 +13,7 @@ final class CacheDirectory: Sendable {
     let root: FileDescriptor
     let isWritable: Bool
     let wait: LockWait
+    let log: CacheLog
     /// Of all objects' files.
     let sparse = SparseBudget()
 
@@ -35,10 +36,11 @@ final class CacheDirectory: Sendable {
     ///
     /// - Parameter hasOwnIndex: whether the index of a directory is one of larder's.
     init(
-        path: String, create: Bool, lock: Lock, wait: LockWait,
+        path: String, create: Bool, lock: Lock, wait: LockWait, log: CacheLog,
         hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) {
-        self.wait = wait
+        self.log = log
+        self.wait = wait.logged(in: log)
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path
         (root, isWritable) = try CacheRoot.open(path, create: create)
@@ -83,6 +85,7 @@ final class CacheDirectory: Sendable {
     /// - Parameter path: Its place, for messages.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
+        log = .none
         self.path = path
         try Ownership.check(directory.status(), of: path)
         root = try directory.reopened(as: path, isGuarded: true)

@@ -3,7 +3,7 @@ import Foundation
 /// How long to wait for a lock that another process holds, and whom to tell.
 ///
 /// Nobody queues: who waits for a lock that it wants for itself
-/// (``Cache/reindex(at:wait:isCancelled:onProgress:)``) beside ever new users of the cache may wait
+/// (``Cache/reindex(at:wait:log:isCancelled:onProgress:)``) beside ever new users of the cache may wait
 /// for long.
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
@@ -27,6 +27,15 @@ public struct LockWait: Sendable {
         self.limit = limit
         self.onWait = onWait
         self.isCancelled = isCancelled
+    }
+
+    func logged(in log: CacheLog) -> LockWait {
+        LockWait(
+            limit: limit,
+            onWait: { [onWait] in
+                log(.info, $0)
+                onWait($0)
+            }, isCancelled: isCancelled)
     }
 
     /// The same for a lock that is only held for moments: without a limit.

@@ -122,8 +122,10 @@ package final class ScratchDirectory: Sendable {
 /// Where objects go that failed verification, for a person to look at: nothing is deleted.
 struct Quarantine {
     private let quarantine: FileDescriptor
+    private let log: CacheLog
 
     init(of directory: CacheDirectory) throws(CacheError) {
+        log = directory.log
         quarantine = try directory.root.directory(CacheLayout.quarantine, create: true)
     }
 
@@ -156,6 +158,8 @@ struct Quarantine {
             }
             return nil
         }
-        return "\(CacheLayout.quarantine)/\(target)"
+        let place = "\(CacheLayout.quarantine)/\(target)"
+        log(.warning, "moved \(parent.path(of: name)) to \(place)")
+        return place
     }
 }

@@ -269,8 +269,10 @@ final class CacheIndex: Sendable {
 
     private func confirmPlace() throws(CacheError) {
         guard try directory.root.status(of: CacheLayout.index)?.st_ino == inode else {
-            throw CacheError(
+            let error = CacheError(
                 .index, subject: path, message: "was deleted or replaced while it was in use")
+            directory.log(.notice, error.description)
+            throw error
         }
     }
 
@@ -296,10 +298,12 @@ final class CacheIndex: Sendable {
 extension CacheDirectory {
     /// The same, with the index's own test of what is its own.
     convenience init(
-        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none
+        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
+        log: CacheLog = .none
     ) throws(CacheError) {
         try self.init(
-            path: path, create: create, lock: lock, wait: wait, hasOwnIndex: CacheIndex.isOwn)
+            path: path, create: create, lock: lock, wait: wait, log: log,
+            hasOwnIndex: CacheIndex.isOwn)
     }
 }
 

@@ -101,6 +101,13 @@ struct IndexRecovery {
         report.setAside = try setAside(isDamaged: report.source != .index)
         try IndexSnapshot.publish(name, of: run, as: CacheLayout.index, in: directory)
         unlinkat(directory.root.raw, CacheLayout.damage, 0)
+        directory.log(
+            .notice,
+            """
+            rebuilt the index from \(report.source.rawValue): \(report.objects) objects, \
+            \(report.resources) resources, \(report.damaged) damaged files\
+            \(report.setAside.map { "; the damaged index is now \($0)" } ?? "")
+            """)
         return report
     }
 

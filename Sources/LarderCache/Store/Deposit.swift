@@ -1,7 +1,7 @@
 import Foundation
 import LarderCore
 
-/// What one fetch came to, to be recorded with the next batch.
+/// The result of one fetch, to be recorded with the next batch.
 package struct Deposit: Sendable {
     /// What the resource resolves to.
     package enum Content: Sendable {
@@ -22,8 +22,8 @@ package struct Deposit: Sendable {
         case failed(code: String, status: Int?)
     }
 
-    /// The caller's own name for it, handed back with the outcome.
-    package let token: Int64
+    /// What the caller knows of it, handed back with the outcome.
+    package let context: (any Sendable)?
     /// What the resource will be looked up by: a ``ResourceKey``.
     package let key: String
     /// The URL it came from.
@@ -44,14 +44,13 @@ package struct Deposit: Sendable {
     /// What the resource resolves to.
     package let content: Content
 
-    /// A resource to be recorded.
     package init(
-        token: Int64, key: String, url: String, responseURL: String? = nil,
+        context: (any Sendable)? = nil, key: String, url: String, responseURL: String? = nil,
         validators: Validators = Validators(), variant: Digest? = nil,
         redirectsFreshUntil: Date? = nil, receivedAt: Date,
         delay: TimeInterval = 0, content: Content
     ) {
-        self.token = token
+        self.context = context
         self.key = key
         self.url = url
         self.responseURL = responseURL == url ? nil : responseURL
@@ -77,10 +76,10 @@ package struct StagedObject: Sendable {
     let file: String?
 }
 
-/// Whoever hands deposits to a ``Store``, and is told what became of them.
+/// Adds deposits to a ``Store``, and receives their outcomes.
 package protocol Depositor: AnyObject, Sendable {
-    /// Takes the outcomes of its own deposits in a batch, in the order in which they were added.
-    /// Called on the store's queue, never beside itself.
+    /// Receives the outcomes of its own deposits in a batch, in the order in which they were added.
+    /// Called on the store's queue, never concurrently.
     func committed(_ outcomes: [Store.Outcome])
 }
 

@@ -14,8 +14,9 @@ struct ImportPages {
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
-    /// Entries of this page that are present if what was staged before them is, by its token.
-    private var followers: [Int64: [Entry]] = [:]
+    /// Entries of this page that are present if what was staged before them is, by its number.
+    private var followers: [Int: [Entry]] = [:]
+    private var staged = 0
 
     init(
         _ cache: Cache, _ stage: ImportStage, source: any ImportSource,
@@ -55,7 +56,7 @@ struct ImportPages {
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
         // Of this page: what is stored is found only behind it.
-        var staged: [[UInt8]: (content: Content, token: Int64)] = [:]
+        var staged: [[UInt8]: (content: Content, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let isWhole = resource != nil && isPresent.next() == true
             let stored = isWhole ? resource.map { Content($0.object.digest, $0.object.size) } : nil
@@ -63,8 +64,8 @@ struct ImportPages {
             if stored.map(entry.accepts) == true {
                 report.present += 1
                 note(entry.spelling, of: entry)
-            } else if let (content, token) = staged[key], entry.accepts(content) {
-                followers[token, default: []].append(entry)
+            } else if let (content, number) = staged[key], entry.accepts(content) {
+                followers[number, default: []].append(entry)
                 note(entry.spelling, of: entry)
             } else {
                 staged[key] = try take(entry) ?? staged[key]
@@ -75,7 +76,7 @@ struct ImportPages {
 
     /// Stages the first file of an entry that can be used: under its URL as the manifest spells it,
     /// or else as the cache does.
-    private mutating func take(_ entry: Entry) throws -> (Content, Int64)? {
+    private mutating func take(_ entry: Entry) throws -> (Content, Int)? {
         let url = entry.writtenURL
         let canonical = entry.icon.string
         var places = try source.places(of: url)
@@ -87,11 +88,13 @@ struct ImportPages {
                     let object = try file.stage(
                         place, demanded: entry.expectedDigest, size: entry.expectedSize)
                 else { continue }
-                let token = stage.add(
+                staged += 1
+                stage.add(
                     object, key: entry.resourceKey, url: canonical,
-                    ImportStage.Adopted(name: entry.name, url: url, size: object.size))
+                    ImportStage.Adopted(
+                        number: staged, name: entry.name, url: url, size: object.size))
                 note(entry.spelling, of: entry)
-                return (Content(object.digest, object.size), token)
+                return (Content(object.digest, object.size), staged)
             } catch let error as ImportFile.Refusal {
                 refusal = refusal ?? error
             }
@@ -118,7 +121,7 @@ struct ImportPages {
         for refused in refused {
             let (adopted, error) = (refused.adopted, refused.error)
             noteUnstored(adopted.name, adopted.url, error)
-            for entry in followers.removeValue(forKey: refused.token) ?? [] {
+            for entry in followers.removeValue(forKey: adopted.number) ?? [] {
                 noteUnstored(entry.name, entry.writtenURL, error)
             }
         }

@@ -4,8 +4,10 @@ import Synchronization
 
 /// Hands adopted files to the store, and learns which of them are durable.
 final class ImportStage: Depositor, Sendable {
-    /// What was handed to the store.
+    /// What was handed to the store: the context of a deposit.
     struct Adopted: Sendable {
+        /// Tells it from others.
+        let number: Int
         let name: String
         let url: String
         let size: Int64
@@ -13,7 +15,6 @@ final class ImportStage: Depositor, Sendable {
 
     /// What the store has refused.
     struct Refused: Sendable {
-        let token: Int64
         let adopted: Adopted
         let error: CacheError
     }
@@ -22,8 +23,6 @@ final class ImportStage: Depositor, Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        var pending: [Int64: Adopted] = [:]
-        var lastToken: Int64 = 0
         var imported: [Adopted] = []
         var refused: [Refused] = []
         var failure: CacheError?
@@ -35,24 +34,16 @@ final class ImportStage: Depositor, Sendable {
     ///
     /// It has no validators, because nobody knows what its origin has said, and is stale from the
     /// beginning: the next prefetch asks.
-    ///
-    /// - Returns: what tells it from the others.
-    func add(_ object: StagedObject, key: String, url: String, _ adopted: Adopted) -> Int64 {
-        let token = state.withLock { state in
-            state.lastToken += 1
-            state.pending[state.lastToken] = adopted
-            return state.lastToken
-        }
+    func add(_ object: StagedObject, key: String, url: String, _ adopted: Adopted) {
         let now = Date()
         let accepted = DispatchSemaphore(value: 0)
         store.add(
             Deposit(
-                token: token, key: key, url: url, redirectsFreshUntil: now, receivedAt: now,
+                context: adopted, key: key, url: url, redirectsFreshUntil: now, receivedAt: now,
                 content: .staged(object)),
             for: self
         ) { accepted.signal() }
         accepted.wait()
-        return token
     }
 
     /// What was committed and what was refused since the last call; waits for it.
@@ -71,14 +62,11 @@ final class ImportStage: Depositor, Sendable {
     func committed(_ outcomes: [Store.Outcome]) {
         state.withLock { state in
             for outcome in outcomes {
-                guard let adopted = state.pending.removeValue(forKey: outcome.token) else {
-                    continue
-                }
+                guard let adopted = outcome.context as? Adopted else { continue }
                 switch outcome.result {
                 case .success: state.imported.append(adopted)
                 case .failure(let error) where [.missing, .obstructed].contains(error.code):
-                    state.refused.append(
-                        Refused(token: outcome.token, adopted: adopted, error: error))
+                    state.refused.append(Refused(adopted: adopted, error: error))
                 case .failure(let error): state.failure = state.failure ?? error
                 }
             }

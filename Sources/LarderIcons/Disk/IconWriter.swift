@@ -10,9 +10,9 @@ import LarderCore
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because there are variables: `lock` guards those behind it; `queue` has all others.
 
-    /// An icon that is to be stored: it is read from memory until it is committed.
-    private struct Unstored {
-        let token: Int64
+    /// An icon to store, the context of its deposit. It is read from memory until it is committed.
+    private struct Unstored: Sendable {
+        let number: Int
         let url: HTTPURL
         let icon: FetchedIcon
         let validators: Validators
@@ -32,9 +32,8 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private let lock = NSLock()
     /// By a URL's key the last one that is not committed yet.
     private var waiting: [String: Unstored] = [:]
-    private var keys: [Int64: String] = [:]
     private var waitingBytes = 0
-    private var lastToken: Int64 = 0
+    private var taken = 0
     private var failure: CacheError?
 
     private var opened: (cache: Cache, store: Store)?
@@ -70,15 +69,13 @@ final class IconWriter: Depositor, @unchecked Sendable {
     ) -> Bool {
         let validators = Validators(icon.values)
         guard !CacheControl(validators.cacheControl).isNoStore else { return false }
-        let key = url.key
         let unstored = lock.withLock {
-            lastToken += 1
+            taken += 1
             let unstored = Unstored(
-                token: lastToken, url: url, icon: icon, validators: validators, entry: entry,
+                number: taken, url: url, icon: icon, validators: validators, entry: entry,
                 isReplacing: isReplacing)
-            let replaced = waiting.updateValue(unstored, forKey: key)
+            let replaced = waiting.updateValue(unstored, forKey: url.key)
             waitingBytes += entry.data.count - (replaced?.entry.data.count ?? 0)
-            keys[unstored.token] = key
             return unstored
         }
         queue.async { [self] in write(unstored) }
@@ -107,7 +104,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first
-            for outcome in outcomes { settle(outcome.token) }
+            for case let unstored as Unstored in outcomes.map(\.context) { settle(unstored) }
         }
         if problem != nil { queue.async { [self] in giveUp() } }
     }
@@ -118,12 +115,11 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     /// With the lock: one icon waits no more.
-    private func settle(_ token: Int64) {
+    private func settle(_ unstored: Unstored) {
+        let key = unstored.url.key
         // It may have been fetched again meanwhile.
-        guard let key = keys.removeValue(forKey: token), let known = waiting[key],
-            known.token == token
-        else { return }
-        waitingBytes -= known.entry.data.count
+        guard waiting[key]?.number == unstored.number else { return }
+        waitingBytes -= unstored.entry.data.count
         waiting[key] = nil
     }
 
@@ -132,7 +128,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private func write(_ unstored: Unstored) {
         lastUse = Date()
         do {
-            guard lastUse >= notBefore else { return lock.withLock { settle(unstored.token) } }
+            guard lastUse >= notBefore else { return lock.withLock { settle(unstored) } }
             let store = try openStore()
             let data = unstored.entry.data
             let body = try store.newBody { append in try data.withUnsafeBytes(append) }
@@ -142,11 +138,10 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 isReplacing: unstored.isReplacing)
             store.add(
                 Deposit(
-                    token: unstored.token, key: unstored.url.key, url: unstored.url.string,
+                    context: unstored, key: unstored.url.key, url: unstored.url.string,
                     responseURL: unstored.icon.responseURL, validators: unstored.validators,
                     receivedAt: lastUse, content: .staged(staged)),
-                for: self
-            ) {}
+                for: self)
             if lock.withLock({ isMuch }) { store.flush() }
         } catch {
             let problem =
@@ -154,7 +149,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 ?? CacheError(.unusable, subject: path, message: "\(error)")
             lock.withLock {
                 failure = problem
-                settle(unstored.token)
+                settle(unstored)
             }
             giveUp()
         }

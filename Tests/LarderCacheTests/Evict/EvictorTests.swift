@@ -34,13 +34,13 @@ import Testing
 
     /// Fetched first, used last.
     @Test func orderIsByWhatIsAskedFor() throws {
-        for (age, survivor) in [(EvictionPolicy.Age.used, "first"), (.fetched, "second")] {
+        for (order, survivor) in [(EvictionOrder.used, "first"), (.fetched, "second")] {
             try withScene { scene in
                 try scene.store([("first", [1], EvictionScene.instant(2))])
                 try scene.store([("second", [2], EvictionScene.instant(1))])
                 _ = try scene.evict {
                     $0.maximumObjects = 1
-                    $0.age = age
+                    $0.order = order
                 }
                 #expect(try scene.keys == [survivor])
             }

@@ -48,6 +48,14 @@ package enum HelperThread {
         }
     }
 
+    /// Calls `body` with each number below `count`, on as many threads as can be started.
+    static func forEach(below count: Int, _ body: @Sendable (Int) -> Void) {
+        let next = Counter()
+        share(count) {
+            while case let number = next.next() - 1, number < count { body(number) }
+        }
+    }
+
     /// Checks that the process can start more threads and use more address space.
     ///
     /// - Parameters:
@@ -141,14 +149,29 @@ package enum HelperThread {
     }
 }
 
-/// Numbers from 1, each given out once.
-final class Counter: @unchecked Sendable {
-    // Unchecked because `value` is a variable; every access holds `lock`. (`Atomic` needs iOS 18.)
+/// A value behind a lock. (`Mutex` needs iOS 18.)
+final class Locked<Value>: @unchecked Sendable {
+    // Unchecked because `value` is a variable; every access holds `lock`.
     private let lock = NSLock()
-    private var value = 0
+    private var value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body(&value)
+    }
+}
+
+/// Numbers from 1, each given out once.
+typealias Counter = Locked<Int>
+
+extension Locked<Int> {
+    convenience init() { self.init(0) }
 
     func next() -> Int {
-        lock.withLock {
+        withLock { value in
             value += 1
             return value
         }
