@@ -160,12 +160,6 @@ public final class Cache: Sendable {
     /// The root's absolute path.
     public var path: String { directory.path }
 
-    /// Whether the index has the table of damaged resources.
-    package var hasDamaged: Bool { index?.hasDamaged ?? false }
-
-    /// The index as a URI for SQLite, to be joined with; nil if there is none.
-    package var indexURI: String? { index?.uri }
-
     /// Starts a run that stores, with a directory of its own beneath `tmp/`.
     ///
     /// - Throws: ``CacheError`` `.unusable` if the cache cannot be written.
@@ -192,38 +186,6 @@ public final class Cache: Sendable {
     /// Ends the use of the index, whoever else still holds this cache: without other processes it
     /// is one file from now on, and may be copied. Everything that follows fails.
     public func close() { index?.close() }
-
-    /// Returns the resource of a key (``Resource/key``); nil if it is not cached.
-    /// ``resource(spelledAs:)`` takes URLs.
-    public func resource(_ key: String) throws(CacheError) -> Resource? {
-        try index?.resource(key)
-    }
-
-    /// The same for several, in their order: one look into the index for all of them.
-    package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
-        try index?.resources(keys) ?? keys.map { _ in nil }
-    }
-
-    /// An object of the index; nil if it is not there.
-    package func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
-        try index?.object(digest)
-    }
-
-    /// Every resource in the order of its key. What others change meanwhile is seen or not.
-    public func forEachResource(_ body: (Resource) throws -> Void) throws {
-        try index?.forEachResource(body)
-    }
-
-    /// The first key of a resource, or of a pin, at or behind a text, in the order of their bytes.
-    package func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
-        try index?.firstKey(from: text, arePinned: arePinned)
-    }
-
-    /// The last key of a resource, or of a pin, that begins with a text.
-    package func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String?
-    {
-        try index?.lastKey(beginningWith: text, arePinned: arePinned)
-    }
 
     /// The absolute path of an object's file.
     public func absolutePath(of digest: Digest) -> String {
@@ -372,7 +334,7 @@ public final class Cache: Sendable {
     ///   - onProgress: called a few times a second, from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
-        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
+        onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> VerifyReport {
         try Verifier(
             directory: directory, index: index, damage: damage, options: options,

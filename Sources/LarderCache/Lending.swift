@@ -78,10 +78,6 @@ extension Cache {
         return LentFile(file, size: size)
     }
 
-    /// A number that is another one once anybody has changed the index, this process included; nil
-    /// if there is no index.
-    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
-
     /// The index's file of the cache that is at `path` now; nil if there is none.
     package static func indexFile(ofCacheAt path: String) -> FileIdentity? {
         FileIdentity(path: "\(path)/\(CacheLayout.index)")
@@ -188,32 +184,6 @@ extension Cache {
     ) throws(CacheError) -> Int32? {
         let fanOut = try self.directory.fanOut(digest)
         return linkat(fanOut.raw, digest.hex, directory.raw, name, 0) == 0 ? nil : errno
-    }
-
-    /// Every spelling of a URL that is not its resource's key, in the order of its bytes, a page at
-    /// a time. What others change meanwhile is handed over or not.
-    package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
-        guard let index, index.hasSpellings else { return }
-        var (last, comparison) = ("", ">=")
-        while true {
-            let page = try index.lookUp { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT s.text, r.key FROM spellings s JOIN resources r ON r.id = s.resource
-                    WHERE s.text \(comparison) ? ORDER BY s.text LIMIT 500
-                    """
-                ).rows(last) { Spelling(try $0.requireText(), of: try $0.requireText()) }
-            }
-            guard let end = page.last else { return }
-            if comparison == ">", !last.utf8.lexicographicallyPrecedes(end.text.utf8) {
-                // It would be read for ever.
-                throw CacheError(
-                    .damaged, subject: index.path, message: "spellings are out of order")
-            }
-            (last, comparison) = (end.text, ">")
-            for spelling in page { try body(spelling) }
-        }
     }
 }
 

@@ -10,8 +10,8 @@ package final class LiveCache: @unchecked Sendable {
 
     /// The number of files whose identity is remembered: they are compared with their digests once.
     private let knownLimit: Int
-    /// The directory.
     package let path: String
+    private let log: CacheLog
     private let lock = NSLock()
     private var cache: Cache?
     /// The index that was there just before the cache was opened.
@@ -21,8 +21,9 @@ package final class LiveCache: @unchecked Sendable {
     /// Names the directory of a cache; nothing is opened.
     ///
     /// - Parameter knownLimit: Default: 65,536.
-    package init(path: String, knownLimit: Int = 1 << 16) {
+    package init(path: String, knownLimit: Int = 1 << 16, log: CacheLog = .none) {
         self.path = path
+        self.log = log
         self.knownLimit = knownLimit
     }
 
@@ -44,7 +45,7 @@ package final class LiveCache: @unchecked Sendable {
         if let cache = opened { return cache }
         // Not with the lock held: others must not wait for the disk.
         let index = Cache.indexFile(ofCacheAt: path)
-        let cache = try Cache.open(at: path)
+        let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
         return cache
     }
@@ -65,7 +66,7 @@ package final class LiveCache: @unchecked Sendable {
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
-        return lock.withLock {
+        let isClosed = lock.withLock {
             guard let cache else { return false }
             let isSame =
                 if let index, let last = self.index { index.isSameFile(as: last) } else {
@@ -76,6 +77,8 @@ package final class LiveCache: @unchecked Sendable {
             self.cache = nil
             return true
         }
+        if isClosed { log(.info, "\(path): the index was replaced, and is opened again") }
+        return isClosed
     }
 
     /// Reads the open cache; once more if its index cannot be read because a run has rebuilt it.

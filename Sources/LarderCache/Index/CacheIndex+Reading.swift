@@ -4,9 +4,6 @@ import LarderCore
 
 /// What the index says.
 extension CacheIndex {
-    /// Rows are read so many at a time.
-    private static let pageLimit = 500
-
     /// The resource of a key, and the object it points at.
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
@@ -60,25 +57,45 @@ extension CacheIndex {
         }
     }
 
-    /// Every resource in the order of its key, one at a time. No transaction is open meanwhile:
-    /// `body` may ask the index, and take its time.
+    /// Every resource in the order of the keys.
     func forEachResource(_ body: (Resource) throws -> Void) throws {
-        var (last, comparison) = ("", ">=")
+        try forEachPage(
+            of: Resource.columns, ordered: "r.key",
+            from: "resources r JOIN objects o ON o.id = r.object", as: Resource.init, key: \.key
+        ) { page in
+            for resource in page where resource.isAsNamed { try body(resource) }
+        }
+    }
+
+    /// Hands out rows in the order of a text column, 500 at a time. No transaction is open
+    /// meanwhile: `body` may use the index, and take its time. Changes of other processes are seen
+    /// or not.
+    func forEachPage<Row>(
+        of columns: String, ordered column: String, from tables: String,
+        as row: (inout RowReader) throws -> Row, key: (Row) -> String,
+        _ body: ([Row]) throws -> Void
+    ) throws {
+        var last: String?
         while true {
             let page = try lookUp { db in
                 let page = try PreparedStatement(
                     db,
                     """
-                    SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-                    WHERE r.key \(comparison) ? ORDER BY r.key LIMIT \(Self.pageLimit)
+                    SELECT \(columns) FROM \(tables)
+                    WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
                     """
-                ).rows(last, as: Resource.init)
-                try Self.confirm(page.last?.key, isBehind: comparison == ">" ? last : nil)
+                ).rows(last ?? "", as: row)
+                // It would be read for ever.
+                if let last, let end = page.last,
+                    !last.utf8.lexicographicallyPrecedes(key(end).utf8)
+                {
+                    throw DatabaseError.corruption("rows are out of order")
+                }
                 return page
             }
             guard let end = page.last else { return }
-            (last, comparison) = (end.key, ">")
-            for resource in page where resource.isAsNamed { try body(resource) }
+            last = key(end)
+            try body(page)
         }
     }
 
@@ -183,23 +200,6 @@ extension CacheIndex {
         }
     }
 
-    /// The pinned keys after `key`, in their order.
-    func pins(after key: String, limit: Int) throws(CacheError) -> [String] {
-        try lookUp { db in
-            let page = try PreparedStatement(
-                db, "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?"
-            ).rows(key, limit) { try $0.requireText() }
-            try Self.confirm(page.last, isBehind: key)
-            return page
-        }
-    }
-
-    /// A page that does not lead on would be read for ever: its index is damaged.
-    private static func confirm(_ end: String?, isBehind last: String?) throws {
-        guard let end, let last, !last.utf8.lexicographicallyPrecedes(end.utf8) else { return }
-        throw DatabaseError.corruption("keys are out of order")
-    }
-
     /// The first key at or behind a text, in the order of their bytes.
     ///
     /// - Parameter arePinned: whether to look among pins, and not among resources.
@@ -238,10 +238,28 @@ extension CacheIndex {
             }
         } catch { throw file.failure(error) }
     }
+}
 
-    func isPinned(_ key: String) throws(CacheError) -> Bool {
-        try lookUp { db in
-            try PreparedStatement(db, "SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
-        }
-    }
+/// What the index counts.
+public struct IndexTotals: Sendable, Equatable {
+    /// How many objects there are.
+    public var objects = 0
+    /// The sum of their sizes in bytes.
+    public var bytes: Int64 = 0
+    /// How many resources there are.
+    public var resources = 0
+    /// How many of them are fresh now.
+    public var freshResources = 0
+    /// How many resources failed when they were last asked for.
+    public var failures = 0
+    /// When the object stored first was stored.
+    public var oldest: Date?
+    /// When the object stored last was stored.
+    public var newest: Date?
+    /// When the object used least recently was used, within an hour.
+    public var oldestUse: Date?
+    /// When the object used last was used.
+    public var newestUse: Date?
+    /// How many resources are pinned, cached or not.
+    public var pins = 0
 }

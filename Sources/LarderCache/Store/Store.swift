@@ -316,7 +316,8 @@ package final class Store: @unchecked Sendable {
             try failures.remove(deposit.key)
             return .success(nil)
         case .failed(let code, let status):
-            try failures.add(deposit, code: code, status: status)
+            try failures.add(
+                deposit.key, url: deposit.url, code: code, status: status, at: deposit.receivedAt)
             return .success(nil)
         }
         guard let row else {

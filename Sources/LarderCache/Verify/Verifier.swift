@@ -6,7 +6,7 @@ final class Verifier: @unchecked Sendable {
     private let directory: CacheDirectory
     private var rows: FanOutCheck.Rows
     private let options: VerifyOptions
-    private let onProgress: @Sendable (VerifyProgress) -> Void
+    private let onProgress: @Sendable (ObjectProgress) -> Void
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
@@ -17,14 +17,14 @@ final class Verifier: @unchecked Sendable {
     /// Those that were verified to their end, by earlier runs that were continued, too.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
-    private var progress = VerifyProgress()
+    private var progress = ObjectProgress()
     private var start = ContinuousClock.now
     private var lastShown = ContinuousClock.now
 
     /// - Parameter damage: why there is no index although there should be.
     init(
         directory: CacheDirectory, index: CacheIndex?, damage: CacheError?, options: VerifyOptions,
-        onProgress: @escaping @Sendable (VerifyProgress) -> Void
+        onProgress: @escaping @Sendable (ObjectProgress) -> Void
     ) {
         self.directory = directory
         self.options = options

@@ -9,8 +9,8 @@ struct CacheLayer {
     let source: MemoryCache.Entry.Source
     let cache: LiveCache
 
-    init(path: String, source: MemoryCache.Entry.Source) {
-        cache = LiveCache(path: path)
+    init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
+        cache = LiveCache(path: path, log: log)
         self.source = source
     }
 

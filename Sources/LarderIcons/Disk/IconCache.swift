@@ -33,6 +33,7 @@ public final class IconCache: Sendable {
     /// The icons in memory.
     public let memory: MemoryCache
 
+    let log: CacheLog
     private let layers: [CacheLayer]
     private let recorder: UseRecorder?
     private let writer: IconWriter?
@@ -48,18 +49,28 @@ public final class IconCache: Sendable {
     ///   - bundle: a cache that is only read, such as one that the app is shipped with. Of an icon
     ///     in both, the one that was received later counts. Default: nil, none.
     ///   - memory: what keeps icons in memory. Default: one with the default limit.
-    public init(directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache()) {
+    ///   - log: receives what is done, in the directories and by an ``IconLoader``. Default: none.
+    public init(
+        directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
+        log: CacheLog = .none
+    ) {
         self.memory = memory
-        let main = CacheLayer(path: directory.path, source: .disk)
-        layers = [main] + (bundle.map { [CacheLayer(path: $0.path, source: .bundle)] } ?? [])
+        self.log = log
+        let main = CacheLayer(path: directory.path, source: .disk, log: log)
+        layers =
+            [main]
+            + [bundle].compactMap { bundle in
+                bundle.map { CacheLayer(path: $0.path, source: .bundle, log: log) }
+            }
         recorder = UseRecorder(main.cache)
-        writer = IconWriter(path: directory.path)
+        writer = IconWriter(path: directory.path, log: log)
         prepare()
     }
 
     /// A cache in memory alone.
-    public init(memory: MemoryCache) {
+    public init(memory: MemoryCache, log: CacheLog = .none) {
         self.memory = memory
+        self.log = log
         layers = []
         recorder = nil
         writer = nil

@@ -27,6 +27,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String
+    private let log: CacheLog
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
@@ -42,7 +43,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     /// Nothing is tried before, after a failure.
     private var notBefore = Date.distantPast
 
-    init(path: String) { self.path = path }
+    init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
         // Not on the thread that lets go of this, which may be the app's main one. Nothing is
@@ -157,7 +158,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     private func openStore() throws -> Store {
         if let opened { return opened.store }
-        let cache = try Cache.create(at: path)
+        let cache = try Cache.create(at: path, log: log)
         let store = try cache.store()
         opened = (cache, store)
         closeWhenIdle()

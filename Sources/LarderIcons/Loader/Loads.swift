@@ -1,5 +1,6 @@
 import Foundation
 import LarderCache
+import LarderCore
 
 /// The icons that are being got: memory → disk → network, each once for all who wait for it.
 ///
@@ -175,7 +176,11 @@ final class Loads: @unchecked Sendable {
     ) -> Int {
         serial += 1
         let number = serial
-        if loads[key] == nil { loads[key] = Load(url: url, serial: number) }
+        if loads[key] == nil {
+            loads[key] = Load(url: url, serial: number)
+        } else if cache.log.isEnabled {
+            effects.append { [log = cache.log] in log(.debug, "joined the load of \(url.masked)") }
+        }
         loads[key]?.waiters[number] = waiter
         reorder(key, &effects)
         return number
@@ -230,13 +235,23 @@ final class Loads: @unchecked Sendable {
                     if let entry = cache.entry(keptMeanwhileFor: load.url) {
                         self?.settle(key, load.serial, .image(entry, from: .memory))
                     } else {
+                        cache.log(.debug, "fetching \(load.url.masked)")
                         let icon = try await fetcher.fetch(request)
+                        cache.log(
+                            .debug, "fetched \(load.url.masked): \(icon.data.count) bytes")
                         let (entry, isStored) = cache.keep(
                             icon, for: load.url, isReplacing: load.isDamaged)
                         self?.settle(key, load.serial, .image(entry, from: .network))
                         if isStored { await cache.waitUntilStorable() }
                     }
                 } catch {
+                    // Any other error may quote the URL with its secrets.
+                    cache.log(
+                        .info,
+                        """
+                        could not fetch \(load.url.masked): \
+                        \((error as? IconFailure)?.message ?? "\(type(of: error))")
+                        """)
                     self?.fetchFailed(key, load.serial, error)
                 }
                 self?.fetchEnded()
@@ -309,6 +324,11 @@ final class Loads: @unchecked Sendable {
             if let then = waiter.then { effects.append { then(state) } }
         }
     }
+}
+
+extension URL {
+    /// For a log: without what may be a secret.
+    fileprivate var masked: String { absoluteString.maskingSecrets.sanitizedForTerminal }
 }
 
 /// One icon that is being got, for all who wait for it.

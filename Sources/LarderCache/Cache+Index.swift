@@ -1,0 +1,104 @@
+import GRDB
+import LarderCore
+
+/// What the index of a cache says.
+extension Cache {
+    /// Returns the resource of a key (``Resource/key``); nil if it is not cached.
+    /// ``resource(spelledAs:)`` takes URLs.
+    public func resource(_ key: String) throws(CacheError) -> Resource? {
+        try index?.resource(key)
+    }
+
+    /// The same for several, in their order: one look into the index for all of them.
+    package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
+        try index?.resources(keys) ?? keys.map { _ in nil }
+    }
+
+    /// An object of the index; nil if it is not there.
+    package func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
+        try index?.object(digest)
+    }
+
+    /// Every resource in the order of its key. What others change meanwhile is seen or not.
+    public func forEachResource(_ body: (Resource) throws -> Void) throws {
+        try index?.forEachResource(body)
+    }
+
+    /// The first key of a resource, or of a pin, at or behind a text, in the order of their bytes.
+    package func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
+        try index?.firstKey(from: text, arePinned: arePinned)
+    }
+
+    /// The last key of a resource, or of a pin, that begins with a text.
+    package func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String?
+    {
+        try index?.lastKey(beginningWith: text, arePinned: arePinned)
+    }
+
+    /// Returns the resource of a key, of a URL as the last manifest that was prefetched spells it,
+    /// or of a URL in any spelling that is equal to it (`HTTPURL.key` of LarderCore); nil if it is
+    /// not cached.
+    public func resource(spelledAs text: String) throws(CacheError) -> Resource? {
+        guard let index else { return nil }
+        if let resource = try index.resource(text) { return resource }
+        if let resource = try index.resource(spelledAs: text) { return resource }
+        // The icon of a URL with credentials may be another's.
+        guard let url = try? HTTPURL(text), url.credentials == nil else { return nil }
+        let key = url.key
+        return key.isSame(as: text) ? nil : try index.resource(key)
+    }
+
+    /// How resources failed when they were last asked for, in the order of the keys: nil of those
+    /// that did not fail, or that were fetched since.
+    package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
+        try index?.failures(keys) ?? keys.map { _ in nil }
+    }
+
+    /// A number that is another one once anybody has changed the index, this process included; nil
+    /// if there is no index.
+    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
+
+    /// Every spelling of a URL that is not its resource's key, in the order of its bytes.
+    package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
+        guard let index, index.hasSpellings else { return }
+        try index.forEachPage(
+            of: "s.text, r.key", ordered: "s.text",
+            from: "spellings s JOIN resources r ON r.id = s.resource",
+            as: { Spelling(try $0.requireText(), of: try $0.requireText()) }, key: \.text
+        ) { try $0.forEach(body) }
+    }
+
+    /// Records spellings of resources that are cached; others are passed over. Nothing is written
+    /// if all are known.
+    ///
+    /// - Parameter spellings: at most ``ObjectUse/stepLimit``.
+    package func record(_ spellings: [Spelling]) throws(CacheError) {
+        precondition(spellings.count <= ObjectUse.stepLimit, "others would wait too long")
+        try requireWritable().record(spellings)
+    }
+}
+
+/// Databases that are joined with the index.
+extension Cache {
+    /// Whether the index has the table of damaged resources.
+    package var hasDamaged: Bool { index?.hasDamaged ?? false }
+
+    /// The index as a URI for SQLite, to be joined with; nil if there is none.
+    package var indexURI: String? { index?.uri }
+
+    /// A database of one run's own (``ScratchDatabase``), joined with the index of a cache.
+    ///
+    /// - Parameters:
+    ///   - path: where it will be; nil leaves the place to SQLite.
+    ///   - cache: nil if there is none.
+    package static func scratchDatabase(
+        at path: String?, beside cache: Cache?
+    ) throws -> DatabaseQueue {
+        try ScratchDatabase.open(at: path, joining: cache?.index)
+    }
+
+    /// Lists former keys of the joined index (``CacheIndex/listFormerKeys(in:)``).
+    package func listFormerKeys(in db: Database) throws -> Bool {
+        try index?.listFormerKeys(in: db) ?? false
+    }
+}
