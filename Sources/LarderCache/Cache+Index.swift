@@ -14,7 +14,6 @@ extension Cache {
         try index?.resources(keys) ?? keys.map { _ in nil }
     }
 
-    /// An object of the index; nil if it is not there.
     package func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try index?.object(digest)
     }
@@ -80,7 +79,6 @@ extension Cache {
 
 /// Databases that are joined with the index.
 extension Cache {
-    /// Whether the index has the table of damaged resources.
     package var hasDamaged: Bool { index?.hasDamaged ?? false }
 
     /// The index as a URI for SQLite, to be joined with; nil if there is none.

@@ -167,7 +167,6 @@ public final class Cache: Sendable {
         try Store(directory: directory, index: requireWritable())
     }
 
-    /// The index of a cache that can be written.
     @discardableResult
     func requireWritable() throws(CacheError) -> CacheIndex {
         guard let index, !isReadOnly else { throw refusal }
@@ -249,7 +248,6 @@ public final class Cache: Sendable {
         return (file, FileIdentity(status))
     }
 
-    /// A reader of this cache's objects.
     package func reader() -> ObjectReader { ObjectReader(directory.sparse) }
 
     private func openFile(
@@ -315,7 +313,6 @@ public final class Cache: Sendable {
         if ObjectUse.isDue(object.usedAt) { noteUse(of: [object.digest]) }
     }
 
-    /// The same for several, at most ``ObjectUse/stepLimit``.
     package func noteUse(of objects: [Digest]) {
         guard let index, !isReadOnly else { return }
         try? index.writeInPassing { try ObjectUse.record(objects, at: Date(), in: $0) }

@@ -87,7 +87,6 @@ extension Cache {
 /// An open file that is sent: of an object whose bytes were compared with its digest, or of what
 /// the sender has made. It stays, whatever an eviction takes meanwhile.
 package final class LentFile: Sendable {
-    /// How many bytes it has.
     package let size: Int64
     private let file: FileDescriptor
 
@@ -192,7 +191,6 @@ extension Cache {
 package final class OutgoingObject: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
-    /// How many bytes it has.
     package let size: Int64
     private let digest: Digest
     private let file: FileDescriptor
@@ -259,7 +257,6 @@ extension Cache {
 extension Cache {
     /// A manifest that the cache has as a resource.
     package struct KeptManifest: Sendable {
-        /// The resource.
         package let resource: Resource
         /// Its file, which was compared with its digest, and where redirects have led. The caller
         /// closes the file.

@@ -34,7 +34,6 @@ package final class LiveCache: @unchecked Sendable {
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
 
-    /// The cache if it is open.
     package var opened: Cache? { lock.withLock { cache } }
 
     /// Opens the cache unless it is open.

@@ -6,7 +6,6 @@ import LarderCore
 /// For people and monitoring: nothing depends on it, and it names no path. A run that is killed
 /// leaves the one before it, whose age tells.
 package struct RunRecord: Sendable, Equatable {
-    /// The commands whose runs are noted.
     package enum Command: String, Sendable, Codable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
     }
@@ -48,22 +47,17 @@ package struct RunRecord: Sendable, Equatable {
         case missed
     }
 
-    /// The command.
     package let command: Command
     /// When it began to wait for its locks.
     package let started: Date
-    /// When it ended.
     package let ended: Date
     /// How long it took, in seconds, by a clock that nobody sets.
     package let seconds: Double
-    /// The exit status.
     package let exitStatus: Int32
     /// What it counted; nothing if it was stopped before it could report.
     package let counts: [Count: Int64]
-    /// The version of larder.
     package let version: String
 
-    /// Describes a run.
     package init(
         _ command: Command, started: Date, ended: Date, seconds: Double, exitStatus: Int32,
         counts: [Count: Int64], version: String

@@ -14,10 +14,8 @@ final class CacheDirectory: Sendable {
     let isWritable: Bool
     let wait: LockWait
     let log: CacheLog
-    /// Of all objects' files.
     let sparse = SparseBudget()
 
-    /// The lock on the root.
     enum Lock {
         /// None: for what is neither an object's nor the index's.
         case none
@@ -110,7 +108,6 @@ final class CacheDirectory: Sendable {
                 + " promises; choose a local directory")
     }
 
-    /// The index's path, for messages.
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
     /// The path of a run's own database, for SQLite.
@@ -133,12 +130,10 @@ final class CacheDirectory: Sendable {
         return try objects.directory(CacheLayout.algorithm, create: create)
     }
 
-    /// The fan-out directory that `digest` belongs in.
     func fanOut(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         try objects().directory(CacheLayout.fanOut(digest))
     }
 
-    /// The status of what is in an object's place; nil if nothing is.
     func status(of digest: Digest) throws(CacheError) -> stat? {
         do {
             return try fanOut(digest).status(of: digest.hex)
@@ -147,7 +142,6 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// The size of an object's file, if there is one and it is a regular file.
     func size(of digest: Digest) throws(CacheError) -> Int64? {
         try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
@@ -163,7 +157,6 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Whether a file has the digest: the index may state another size than the file's.
     private func isWhole(_ digest: Digest) -> Bool {
         let read = try? ObjectReader(sparse).digest(open(digest), expecting: digest)
         return read?.digest == digest
@@ -184,7 +177,6 @@ final class CacheDirectory: Sendable {
         return arePresent
     }
 
-    /// Those of some objects that have no regular file.
     func absent(_ digests: [Digest]) throws(CacheError) -> [Digest] {
         var absent = Set(digests.indices)
         try forEachStatus(of: digests) { index, _ in absent.remove(index) }
@@ -322,7 +314,6 @@ extension CacheDirectory {
         }
     }
 
-    /// Makes what every cache has.
     func layOut() throws(CacheError) {
         let objects = try root.directory(CacheLayout.objects, create: true)
         _ = try root.directory(CacheLayout.temporary, create: true)
@@ -401,13 +392,10 @@ enum CacheLayout {
     static let verifyPosition = "verify-position.json"
     static let reserve = "reserve"
 
-    /// The directory of all objects, beneath the root.
     static let objectTree = "\(objects)/\(algorithm)"
 
-    /// The name of an index that was set aside at a time.
     static func setAside(at time: String) -> String { "\(damage)-\(time).sqlite" }
 
-    /// The path of a run's directory, or of a file in it, beneath the root.
     static func run(_ run: String, _ file: String? = nil) -> String {
         "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
     }
@@ -415,7 +403,6 @@ enum CacheLayout {
     /// The mode of directories in a cache or an export, whatever the umask. The umask decides only
     /// who may enter the root.
     static let directoryMode: mode_t = 0o755
-    /// The mode of files that other users may read.
     static let fileMode: mode_t = 0o644
 
     /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).

@@ -153,7 +153,6 @@ package final class NamedLock: Sendable {
 final class WriterWait: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
-    /// What any wait is given.
     static let grace = Duration.seconds(5)
     /// What is given if nothing depends on it.
     static let moment = Duration.milliseconds(100)

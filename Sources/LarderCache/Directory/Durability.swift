@@ -61,7 +61,6 @@ package enum Durability {
 
 /// The room on the file system that a file lies on (statvfs(3)).
 struct DiskSpace {
-    /// How many bytes it has in all.
     let size: Int64
     /// Bytes that are free for whoever is not an administrator.
     let free: Int64

@@ -94,7 +94,6 @@ extension FileDescriptor {
         return file
     }
 
-    /// Sets the permissions of this file.
     package func setMode(_ mode: mode_t) throws(CacheError) {
         guard fchmod(raw, mode) == 0 else {
             throw CacheError("chmod", subject: subject, errno: errno)
@@ -111,7 +110,6 @@ extension FileDescriptor {
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true, isGuarded: isGuarded)
     }
 
-    /// Whether `name` in this directory is still `file`.
     package func has(_ file: FileDescriptor, as name: String) throws(CacheError) -> Bool {
         let (own, other) = (try file.status(), try status(of: name))
         return own.st_ino == other?.st_ino && own.st_dev == other?.st_dev

@@ -30,7 +30,6 @@ package final class FileDescriptor: Sendable {
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true)
     }
 
-    /// Opens `name` in this directory.
     package func open(
         _ name: String, flags: Int32, mode: mode_t = 0
     ) throws(CacheError) -> FileDescriptor {
@@ -86,7 +85,6 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Writes all of `bytes`.
     package func write(_ bytes: [UInt8]) throws(CacheError) {
         // An array's own function would forget the type of what is thrown.
         let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
@@ -116,7 +114,6 @@ package final class FileDescriptor: Sendable {
         return bytes
     }
 
-    /// The status of this file.
     package func status() throws(CacheError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else {
@@ -135,7 +132,6 @@ package final class FileDescriptor: Sendable {
         return nil
     }
 
-    /// Gives `name` in this directory another one, in `directory`.
     package func rename(
         _ name: String, to directory: FileDescriptor, as newName: String
     ) throws(CacheError) {

@@ -7,7 +7,6 @@ import Foundation
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
-    /// In bytes.
     package let size: Int64
     private let modified: Time
     private let changed: Time

@@ -5,10 +5,8 @@ import LarderCore
 struct ObjectTree {
     /// One name found in the tree.
     struct Entry {
-        /// The directory that holds it.
         let parent: FileDescriptor
         let name: String
-        /// The path beneath the cache root.
         let path: String
         /// The digest that the name spells in its proper place; nil for any other name.
         let digest: Digest?
@@ -53,7 +51,6 @@ struct ObjectTree {
         }
     }
 
-    /// Calls `body` for every name in one fan-out directory.
     func walk(
         fanOut name: String, beneath root: FileDescriptor,
         _ body: (Entry) throws(CacheError) -> Void

@@ -3,7 +3,6 @@ import Foundation
 
 /// Who can change a file or directory, besides this user and root.
 package enum Ownership {
-    /// Whether it belongs to this user or root.
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
     /// Why another user could change it, in words; nil if none can. The sticky bit does not help:
@@ -41,7 +40,6 @@ package enum Ownership {
         return groups.prefix(max(0, Int(found))).contains(group)
     }
 
-    /// The user's name, or the number if it has none.
     static func name(of user: uid_t) -> String {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?

@@ -60,10 +60,8 @@ final class RunDirectory: Sendable {
         directory.unlock()
     }
 
-    /// Removes the directory and all that is in it.
     func remove() { _ = try? parent.removeTree(name) }
 
-    /// A name that no other staged file of this run has.
     func uniqueName() -> String { String(serial.next(), radix: 36) }
 
     /// Removes a staged file; one that is already gone is fine.
@@ -91,7 +89,6 @@ final class RunDirectory: Sendable {
         return swept
     }
 
-    /// Whether something in `tmp/` is a run's directory.
     static func isRun(_ name: String, _ status: stat) -> Bool {
         status.isDirectory && name.hasPrefix("run-")
     }
@@ -100,13 +97,11 @@ final class RunDirectory: Sendable {
 /// A directory of this process's own in the system's directory for temporary files. It is removed
 /// through its descriptor, since its path may lead elsewhere by then.
 package final class ScratchDirectory: Sendable {
-    /// Its path.
     package let path: String
     private let name: String
     private let parent: FileDescriptor
     private let directory: FileDescriptor
 
-    /// - Parameter prefix: How its name begins.
     package init(named prefix: String) throws(CacheError) {
         parent = try UsersPath(NSTemporaryDirectory()).directory()
         (name, directory) = try parent.makeLockedDirectory(LOCK_SH, mode: 0o700) {
@@ -115,7 +110,6 @@ package final class ScratchDirectory: Sendable {
         path = parent.subject + (parent.subject.utf8.last == UInt8(ascii: "/") ? "" : "/") + name
     }
 
-    /// Removes it with all that is in it.
     package func remove() { parent.remove(directory, named: name) }
 }
 

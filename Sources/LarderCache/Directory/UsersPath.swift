@@ -14,7 +14,6 @@ package struct UsersPath {
         let isLast: Bool
     }
 
-    /// As many links in a row as Linux follows.
     private static let mostLinks = 40
 
     /// The path as the user named it, made absolute: for messages.

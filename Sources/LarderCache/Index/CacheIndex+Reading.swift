@@ -41,7 +41,6 @@ extension CacheIndex {
         }
     }
 
-    /// The object of a digest, if the index vouches for one.
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try lookUp { db in
             try PreparedStatement(
@@ -50,7 +49,6 @@ extension CacheIndex {
         }
     }
 
-    /// Whether the index vouches for any object.
     func hasObjects() throws(CacheError) -> Bool {
         try lookUp { db in
             try PreparedStatement(db, "SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
@@ -99,7 +97,6 @@ extension CacheIndex {
         }
     }
 
-    /// Every object whose digest begins with `byte`.
     func objects(fanOut byte: UInt8) throws(CacheError) -> [StoredObject] {
         try rows(StoredObject.columns, fanOut: byte, as: StoredObject.init)
     }
@@ -125,7 +122,6 @@ extension CacheIndex {
         }
     }
 
-    /// The URLs that resolve to an object.
     func keys(of digest: Digest) throws(CacheError) -> [String] {
         try lookUp { db in
             try PreparedStatement(
@@ -138,7 +134,6 @@ extension CacheIndex {
         }
     }
 
-    /// Counts and sums over all rows.
     func totals() throws(CacheError) -> IndexTotals {
         try read { db in
             var totals = IndexTotals()
@@ -175,7 +170,6 @@ extension CacheIndex {
         }
     }
 
-    /// How many objects there are, and the sum of their sizes.
     func objectTotals() throws(CacheError) -> ObjectTally {
         try read { try ObjectTally($0, "objects") }
     }

@@ -296,7 +296,6 @@ final class CacheIndex: Sendable {
 }
 
 extension CacheDirectory {
-    /// The same, with the index's own test of what is its own.
     convenience init(
         path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
         log: CacheLog = .none

@@ -31,7 +31,6 @@ struct DatabaseFile: Sendable {
     }
 
     let directory: CacheDirectory
-    /// Its path beneath the root.
     let name: String
 
     init(_ name: String, in directory: CacheDirectory) {
@@ -44,10 +43,8 @@ struct DatabaseFile: Sendable {
         self.init(CacheLayout.run(run.name, name), in: directory)
     }
 
-    /// Its path, for messages.
     var path: String { "\(directory.path)/\(name)" }
 
-    /// Its path for SQLite.
     private var place: String { "\(directory.databases)/\(name)" }
 
     func uri(_ access: Access) -> String { Self.uri(place, access) }
@@ -57,7 +54,6 @@ struct DatabaseFile: Sendable {
         error as? CacheError ?? directory.judged(CacheError(index: path, error))
     }
 
-    /// Opens it. Nothing is read before it is certain that its path led into the root.
     func open(
         _ access: Access, _ configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {

@@ -5,9 +5,7 @@ import LarderCore
 /// A resource that a repair or a rebuild took out of the index, and what is needed to fetch it
 /// again. The index keeps it in the table `damaged` until something is stored for its key.
 package struct DroppedResource: Sendable {
-    /// What it was looked up by.
     package let key: String
-    /// Where it was fetched from.
     package let url: String
     /// The object that it resolved to; nil if the index had none.
     package let digest: Digest?
@@ -31,7 +29,6 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// The columns of a row of `damaged d`.
     static let keptColumns = "d.key, d.url, d.digest, d.is_any_content, d.is_unstorable"
 
     init(kept row: inout RowReader, finding: Int) throws {

@@ -32,7 +32,6 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Lends a connection that reads.
     func reading<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         guard let openReader else { return try body(writer) }
         places.wait()

@@ -37,19 +37,15 @@ enum IndexSchema {
         return applied.isEmpty ? .none : .own(migrations: applied.count)
     }
 
-    /// Whether all migrations have been applied, as the origin has it.
     static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
 
-    /// Whether there is the table of damaged resources.
     static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
 
     /// Whether it can be read as it is: what came later is a table of its own.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
 
-    /// Whether there is a table of spellings.
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
 
-    /// Whether URLs have the keys that they have today.
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
 
     /// Whether the tables are those that the migrations which have been applied make.

@@ -28,7 +28,6 @@ package enum ObjectUse {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
 
-    /// Records uses that are due; nothing if the object is gone.
     static func record(_ objects: [Digest], at instant: Date, in db: Database) throws {
         let update = try PreparedStatement(
             db, "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)"

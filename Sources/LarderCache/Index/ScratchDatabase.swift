@@ -48,7 +48,6 @@ enum ScratchDatabase {
 package struct ScratchKeys {
     private let database: DatabaseQueue
 
-    /// An empty one; where it is on the disk, if it is, is left to SQLite.
     package init() throws(CacheError) {
         do {
             database = try ScratchDatabase.open(at: nil, joining: nil)
@@ -61,7 +60,6 @@ package struct ScratchKeys {
         }
     }
 
-    /// Adds some.
     package func insert(_ keys: [String]) throws(CacheError) {
         guard !keys.isEmpty else { return }
         do {
@@ -77,7 +75,6 @@ package struct ScratchKeys {
         }
     }
 
-    /// Whether it has one.
     package func contains(_ key: String) throws(CacheError) -> Bool {
         do {
             return try database.unsafeRead { db in

@@ -63,7 +63,6 @@ final class StepLimit {
             }, limit)
     }
 
-    /// Whether the statement may go on.
     private func count() -> Bool {
         if Self.cancellation?.isCancelled() == true { return false }
         steps += Int(Self.interval)

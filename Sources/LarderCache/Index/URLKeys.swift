@@ -5,7 +5,6 @@ import LarderCore
 /// Keys of URLs in indexes of earlier versions. They have libcurl's spelling, which does not encode
 /// characters such as `|`, keeps backslashes and the manifest's escapes, and drops an empty query.
 enum URLKeys {
-    /// The maximum number of rows to read at once.
     private static let pageLimit = 500
     /// An SQL condition for keys that may differ from today's. All other keys have only characters
     /// that no version encodes.

@@ -272,7 +272,6 @@ struct IndexRecovery {
         ).forEach { try DroppedResource(&$0, finding: 0).keep(in: db) }
     }
 
-    /// What is in an object's place.
     private enum Content {
         case whole(size: Int64, modified: Date)
         case unreadable

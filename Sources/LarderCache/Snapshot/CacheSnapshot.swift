@@ -126,10 +126,8 @@ struct CacheSnapshot {
         }
     }
 
-    /// What became of an object.
     private enum Copied { case whole(size: Int64), damaged, unreadable, brokenOff }
 
-    /// Puts an object in its place in the copy, if it is whole.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader
     ) throws(CacheError) -> Copied {
@@ -183,12 +181,10 @@ struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
-    /// The name of the directory in which the copy is made.
     private let stagingName: String
     /// The directory in which the copy is made. It is locked as long as this is open: what a killed
     /// process has left is not, and is swept by the next.
     let staging: FileDescriptor
-    /// The path of ``staging``, for messages.
     let stagingPath: String
 
     /// - Throws: ``CacheError`` `.unusable` if the place is taken, lies beneath `source` or behind
@@ -269,7 +265,6 @@ struct SnapshotPlace {
         }
     }
 
-    /// Removes what there is of an unfinished copy.
     func discard() { parent.remove(staging, named: stagingName) }
 }
 

@@ -3,7 +3,6 @@ import LarderCore
 
 /// The result of one fetch, to be recorded with the next batch.
 package struct Deposit: Sendable {
-    /// What the resource resolves to.
     package enum Content: Sendable {
         /// Bytes that were staged by ``Store/stage(_:digest:attributes:)``.
         case staged(StagedObject)
@@ -26,7 +25,6 @@ package struct Deposit: Sendable {
     package let context: (any Sendable)?
     /// What the resource will be looked up by: a ``ResourceKey``.
     package let key: String
-    /// The URL it came from.
     package let url: String
     /// Where redirects led, if that is another URL: whose validators they are.
     package let responseURL: String?
@@ -37,11 +35,9 @@ package struct Deposit: Sendable {
     /// Until when the redirects to ``responseURL`` may be used without asking again; nil: there
     /// were none.
     package let redirectsFreshUntil: Date?
-    /// When the response was received.
     package let receivedAt: Date
     /// Seconds from the request to the response's end.
     package let delay: TimeInterval
-    /// What the resource resolves to.
     package let content: Content
 
     package init(
@@ -66,11 +62,8 @@ package struct Deposit: Sendable {
 /// Bytes that wait in the run's directory, or were found to be in the cache already. Good for the
 /// deposits of one batch.
 package struct StagedObject: Sendable {
-    /// The digest of the bytes.
     package let digest: Digest
-    /// How many there are.
     package let size: Int64
-    /// What a check of the bytes found out.
     package let attributes: ObjectAttributes
     /// The staged file; nil if the index vouches for an object with this digest.
     let file: String?

@@ -89,7 +89,6 @@ struct DepositRows {
         return db.lastInsertedRowID
     }
 
-    /// The row of the resource itself.
     func record(_ deposit: Deposit, object: Int64) throws {
         try mend?.run(deposit.key)
         let validators = deposit.validators

@@ -69,7 +69,6 @@ package final class StagedBody: @unchecked Sendable {
         if let file { run.remove(file.name) }
     }
 
-    /// How many bytes were taken so far.
     package var count: Int64 { lock.withLock { received } }
 
     /// Takes received bytes; never waits.

@@ -3,7 +3,6 @@ import LarderCore
 
 /// Compares one fan-out directory with its rows.
 struct FanOutCheck {
-    /// What rows there are to compare with.
     enum Rows {
         case of(CacheIndex)
         /// There is no index: nothing is vouched for.
@@ -129,7 +128,6 @@ struct FanOutCheck {
         }
     }
 
-    /// Forgets an object that was not read to its end.
     private mutating func breakOff(at digest: Digest, _ row: StoredObject?, _ status: stat) {
         isBrokenOff = true
         expected[digest] = row

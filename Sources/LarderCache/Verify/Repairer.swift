@@ -77,7 +77,6 @@ struct Repairer {
 
     // MARK: Objects that are not whole
 
-    /// What is in an object's place.
     private enum Place {
         case whole(size: Int64)
         case bad(inode: ino_t)
@@ -167,7 +166,6 @@ struct Repairer {
 
     // MARK: The index
 
-    /// Drops resources that point at no object.
     private func mendIndex(
         _ findings: inout [VerifyReport.Finding]
     ) throws(CacheError) {

@@ -124,7 +124,6 @@ final class Verifier: @unchecked Sendable {
         if let root, position.isEmpty { try noteStrays(in: root) }
     }
 
-    /// The next directory; nil if none is left or there is no time.
     private func takeDirectory() -> UInt8? {
         guard next < leadingBytes.count, failure == nil else { return nil }
         if options.isCancelled() {
@@ -171,7 +170,6 @@ final class Verifier: @unchecked Sendable {
         if !report.isInterrupted { try noteDamaged(index) }
     }
 
-    /// Notes what an earlier repair could not fetch again.
     private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
         // Manifests may name resources of these, and no objects.
         if case .named = options.selection { return }
@@ -194,7 +192,6 @@ final class Verifier: @unchecked Sendable {
         }
     }
 
-    /// Goes on without an index that cannot be read.
     private func giveUpIndex(_ damage: CacheError) {
         rows = .unreadable
         progress.total = nil

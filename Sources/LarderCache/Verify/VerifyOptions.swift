@@ -112,10 +112,8 @@ struct VerifyPosition {
 
     private var done: Set<UInt8> = []
 
-    /// The beginning.
     init() {}
 
-    /// Where the last one of a name has stopped.
     init(_ name: String, in directory: CacheDirectory) {
         guard let bits = Self.all(in: directory)[name].flatMap(Digest.init(hex:))?.bytes
         else { return }
@@ -128,7 +126,6 @@ struct VerifyPosition {
 
     mutating func insert(_ byte: UInt8) { done.insert(byte) }
 
-    /// Replaces the file in one step.
     func save(as name: String, in directory: CacheDirectory) throws(CacheError) {
         var positions = Self.all(in: directory)
         guard !isEmpty || positions[name] != nil else { return }

@@ -108,7 +108,6 @@ public struct VerifyReport: Sendable {
         findings.sort { ($0.subject, $0.kind.rawValue) < ($1.subject, $1.kind.rawValue) }
     }
 
-    /// Times a step.
     package mutating func time<Failure: Error>(
         _ step: Step, _ body: (inout VerifyReport) throws(Failure) -> Void
     ) throws(Failure) {
@@ -127,7 +126,6 @@ public struct VerifyReport: Sendable {
         seconds += taken
     }
 
-    /// Adds what one directory came to.
     mutating func add(_ other: VerifyReport) {
         objects += other.objects
         bytes += other.bytes

@@ -270,7 +270,6 @@ final class UseRecorder: @unchecked Sendable {
         queue.asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.record() }
     }
 
-    /// Records what waits, and returns when that is done.
     func flush() { queue.sync { record() } }
 
     private func record() {

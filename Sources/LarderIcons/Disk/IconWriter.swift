@@ -55,7 +55,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
         }
     }
 
-    /// An icon that is not committed yet.
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
 
     /// Why icons could not be stored when that was last tried; nil if they could.
@@ -89,7 +88,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
         await withCheckedContinuation { waiter in queue.async { waiter.resume() } }
     }
 
-    /// Commits what waits, and closes the directory.
     func close() {
         queue.sync {
             opened?.store.flush()

@@ -31,10 +31,8 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private var jobs: [String: Job] = [:]
     private var serial = 0
 
-    /// How many keys are worked on.
     var count: Int { lock.withLock { jobs.count } }
 
-    /// How many callers wait.
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
     /// The result of the work for `key`, which begins now unless it is under way.

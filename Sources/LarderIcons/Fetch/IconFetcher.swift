@@ -80,7 +80,6 @@ public struct FetchedIcon: Sendable {
         self.responseURL = responseURL
     }
 
-    /// The values of a header field, by its name in any case.
     func values(of name: String) -> [String] {
         headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }

@@ -62,7 +62,6 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// How many icons are being got.
     var count: Int { lock.withLock { loads.count } }
 
     /// How many are being read, fetched or stored, those that nobody waits for included.
@@ -331,9 +330,7 @@ extension URL {
     fileprivate var masked: String { absoluteString.maskingSecrets.sanitizedForTerminal }
 }
 
-/// One icon that is being got, for all who wait for it.
 struct Load {
-    /// Where it is on its way.
     enum Stage {
         /// It waits to be read from the disk, or is being read.
         case reading

@@ -42,7 +42,6 @@ struct TurnQueue {
         if tickets.isEmpty { self = TurnQueue() }
     }
 
-    /// Takes out the key whose turn it is.
     mutating func next() -> String? {
         for priority in IconPriority.allCases.reversed() {
             while let place = takeFirst(of: priority) {

@@ -89,7 +89,6 @@ extension MemoryPressure {
 }
 
 #if canImport(Darwin)
-    /// Apple's source of memory pressure.
     private final class DispatchWatch: @unchecked Sendable {
         // Unchecked because dispatch sources are not marked; this one is only set up and cancelled.
         private let source: any DispatchSourceMemoryPressure

@@ -23,7 +23,6 @@ struct MemoryStore {
         self.entryShare = entryShare
     }
 
-    /// What one entry may cost.
     var entryCostLimit: Int {
         if entryShare >= 1 { return limits.cost }
         return entryShare > 0 ? Int(Double(limits.cost) * entryShare) : 0
@@ -107,7 +106,6 @@ struct MemoryStore {
 /// The order is a ring of links in an array: an entry has no object of its own, and a use touches
 /// five links at most.
 struct RecencyTable {
-    /// An entry with its key, and what both cost.
     struct Item {
         let key: CacheKey
         let entry: MemoryCache.Entry
@@ -140,7 +138,6 @@ struct RecencyTable {
 
     func contains(_ key: CacheKey) -> Bool { places[key] != nil }
 
-    /// The entry of a key, which is now the most recently used.
     mutating func use(_ key: CacheKey) -> MemoryCache.Entry? {
         guard let place = places[key] else { return nil }
         makeNewest(place)
@@ -174,7 +171,6 @@ struct RecencyTable {
         places.removeValue(forKey: key).map { vacate($0) }
     }
 
-    /// Removes what was not used for the longest time.
     mutating func removeOldest() -> Item? {
         let place = links[Int(Self.end)].newer
         guard place != Self.end else { return nil }

@@ -149,9 +149,9 @@ private struct EvictionHistory {
         var order = EvictionModel.Order()
         if random.next(below: 2) == 0 { order.bytes = Int64(random.next(below: 40_000)) }
         if random.next(below: 3) == 0 { order.count = random.next(below: 40) }
-        if random.next(below: 4) == 0 { order.order = .fetched }
+        order.order = EvictionOrder.all[random.next(below: EvictionOrder.all.count)]
         if random.next(below: 3) == 0 {
-            let objects = model.objects.values.map { order.order == .used ? $0.used : $0.stored }
+            let objects = model.objects.values.map { order.order == .fetched ? $0.stored : $0.used }
             // The limit is one of theirs, or now.
             order.oldest =
                 objects.sorted().filter { $0 <= start }.randomElement(using: &random) ?? start

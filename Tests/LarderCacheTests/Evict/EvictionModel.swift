@@ -35,7 +35,7 @@ struct EvictionModel {
         _ order: Order
     ) -> (victims: [EvictionReport.Victim], missed: [EvictionReport.Reason]) {
         func instant(_ object: Object) -> Double {
-            order.order == .used ? object.used : object.stored
+            order.order == .fetched ? object.stored : object.used
         }
         let ordered = objects.sorted {
             (instant($0.value), $0.key) < (instant($1.value), $1.key)
