@@ -23,12 +23,10 @@ extension Cache {
         try index?.forEachResource(body)
     }
 
-    /// The first key of a resource, or of a pin, at or behind a text, in the order of their bytes.
     package func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
         try index?.firstKey(from: text, arePinned: arePinned)
     }
 
-    /// The last key of a resource, or of a pin, that begins with a text.
     package func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String?
     {
         try index?.lastKey(beginningWith: text, arePinned: arePinned)
@@ -57,7 +55,6 @@ extension Cache {
     /// if there is no index.
     package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
 
-    /// Every spelling of a URL that is not its resource's key, in the order of its bytes.
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
         guard let index, index.hasSpellings else { return }
         try index.forEachPage(
@@ -81,7 +78,6 @@ extension Cache {
 extension Cache {
     package var hasDamaged: Bool { index?.hasDamaged ?? false }
 
-    /// The index as a URI for SQLite, to be joined with; nil if there is none.
     package var indexURI: String? { index?.uri }
 
     /// A database of one run's own (``ScratchDatabase``), joined with the index of a cache.
@@ -95,7 +91,6 @@ extension Cache {
         try ScratchDatabase.open(at: path, joining: cache?.index)
     }
 
-    /// Lists former keys of the joined index (``CacheIndex/listFormerKeys(in:)``).
     package func listFormerKeys(in db: Database) throws -> Bool {
         try index?.listFormerKeys(in: db) ?? false
     }

@@ -205,7 +205,6 @@ public final class Cache: Sendable {
         return object
     }
 
-    /// The same as ``isPresent(_:size:)`` for many, in their order.
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {

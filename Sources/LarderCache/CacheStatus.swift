@@ -16,7 +16,6 @@ public struct CacheStatus: Sendable {
     public private(set) var quarantined = 0
     /// Fan-out directories that may not be entered: ``diskBytes`` lacks what is in them.
     public private(set) var unreadable = 0
-    /// The last run of each command that has one.
     package private(set) var runs: [RunRecord] = []
 
     /// The status of a cache that is not there: it reads as an empty one.

@@ -78,7 +78,6 @@ extension Cache {
         return LentFile(file, size: size)
     }
 
-    /// The index's file of the cache that is at `path` now; nil if there is none.
     package static func indexFile(ofCacheAt path: String) -> FileIdentity? {
         FileIdentity(path: "\(path)/\(CacheLayout.index)")
     }
@@ -148,7 +147,6 @@ package final class LentFile: Sendable {
 // What an export takes from a cache, and where it puts it.
 
 extension Cache {
-    /// The cache's own directory.
     package var root: FileDescriptor { directory.root }
 
     /// Opens a directory of the user's own to read it.

@@ -49,7 +49,6 @@ package final class LiveCache: @unchecked Sendable {
         return cache
     }
 
-    /// Closes the cache when nobody reads it any more; the next read opens it again.
     package func close() {
         let cache = lock.withLock {
             defer { self.cache = nil }
@@ -93,7 +92,6 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// The resource of a URL in any spelling, or of another key; nil if it is not cached.
     package func resource(_ url: String) throws -> Resource? {
         try using { try $0.resource(spelledAs: url) }
     }
@@ -127,7 +125,6 @@ package final class LiveCache: @unchecked Sendable {
     /// The file that was compared with a digest last; nil if none was.
     package func identity(of digest: Digest) -> FileIdentity? { lock.withLock { known[digest] } }
 
-    /// Notes that a file has the bytes of a digest.
     package func remember(_ file: FileIdentity, as digest: Digest) {
         lock.withLock {
             // To compare all of them once more costs less than to know which are still read.

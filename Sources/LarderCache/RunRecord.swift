@@ -12,38 +12,27 @@ package struct RunRecord: Sendable, Equatable {
 
     /// What is counted; each command counts some of it.
     package enum Count: String, Sendable, CaseIterable, Encodable, CodingKeyRepresentable {
-        /// Elements of manifests.
         case entries
         /// Entries with that outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared
-        /// URLs that were stored in a remote, and that could not be.
         case pushed, unpushed
-        /// Bytes of bodies that were received.
         case receivedBytes = "received_bytes"
         /// Objects that were looked at, or are left.
         case objects
         /// The sum of their sizes.
         case bytes
-        /// Resources in a rebuilt index.
         case resources
-        /// Objects that were found whole.
         case whole
-        /// Findings of any kind.
         case findings
         /// Objects, entries and whatever else that was found not to be as the index vouches for.
         case damaged
-        /// Findings that were repaired.
         case repaired
-        /// Objects that were evicted.
         case evictedObjects = "evicted_objects"
         /// The sum of their sizes.
         case evictedBytes = "evicted_bytes"
-        /// Objects that should have gone and are kept.
         case kept
-        /// Leftovers that were swept.
         case swept
-        /// Limits that were out of reach.
         case missed
     }
 

@@ -110,7 +110,6 @@ final class CacheDirectory: Sendable {
 
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
-    /// The path of a run's own database, for SQLite.
     func path(of name: String, in run: RunDirectory) -> String {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
@@ -124,7 +123,6 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// The directory `objects/sha256`; nil if the cache is empty and read-only.
     func objects(create: Bool = false) throws(CacheError) -> FileDescriptor {
         let objects = try root.directory(CacheLayout.objects, create: create)
         return try objects.directory(CacheLayout.algorithm, create: create)
@@ -412,10 +410,8 @@ enum CacheLayout {
 
         """
 
-    /// The fan-out directory of an object: the first two digits of its digest.
     static func fanOut(_ digest: Digest) -> String { String(digest.hex.prefix(2)) }
 
-    /// The path of an object beneath the root, for people and scripts.
     static func path(_ digest: Digest) -> String {
         "\(objectTree)/\(fanOut(digest))/\(digest.hex)"
     }

@@ -64,15 +64,12 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// The path of something in this directory, for messages.
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
-    /// Opens the directory `name`; nil if it is not there.
     package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
         try status(of: name) == nil ? nil : directory(name)
     }
 
-    /// Writes all of `bytes`, continuing after short writes.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         var rest = bytes
         while !rest.isEmpty {
@@ -102,7 +99,6 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// The next bytes of a small file, `limit` at most.
     package func read(atMost limit: Int) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in

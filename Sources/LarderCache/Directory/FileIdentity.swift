@@ -18,7 +18,6 @@ package struct FileIdentity: Sendable, Hashable {
             && modified == other.modified
     }
 
-    /// Whether both are the same file, whatever its bytes.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }

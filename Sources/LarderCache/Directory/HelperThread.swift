@@ -136,10 +136,8 @@ package enum HelperThread {
     /// 64 MiB. If less than this is left, address space is what a failed start lacked.
     private static let usualThread = 72 << 20
 
-    /// Whether there is not even address space for what SQLite maps at a time.
     static var lacksRoom: Bool { !hasRoom(1 << 20) }
 
-    /// Whether so many bytes of address space are left.
     private static func hasRoom(_ count: Int) -> Bool {
         guard count > 0 else { return true }
         let place = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0)

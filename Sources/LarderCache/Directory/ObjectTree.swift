@@ -61,7 +61,6 @@ struct ObjectTree {
         }
     }
 
-    /// The name of the fan-out directory of a leading byte.
     static func fanOut(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }

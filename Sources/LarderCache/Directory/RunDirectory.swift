@@ -123,7 +123,6 @@ struct Quarantine {
         quarantine = try directory.root.directory(CacheLayout.quarantine, create: true)
     }
 
-    /// Whether a name is one that ``take(_:from:inode:)`` gives.
     static func isOwn(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }

@@ -16,7 +16,6 @@ package struct UsersPath {
 
     private static let mostLinks = 40
 
-    /// The path as the user named it, made absolute: for messages.
     package let named: String
     /// The same place, without links.
     private let place: String

@@ -15,7 +15,6 @@ final class EvictionPlan {
         let digest: Digest
         let size: Int64
         let usedAt: Double
-        /// The bytes on disk that this frees; 0 if the policy has no ``EvictionPolicy/minimumFree``.
         let room: Int64
         let reason: Reason
         let age: Double
@@ -163,7 +162,6 @@ final class EvictionPlan {
         }
     }
 
-    /// The victim for a report, with its names in the index.
     func named(_ victim: Victim) throws -> EvictionReport.Victim {
         var reported = victim.reported
         try database.unsafeRead { db in
@@ -216,7 +214,6 @@ final class EvictionPlan {
         /// In seconds; nil if no clock that was right has recorded it.
         let age: Double?
         let hold: Hold?
-        /// Why it is removed whatever the limits are.
         let mandate: Reason?
 
         init(_ row: inout RowReader, at now: Double) throws {

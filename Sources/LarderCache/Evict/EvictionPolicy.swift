@@ -65,7 +65,6 @@ struct EvictionExcess {
         self.free = free
     }
 
-    /// The limits that are not met, in the order in which they are named.
     var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 
     /// The first of them. It is asked for every object, so it makes no list.

@@ -97,7 +97,6 @@ public struct EvictionReport: Sendable {
     /// All removed objects.
     public var total: ObjectTally { evicted.values.reduce(into: ObjectTally(), +=) }
 
-    /// A line for a log.
     var summary: String {
         let reasons = Reason.allCases.compactMap { reason in
             evicted[reason].map { "\(reason.rawValue): \($0.count)" }
@@ -111,6 +110,5 @@ public struct EvictionReport: Sendable {
 }
 
 extension EvictionReport.Victim.Name {
-    /// Its URL as an output shows it.
     package var shownURL: String { url.shown(asURLOf: key) }
 }

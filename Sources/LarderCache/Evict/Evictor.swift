@@ -32,7 +32,6 @@ struct Evictor {
     private var report: EvictionReport
     /// The bytes that removed files have freed. Counted, because a file system may free them later.
     private var freed: Int64 = 0
-    /// All objects before the eviction.
     private var before = ObjectTally()
     private let start = ContinuousClock.now
 
@@ -266,9 +265,7 @@ struct Evictor {
 
     private enum Removal {
         case gone
-        /// It was used or pinned since the decision.
         case spared
-        /// It has more URLs than one transaction may delete.
         case begun
     }
 

@@ -7,7 +7,6 @@ import LarderCore
 final class ObjectRemoval {
     /// Opened at the beginning: an error must not come after rows are gone.
     private let objects: FileDescriptor?
-    /// Why files are left whose directory cannot be entered.
     private(set) var failure: CacheError?
 
     init(_ directory: CacheDirectory) throws(CacheError) {
@@ -71,7 +70,6 @@ struct FileRemoval: Sendable {
         var left: [Digest] = []
         /// Whether there were too few descriptors for so many threads.
         var lacksDescriptors = false
-        /// Why files are left whose directory cannot be entered.
         var refusal: CacheError?
         fileprivate var failure: CacheError?
 
@@ -88,7 +86,6 @@ struct FileRemoval: Sendable {
     private let deadline: ContinuousClock.Instant
     private let isRemovable: @Sendable (stat) -> Bool
 
-    /// - Parameter objects: the directory that holds the directories of the files.
     init(
         beneath objects: FileDescriptor, until deadline: ContinuousClock.Instant,
         where isRemovable: @escaping @Sendable (stat) -> Bool
@@ -142,7 +139,6 @@ struct FileRemoval: Sendable {
         return outcome
     }
 
-    /// Nil if the directory is out of reach.
     private func fanOut(
         _ name: String, _ outcome: inout Outcome
     ) throws(CacheError) -> FileDescriptor? {

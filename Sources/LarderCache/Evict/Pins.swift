@@ -49,7 +49,6 @@ extension Cache {
         ) { try $0.forEach(body) }
     }
 
-    /// Counts the keys for which `body` returns true.
     private func forEachStep(
         _ keys: EvictionPolicy.Keys, _ body: @escaping (Database, String) throws -> Bool
     ) throws -> Int {

@@ -4,7 +4,6 @@ import LarderCore
 
 /// What the index says.
 extension CacheIndex {
-    /// The resource of a key, and the object it points at.
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
     private static let findResource = """
@@ -12,7 +11,6 @@ extension CacheIndex {
         WHERE r.key = ?
         """
 
-    /// The same for several, in their order.
     func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
         try lookUp { db in
             let find = try PreparedStatement(db, Self.findResource)
@@ -26,7 +24,6 @@ extension CacheIndex {
         }
     }
 
-    /// The resource of a URL that a manifest spells so.
     func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard hasSpellings else { return nil }
         return try lookUp { db in
@@ -55,7 +52,6 @@ extension CacheIndex {
         }
     }
 
-    /// Every resource in the order of the keys.
     func forEachResource(_ body: (Resource) throws -> Void) throws {
         try forEachPage(
             of: Resource.columns, ordered: "r.key",

@@ -50,7 +50,6 @@ extension CacheIndex {
         if let run = try? RunDirectory(in: directory) { try? takeSnapshot(run: run) }
     }
 
-    /// Copies what is committed beside the index.
     func takeSnapshot(run: RunDirectory) throws(CacheError) {
         do {
             try connections.reading { try IndexSnapshot.take(of: $0, in: directory, run: run) }

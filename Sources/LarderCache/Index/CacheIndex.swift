@@ -11,15 +11,12 @@ final class CacheIndex: Sendable {
     let file: DatabaseFile
     /// The file that was opened; nil if it cannot be written anyway.
     private let inode: ino_t?
-    /// The index's file for another connection of this process that only reads.
     let uri: String
     /// Whether it is read with its log, and cannot be locked (``DatabaseFile/Access/frozen``).
     let isFrozen: Bool
-    /// Whether its version has the table of spellings.
     let hasSpellings: Bool
     /// Nil if its URLs have today's keys.
     let formerKeys: FormerKeys?
-    /// Whether its version has the table of damaged resources.
     let hasDamaged: Bool
     private let wait: WriterWait
     let pause = StepPause()
@@ -163,7 +160,6 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Whether an error may be that of a full disk; SQLite has many words for it.
     private static func mayLackRoom(_ error: DatabaseError) -> Bool {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(
             error.resultCode)

@@ -38,7 +38,6 @@ struct DatabaseFile: Sendable {
         self.directory = directory
     }
 
-    /// One that a run makes.
     init(of run: RunDirectory, _ name: String, in directory: CacheDirectory) {
         self.init(CacheLayout.run(run.name, name), in: directory)
     }

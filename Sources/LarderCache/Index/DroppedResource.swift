@@ -7,7 +7,6 @@ import LarderCore
 package struct DroppedResource: Sendable {
     package let key: String
     package let url: String
-    /// The object that it resolved to; nil if the index had none.
     package let digest: Digest?
     /// Whether its bytes were accepted although they are not a known image.
     package let isAnyContent: Bool
@@ -16,7 +15,6 @@ package struct DroppedResource: Sendable {
     /// The place of the finding that it was dropped for.
     package let finding: Int
 
-    /// The columns of a row of `resources r` and of its object.
     static let columns = "r.key, r.url, o.digest, o.media_type, r.cache_control"
 
     init(_ row: inout RowReader, finding: Int) throws {
@@ -50,7 +48,6 @@ package struct DroppedResource: Sendable {
 }
 
 extension CacheIndex {
-    /// The damaged resources of an object, or those without one if `digest` is nil.
     func damaged(
         _ digest: Digest?, finding: Int
     ) throws(CacheError) -> [DroppedResource] {

@@ -35,7 +35,6 @@ struct FailureTable {
         added.bytes += key.utf8.count + url.utf8.count
     }
 
-    /// Forgets the failures of a resource that was fetched.
     func remove(_ key: String) throws {
         guard !isEmpty else { return }
         try PreparedStatement(db, "DELETE FROM failures WHERE key = ?").run(key)
@@ -135,7 +134,6 @@ extension FailureTable {
 }
 
 extension CacheIndex {
-    /// How resources failed when they were last asked for, in the order of the keys.
     func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         try lookUp { db in
             let isAny = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger()
@@ -179,10 +177,8 @@ public struct PastFailure: Sendable, Equatable {
             }
     }
 
-    /// How long ago it failed, for people.
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
 
-    /// The reason, for people.
     package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
 
     /// The statuses of permanent failures: they are not asked for again within

@@ -24,7 +24,6 @@ final class IndexConnections: @unchecked Sendable {
         self.openReader = openReader
     }
 
-    /// - Parameter reader: the only connection.
     init(reader: DatabaseQueue) {
         writer = reader
         openReader = nil

@@ -105,7 +105,6 @@ public struct ObjectTally: Sendable, Equatable {
     /// None.
     public init() {}
 
-    /// All objects of a table.
     init(_ db: Database, _ table: String) throws {
         let sums = try PreparedStatement(
             db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)"

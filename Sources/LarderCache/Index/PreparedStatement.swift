@@ -18,7 +18,6 @@ package struct PreparedStatement {
         sqlite3_reset(raw)
     }
 
-    /// Runs it to its end, with these values.
     @inlinable
     package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws {
         try bind(repeat each values)
@@ -53,7 +52,6 @@ package struct PreparedStatement {
         }
     }
 
-    /// Runs it until its first row, and reads an integer from that; nil without a row.
     @inlinable
     package func firstInteger<each Value: SQLiteValue>(
         _ values: repeat each Value
@@ -64,7 +62,6 @@ package struct PreparedStatement {
         return row?.integer()
     }
 
-    /// Resets it, and binds values to its parameters in their order.
     @inlinable
     package func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws {
         reset()
@@ -99,7 +96,6 @@ package struct PreparedStatement {
         }
     }
 
-    /// Calls `body` with each row for these values.
     @inlinable
     package func forEach<each Value: SQLiteValue>(
         _ values: repeat each Value, body: (inout RowReader) throws -> Void
@@ -109,7 +105,6 @@ package struct PreparedStatement {
         while var row = try next() { try body(&row) }
     }
 
-    /// Returns the rows for these values.
     @inlinable
     package func rows<each Value: SQLiteValue, Row>(
         _ values: repeat each Value, as read: (inout RowReader) throws -> Row
@@ -176,7 +171,6 @@ package struct RowReader {
         return value
     }
 
-    /// Returns whether a column is neither NULL nor 0.
     package mutating func bool() -> Bool { sqlite3_column_int(raw, advance()) != 0 }
 
     /// Returns a number; 0 for NULL.
@@ -198,7 +192,6 @@ package struct RowReader {
     /// The largest time in seconds, some 30,000 years.
     package static let longestTime = 1e12
 
-    /// Returns text; nil for NULL.
     package mutating func text() -> String? { value().text }
 
     package mutating func requireText() throws -> String {
@@ -207,7 +200,6 @@ package struct RowReader {
         return text
     }
 
-    /// Returns bytes; nil for NULL.
     package mutating func data() -> Data? { optional { $0.value().withBytes { Data($0) } } }
 
     /// Returns a digest; nil if the bytes are none.
@@ -235,7 +227,6 @@ package struct RowReader {
             sqlite3_bind_value(statement, place, sqlite3_column_value(raw, position))
         }
 
-        /// The column as text; nil for NULL.
         package var text: String? {
             guard let bytes = sqlite3_column_text(raw, position) else { return nil }
             let count = Int(sqlite3_column_bytes(raw, position))

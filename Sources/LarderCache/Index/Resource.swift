@@ -67,7 +67,6 @@ public struct Resource: Sendable {
 }
 
 extension Resource {
-    /// Its URL as an output shows it.
     package var shownURL: String { url.shown(asURLOf: key) }
 }
 
@@ -91,7 +90,6 @@ public struct StoredObject: Sendable {
     /// The path of the object's file beneath the cache root.
     public var path: String { CacheLayout.path(digest) }
 
-    /// The columns that ``init(_:)`` reads, of `objects o`.
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
@@ -104,7 +102,6 @@ public struct StoredObject: Sendable {
     /// A terabyte: sums of more would not fit.
     package static let largest: Int64 = 1 << 40
 
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if a column has not what the schema asks for.
     package init(_ row: inout RowReader) throws {
         digest = try row.requireDigest()
         size = try row.requireInteger(in: 0...Self.largest)

@@ -78,7 +78,6 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with the keys of a table that differ from today's, in their order.
     static func forEach(
         in table: String, _ db: Database,
         _ body: (String, (key: String, url: String)) throws -> Void
@@ -113,7 +112,6 @@ final class FormerKeys: @unchecked Sendable {
     private let hasSpellings: Bool
     private var keys: [String: String]?
 
-    /// - Parameter hasSpellings: Whether the index has the table of spellings.
     init(hasSpellings: Bool) { self.hasSpellings = hasSpellings }
 
     /// Returns the index's key for one of today's; nil if there is no other.

@@ -259,7 +259,6 @@ struct IndexRecovery {
         }
     }
 
-    /// Keeps resources as damaged, so that the next repair or prefetch fetches them.
     private func keepDamaged(_ db: Database, where condition: String) throws {
         try PreparedStatement(
             db,

@@ -28,7 +28,6 @@ package struct Deposit: Sendable {
     package let url: String
     /// Where redirects led, if that is another URL: whose validators they are.
     package let responseURL: String?
-    /// What the origin said about its age and version.
     package let validators: Validators
     /// Tells the variant from others that the same URL may select; nil if none does.
     package let variant: Digest?

@@ -136,7 +136,6 @@ package final class PartialBody: @unchecked Sendable {
     /// What its response said beside; that of the rest need not repeat it (RFC 9110, section
     /// 15.3.7).
     package let fields: Validators
-    /// How many bytes there are.
     package let count: Int64
     /// How many the whole body has, if it was said.
     package let totalBytes: Int64?
@@ -222,7 +221,6 @@ struct PartialTrailer: Codable {
 }
 
 extension PartialTrailer {
-    /// Reads the trailer of a file; nil if there is none that fits the file.
     init?(of file: FileDescriptor) {
         guard let size = try? file.status().st_size,
             let end = Self.read(file, at: size - 12, count: 12), end.suffix(8) == Self.mark[...]

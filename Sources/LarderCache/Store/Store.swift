@@ -23,7 +23,6 @@ package final class Store: @unchecked Sendable {
 
     /// The outcome of a deposit.
     package struct Outcome: Sendable {
-        /// The deposit's own.
         package let context: (any Sendable)?
         /// The object that is recorded and durable, nil if there is none to record; or why it
         /// could not be recorded.
@@ -63,7 +62,6 @@ package final class Store: @unchecked Sendable {
         partials = try PartialBodies(in: directory, run: run)
     }
 
-    /// The path of a file of this run's own, removed when the run ends.
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
     /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.
@@ -89,7 +87,6 @@ package final class Store: @unchecked Sendable {
         return body
     }
 
-    /// A body that goes on where an interrupted one ended.
     package func newBody(
         continuing partial: PartialBody, onDrained: @escaping @Sendable () -> Void
     ) throws(CacheError) -> StagedBody {
@@ -168,7 +165,6 @@ package final class Store: @unchecked Sendable {
     /// Commits what is pending; returns when it and every earlier batch has been reported.
     package func flush() { commits.sync { commitPending() } }
 
-    /// Runs `body` after the batches before it were reported, never beside one.
     package func afterCommits(_ body: @escaping @Sendable () -> Void) {
         commits.async(execute: body)
     }
@@ -222,7 +218,6 @@ package final class Store: @unchecked Sendable {
         return "committed \(deposits.count) deposits, \(bytes) bytes, in \(time)"
     }
 
-    /// Calls each depositor once with all its outcomes.
     private func report(_ outcomes: [Outcome], to depositors: [(any Depositor)?]) {
         var shares: [ObjectIdentifier: (depositor: any Depositor, outcomes: [Outcome])] = [:]
         for (outcome, depositor) in zip(outcomes, depositors) {

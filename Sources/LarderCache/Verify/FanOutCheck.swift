@@ -5,7 +5,6 @@ import LarderCore
 struct FanOutCheck {
     enum Rows {
         case of(CacheIndex)
-        /// There is no index: nothing is vouched for.
         case none
         /// The index cannot be read: all that can be said is whether objects have their digests.
         case unreadable

@@ -151,7 +151,6 @@ struct Repairer {
         }
     }
 
-    /// Deletes an object's row, and with it those of its resources.
     private func drop(_ digest: Digest, finding: Int, in db: Database) throws {
         let dropped = try PreparedStatement(
             db,
@@ -305,13 +304,10 @@ extension VerifyReport {
     public struct EntryFindings: Sendable {
         /// The number of findings.
         public let count: Int
-        /// The number of those whose entry has a URL that a prefetch would fetch.
         package let fetchable: Int
-        /// The first finding, in the order of the manifests.
         package let first: Finding?
         private let read: @Sendable ((Finding) throws -> Void) throws -> Void
 
-        /// - Parameter read: calls its argument for each finding, in the order of the manifests.
         package init(
             count: Int = 0, fetchable: Int = 0, first: Finding? = nil,
             read: @escaping @Sendable ((Finding) throws -> Void) throws -> Void = { _ in }

@@ -21,7 +21,6 @@ final class Verifier: @unchecked Sendable {
     private var start = ContinuousClock.now
     private var lastShown = ContinuousClock.now
 
-    /// - Parameter damage: why there is no index although there should be.
     init(
         directory: CacheDirectory, index: CacheIndex?, damage: CacheError?, options: VerifyOptions,
         onProgress: @escaping @Sendable (ObjectProgress) -> Void
@@ -149,7 +148,6 @@ final class Verifier: @unchecked Sendable {
         }
     }
 
-    /// What lies beside the fan-out directories, and beside the directory that holds them.
     private func noteStrays(in root: FileDescriptor) throws(CacheError) {
         guard options.selection.includesStrays(0) else { return }
         let objects = try directory.root.directory(CacheLayout.objects)

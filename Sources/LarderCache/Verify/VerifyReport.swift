@@ -228,7 +228,6 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Finding {
-    /// Damaged resources of an object that were not fetched again yet.
     package init(damaged digest: Digest?, urls: [String]) {
         self.init(
             .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,

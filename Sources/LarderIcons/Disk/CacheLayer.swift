@@ -14,7 +14,6 @@ struct CacheLayer {
         self.source = source
     }
 
-    /// The resource of a URL in any spelling; nil if it is not cached, or there is no cache.
     func resource(_ url: String) throws -> Resource? {
         try unlessMissing { try cache.resource(url) } ?? nil
     }

@@ -154,7 +154,6 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    /// An icon that ``keep(_:for:isReplacing:)`` has taken in and that is still held.
     func entry(keptMeanwhileFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
         // A look-up that finds nothing would count as another miss.
@@ -259,7 +258,6 @@ final class UseRecorder: @unchecked Sendable {
 
     init(_ cache: LiveCache) { self.cache = cache }
 
-    /// Notes that an object was used, if its last recorded use is long enough ago.
     func note(_ object: StoredObject) {
         guard ObjectUse.isDue(object.usedAt) else { return }
         let isFirst = lock.withLock {

@@ -17,7 +17,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let icon: FetchedIcon
         let validators: Validators
         let entry: MemoryCache.Entry
-        /// Whether what is stored of it is damaged.
         let isReplacing: Bool
     }
 
@@ -57,7 +56,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
 
-    /// Why icons could not be stored when that was last tried; nil if they could.
     var lastFailure: CacheError? { lock.withLock { failure } }
 
     /// Takes in an icon, which can be read from then on, and has it stored. Whoever closes

@@ -44,7 +44,6 @@ public final class IconRequest: @unchecked Sendable {
         lock.withLock { onChange = body }
     }
 
-    /// - Returns: whether that is another one: then ``tell()`` is due.
     func change(to priority: IconPriority) -> Bool {
         lock.withLock {
             defer { current = priority }

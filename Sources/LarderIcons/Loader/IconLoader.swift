@@ -39,7 +39,6 @@ public final class IconLoader: Sendable {
         self.init(cache: cache, fetcher: fetcher, options: options) { Date() }
     }
 
-    /// - Parameter now: the time, by which failures are remembered.
     init(
         cache: IconCache, fetcher: (any IconFetcher)?, options: Options,
         now: @escaping @Sendable () -> Date

@@ -67,7 +67,6 @@ final class Loads: @unchecked Sendable {
     /// How many are being read, fetched or stored, those that nobody waits for included.
     var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
-    /// What is known without waiting for anything but memory.
     func state(of key: String) -> IconState {
         if let entry = cache.memory.entry(for: key) { return .image(entry, from: .memory) }
         return lock.withLock {
@@ -112,7 +111,6 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Has icons ready that nobody waits for yet.
     func prefetch(_ urls: [URL]) {
         let missing = urls.filter { !cache.memory.contains($0.absoluteString) }
         withEffects { effects in
@@ -127,7 +125,6 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Ends what ``prefetch(_:)`` has begun and nobody else waits for.
     func stopPrefetching(_ urls: [URL]) {
         withEffects { effects in
             for url in urls {
@@ -150,7 +147,6 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Asks for what has failed again when it is next wanted.
     func forgetFailures(_ key: String?) {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
@@ -332,9 +328,7 @@ extension URL {
 
 struct Load {
     enum Stage {
-        /// It waits to be read from the disk, or is being read.
         case reading
-        /// It waits to be fetched, or is being fetched.
         case fetching
     }
 
@@ -353,7 +347,6 @@ struct Load {
     var task: Task<Void, Never>?
     /// Whether it is on the disk, and damaged there.
     var isDamaged = false
-    /// What is fetched; nil before.
     var request: IconRequest?
 
     var priority: IconPriority { waiters.values.map(\.priority).max() ?? .veryLow }

@@ -96,7 +96,6 @@ struct FailureMemory {
 
     var count: Int { failures.count }
 
-    /// The failure of `key`, if it is not over at `now`.
     mutating func failure(of key: String, at now: Date) -> IconFailure? {
         guard let (failure, until) = failures[key] else { return nil }
         if now < until { return failure }

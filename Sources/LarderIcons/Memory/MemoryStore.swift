@@ -84,7 +84,6 @@ struct MemoryStore {
         }
     }
 
-    /// Removes everything, counted as that.
     mutating func empty(_ counter: WritableKeyPath<MemoryCache.Counts, Int>) -> RecencyTable {
         let removed = table
         table = RecencyTable()
