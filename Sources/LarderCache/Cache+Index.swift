@@ -64,10 +64,8 @@ extension Cache {
         ) { try $0.forEach(body) }
     }
 
-    /// Records spellings of resources that are cached; others are passed over. Nothing is written
+    /// Records spellings of cached resources, at most ``ObjectUse/stepLimit``. Nothing is written
     /// if all are known.
-    ///
-    /// - Parameter spellings: at most ``ObjectUse/stepLimit``.
     package func record(_ spellings: [Spelling]) throws(CacheError) {
         precondition(spellings.count <= ObjectUse.stepLimit, "others would wait too long")
         try requireWritable().record(spellings)
@@ -80,11 +78,8 @@ extension Cache {
 
     package var indexURI: String? { index?.uri }
 
-    /// A database of one run's own (``ScratchDatabase``), joined with the index of a cache.
-    ///
-    /// - Parameters:
-    ///   - path: where it will be; nil leaves the place to SQLite.
-    ///   - cache: nil if there is none.
+    /// A temporary database (``ScratchDatabase``), joined with the index of `cache` if there is
+    /// one.
     package static func scratchDatabase(
         at path: String?, beside cache: Cache?
     ) throws -> DatabaseQueue {

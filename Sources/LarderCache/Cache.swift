@@ -80,10 +80,8 @@ public final class Cache: Sendable {
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Has the index rebuilt by whoever opens the cache for writing next: it was found to be
-    /// damaged.
-    ///
-    /// - Returns: the damage, or what is wrong with the disk instead.
+    /// Marks the index as damaged, so that the next writer rebuilds it. Returns the damage, or an
+    /// error of the disk instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -139,12 +137,8 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Opens the cache at `path` to be verified: the same as ``open(at:wait:log:)``, but for an index
-    /// that is damaged, which is then a finding.
-    ///
-    /// - Parameter isForRepair: whether it is written, too: then other processes that write
-    ///   its index are waited for. Default: false.
-    /// - Throws: ``CacheError``, `.missing` if there is no such directory.
+    /// Opens the cache at `path` to verify it. A damaged index is a finding then, and no error. For
+    /// a repair, which writes the index, other writers are waited for.
     package static func openDamaged(
         at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
@@ -161,8 +155,6 @@ public final class Cache: Sendable {
     public var path: String { directory.path }
 
     /// Starts a run that stores, with a directory of its own beneath `tmp/`.
-    ///
-    /// - Throws: ``CacheError`` `.unusable` if the cache cannot be written.
     package func store() throws(CacheError) -> Store {
         try Store(directory: directory, index: requireWritable())
     }
@@ -258,9 +250,7 @@ public final class Cache: Sendable {
         return (file, status)
     }
 
-    /// Opens an object's file. Its size is not compared.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if it is gone.
+    /// Opens an object's file, whatever its size. Throws `.corrupt` if it is gone.
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             return try directory.open(digest)
@@ -294,12 +284,9 @@ public final class Cache: Sendable {
         CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
-    /// Records that objects are used now, so that an eviction takes others first. Nothing is
-    /// written if the recorded use is younger than ``ObjectUse/precision``, or the cache is
-    /// read-only.
-    ///
-    /// - Parameter objects: ``ObjectUse/stepLimit`` at most. In the order of their rows, a million
-    ///   uses dirty each page of the index once, and not once for each object on it.
+    /// Records that objects are used now, if the recorded use is older than
+    /// ``ObjectUse/precision``. At most ``ObjectUse/stepLimit``, best in the order of their rows:
+    /// then a million uses change each page of the index once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
         guard let index, !isReadOnly else { return }
@@ -338,12 +325,8 @@ public final class Cache: Sendable {
         ).run()
     }
 
-    /// Mends what a verification found, as far as that needs no network, and notes it in `report`.
-    ///
-    /// - Parameter isCancelled: asked before each object: the rest is then left as it is.
-    /// - Returns: The resources to fetch again. The index keeps them as damaged until then.
-    /// - Throws: ``CacheError``, `.unusable` if the cache cannot be written, `.damaged` if
-    ///   its index cannot be read.
+    /// Repairs what a verification found without the network, and notes it in `report`. Returns the
+    /// resources to fetch again, which the index keeps as damaged until then.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {

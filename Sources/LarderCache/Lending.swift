@@ -8,11 +8,8 @@ extension Cache {
     /// one is read twice.
     private static let largestHeld = 1 << 20
 
-    /// Hands over the bytes of an object, piece by piece, once all of them have its digest. The
-    /// sizes that the index and the file state allocate nothing.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if the bytes are gone or are other bytes, ``isSparse``
-    ///   if they are not read; what `body` throws.
+    /// Hands over the bytes of an object, piece by piece, once all of them are known to have its
+    /// digest. Sizes in the index and of the file allocate nothing.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -41,11 +38,8 @@ extension Cache {
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
-    /// Lends an object too long for ``bytes(of:)``: a descriptor at its beginning, the caller's to
-    /// close. Its bytes were checked against the digest, and stay whatever an eviction takes
-    /// meanwhile.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
+    /// Returns a descriptor of an object that is too long for ``bytes(of:)``, which the caller
+    /// closes. The bytes were checked, and stay whatever is evicted.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
@@ -56,10 +50,7 @@ extension Cache {
         return descriptor
     }
 
-    /// Compares a file with the digest of an object.
-    ///
-    /// - Returns: false if that was cancelled.
-    /// - Throws: ``CacheError`` `.corrupt` if it has other bytes.
+    /// Compares a file with the digest of an object. Returns false if that was cancelled.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -102,19 +93,15 @@ package final class LentFile: Sendable {
     /// Whether somebody has cut it off meanwhile.
     package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
 
-    /// A descriptor of the caller's own, with a position of its own.
-    ///
-    /// - Throws: ``CacheError`` if the process has too many.
+    /// Returns a new descriptor, with a position of its own.
     package func descriptor() throws(CacheError) -> Int32 {
         let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw CacheError("open", subject: file.subject, errno: errno) }
         return copy
     }
 
-    /// Fills `buffer` with the bytes from `offset` on; false if there are fewer, or they cannot be
-    /// read.
-    ///
-    /// - Parameter atOnce: whether to read only what is in memory. Default: false.
+    /// Fills `buffer` with the bytes from `offset` on; false if there are fewer, or if `atOnce` is
+    /// set and they are not in memory.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
@@ -150,8 +137,6 @@ extension Cache {
     package var root: FileDescriptor { directory.root }
 
     /// Opens a directory of the user's own to read it.
-    ///
-    /// - Throws: ``CacheError``, `.missing` if it does not exist.
     package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         do throws(CacheError) {
@@ -173,9 +158,8 @@ extension Cache {
         }
     }
 
-    /// Gives an object's file another name, in a directory that is not the cache's.
-    ///
-    /// - Returns: nil, or the system's error number. Which file it was is not known: compare it.
+    /// Gives an object's file another name outside the cache; returns nil, or the system's error
+    /// number. Compare the file afterwards: it may have been replaced.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
@@ -206,10 +190,8 @@ package final class OutgoingObject: @unchecked Sendable {
     /// Whether the bytes turned out not to be those of the digest.
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
-    /// Fills as much of the buffer as there is from `offset` on: where the last piece ended, or the
-    /// beginning.
-    ///
-    /// - Returns: how many bytes; nil if they cannot be read, or are not those of the digest.
+    /// Reads the next piece; `offset` is where the last one ended, or 0. Returns the number of
+    /// bytes, or nil if they cannot be read or are not those of the digest.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         lock.withLock {
             if offset == 0 { (hasher, place) = (RunningDigest(), 0) }
@@ -239,8 +221,6 @@ package final class OutgoingObject: @unchecked Sendable {
 
 extension Cache {
     /// Opens an object to send it elsewhere.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if its file is gone.
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file

@@ -18,9 +18,6 @@ package final class LiveCache: @unchecked Sendable {
     private var index: FileIdentity?
     private var known: [Digest: FileIdentity] = [:]
 
-    /// Names the directory of a cache; nothing is opened.
-    ///
-    /// - Parameter knownLimit: Default: 65,536.
     package init(path: String, knownLimit: Int = 1 << 16, log: CacheLog = .none) {
         self.path = path
         self.log = log
@@ -36,9 +33,6 @@ package final class LiveCache: @unchecked Sendable {
 
     package var opened: Cache? { lock.withLock { cache } }
 
-    /// Opens the cache unless it is open.
-    ///
-    /// - Throws: ``CacheError``, `.missing` if there is no cache.
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
@@ -57,10 +51,8 @@ package final class LiveCache: @unchecked Sendable {
         withExtendedLifetime(cache) {}
     }
 
-    /// Closes the cache if it has no index, or if its index is another file by now, because the
-    /// cache was rebuilt, replaced or moved here. Readers of the old one notice nothing.
-    ///
-    /// - Returns: Whether it was closed.
+    /// Closes the cache if it has no index, or if the index was replaced. Its readers notice
+    /// nothing.
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
@@ -79,9 +71,7 @@ package final class LiveCache: @unchecked Sendable {
         return isClosed
     }
 
-    /// Reads the open cache; once more if its index cannot be read because a run has rebuilt it.
-    ///
-    /// - Throws: ``CacheError``, `.missing` if there is no cache; what `body` throws.
+    /// Reads the open cache, and once more if its index was rebuilt meanwhile.
     package func using<Value>(_ body: (Cache) throws -> Value) throws -> Value {
         let cache = try open()
         do {
@@ -102,9 +92,8 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// The bytes of an object, compared with its digest unless its file is known.
-    ///
-    /// - Parameter limit: The largest object that is read, in bytes. Default: none.
+    /// The bytes of an object, compared with its digest unless its file is known. An object of more
+    /// than `limit` bytes is not read.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {

@@ -1,10 +1,8 @@
 import Foundation
 import LarderCore
 
-/// What became of the last run of a command: `runs/<command>.json` beneath the cache's root.
-///
-/// For people and monitoring: nothing depends on it, and it names no path. A run that is killed
-/// leaves the one before it, whose age tells.
+/// The result of the last run of a command: `runs/<command>.json` beneath the cache's root. For
+/// people and monitoring: nothing depends on it, and it names no path.
 package struct RunRecord: Sendable, Equatable {
     package enum Command: String, Sendable, Codable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex

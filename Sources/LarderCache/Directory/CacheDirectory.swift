@@ -2,9 +2,8 @@ import CLarderSystem
 import Foundation
 import LarderCore
 
-/// The files of one cache, reached through directory descriptors alone.
-///
-/// Holds a `flock` on the root for as long as it lives; the kernel releases it.
+/// The files of one cache, reached through directory descriptors alone. Holds a `flock` on the
+/// root.
 final class CacheDirectory: Sendable {
     /// The root as the user named it, made absolute: for messages.
     let path: String
@@ -25,14 +24,8 @@ final class CacheDirectory: Sendable {
         case exclusive
     }
 
-    /// Opens the cache at `path`, and makes it first if `create` is set.
-    ///
-    /// - Throws: ``CacheError`` `.missing` if there is none and `create` is not set, `.unusable`
-    ///   if it is not a directory, cannot be entered, is refused by ``CacheRoot``, has a directory
-    ///   or a database that another user could change, is something else's, or lies on a network
-    ///   file system, `.locked` if another process holds its lock for longer than `wait`.
-    ///
-    /// - Parameter hasOwnIndex: whether the index of a directory is one of larder's.
+    /// Opens the cache at `path`, and creates it first if `create` is set. Refuses a directory that
+    /// is something else's, that another user could change, or that lies on a network file system.
     init(
         path: String, create: Bool, lock: Lock, wait: LockWait, log: CacheLog,
         hasOwnIndex: (CacheDirectory) -> Bool
@@ -79,8 +72,6 @@ final class CacheDirectory: Sendable {
     }
 
     /// Makes a cache in a directory that this process has just made.
-    ///
-    /// - Parameter path: Its place, for messages.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
         log = .none
@@ -210,9 +201,7 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Opens an object for reading; a link or anything but a regular file is refused.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if there is no such file.
+    /// Opens an object for reading. Throws `.corrupt` if there is no regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {
@@ -263,11 +252,8 @@ final class CacheDirectory: Sendable {
 }
 
 extension CacheDirectory {
-    /// Whether this is a cache, or a directory in which nothing else is: an empty one.
-    ///
-    /// - Throws: ``CacheError`` `.unusable` if it is not one and something else uses it as larder
-    ///   would: what is in `tmp/` is swept some day, and what is in the index is migrated or set
-    ///   aside.
+    /// Whether this is a cache or an empty directory. Throws `.unusable` if something else uses the
+    /// names that larder would sweep or migrate.
     func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
         if try isMarked(hasOwnIndex) { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {

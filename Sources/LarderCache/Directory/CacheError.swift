@@ -114,10 +114,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             message: "\(message); the next prefetch, or larder reindex, rebuilds the index")
     }
 
-    /// Why a file could not be opened, or for reading alone, which SQLite keeps to itself: for want
-    /// of descriptors or of permission, else because the disk failed.
-    ///
-    /// - Parameter subject: its path; anything else is of this run's own making, and permitted.
+    /// Describes why SQLite could not open a file: no descriptors, no permission, else the disk.
     private init(unopened subject: String, _ message: String) {
         let number = Self.refusal(of: subject)
         switch number {

@@ -43,16 +43,10 @@ public struct LockWait: Sendable {
         LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled)
     }
 
-    /// Takes a lock of flock(2).
+    /// Takes a lock of flock(2): `LOCK_SH` or `LOCK_EX`. Throws `.locked` when the time is over.
     ///
-    /// Asks again and again, after pauses that grow to 100 ms: a thread that flock(2) holds can be
-    /// called back by a signal alone, and signals are the program's and not a library's.
-    ///
-    /// - Parameters:
-    ///   - operation: `LOCK_SH` or `LOCK_EX`.
-    ///   - subject: the file's name, for people.
-    ///   - describeHolder: who holds it, in words; asked only while somebody does.
-    /// - Throws: ``CacheError`` `.locked` when the time is over.
+    /// It polls, with pauses of up to 100 ms, because only a signal ends a flock(2) that waits, and
+    /// signals are the program's and not a library's.
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -79,24 +73,15 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A lock that runs agree upon by its name: whoever holds it keeps the others of the same name out,
-/// for as long as this lives. The kernel releases it, however the process ends.
-///
-/// A file beneath the root, which stays: to remove it would take it from under who waits for it.
+/// A lock by name between runs. The kernel releases it when the process ends. Its file is never
+/// removed, because other processes may be waiting for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`. To be held before the cache is opened: who waits for it holds nothing
-    /// else.
+    /// Takes the lock `name`. Take it before the cache is opened, so that a waiting run holds
+    /// nothing else.
     ///
-    /// - Parameters:
-    ///   - path: the cache's root.
-    ///   - create: whether the cache is made if there is none.
-    ///   - command: what those who wait are told of the holder.
-    ///   - wait: how long to wait. Default: not at all.
-    /// - Throws: ``CacheError`` `.locked` if another process holds it, `.missing` if there is
-    ///   no cache and none is to be made, `.unusable` if `name` is none (``isName(_:)``) or the
-    ///   file cannot be opened.
+    /// - Parameter command: what waiting processes are told of the holder.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -146,10 +131,8 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// How long an index waits while another process has SQLite's lock on it.
-///
-/// Whoever is told not to wait does so for ``grace`` all the same: a transaction of larder's own
-/// lasts for milliseconds, and is nobody's fault.
+/// How long an index waits while another process has SQLite's lock on it: ``grace`` at least,
+/// because transactions of larder last only milliseconds.
 final class WriterWait: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 

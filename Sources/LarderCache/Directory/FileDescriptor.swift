@@ -1,9 +1,7 @@
 import Foundation
 
-/// An open file or directory, closed with its last reference.
-///
-/// Every path component is opened relative to its parent and without following links, so nothing
-/// outside the cache root can be reached through one.
+/// An open file or directory, closed with its last reference. Every path component is opened
+/// relative to its parent and without following links, so that none leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
     /// What messages call it: its path beneath a directory of the user's own, or that one's path.
@@ -187,9 +185,8 @@ extension FileDescriptor {
         }
     }
 
-    /// A path to this directory for programs that know no descriptors, valid while this one is
-    /// open; nil if the system has none (macOS) or does not show it. It leads here even if a
-    /// directory on the way was renamed or replaced.
+    /// A path to this directory for SQLite, valid while this one is open, even if a directory on
+    /// the way is renamed. Nil if the system has none (macOS).
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
@@ -208,8 +205,6 @@ extension FileDescriptor {
 /// nobody's.
 extension FileDescriptor {
     /// Makes a directory in this one, and locks it before a sweep takes it.
-    ///
-    /// - Parameter operation: `LOCK_SH` or `LOCK_EX`.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
     ) throws(CacheError) -> (name: String, directory: FileDescriptor) {

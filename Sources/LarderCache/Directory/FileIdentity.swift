@@ -1,9 +1,7 @@
 import Foundation
 
-/// What a file was when it was read: as long as all of it stays, so do the file's bytes.
-///
-/// Whoever changes bytes in place changes the file's times, as does whoever sets those back: the
-/// time of the last status change cannot be set.
+/// The identity of a file when it was read. While it stays the same, so do the bytes: any change
+/// sets the time of the last status change, which nobody can set back.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64

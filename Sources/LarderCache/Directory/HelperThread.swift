@@ -1,9 +1,7 @@
 import Foundation
 
-/// Threads for work that somebody waits for.
-///
-/// If the system has no thread to give, libdispatch retries without limit in the calling thread,
-/// and Foundation's `Thread` silently never runs. Here the caller learns of it at once.
+/// Threads that report a failed start. If the system has no thread to give, libdispatch retries
+/// without limit, and Foundation's `Thread` silently never runs.
 package enum HelperThread {
     /// The error of a caller for whom no thread could be started. It names the limit.
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
@@ -19,11 +17,7 @@ package enum HelperThread {
                 """)
     }
 
-    /// Runs `body` on a new thread.
-    ///
-    /// - Parameters:
-    ///   - stackSize: The size of the thread's stack in bytes. Default: nil, the system's default.
-    /// - Returns: Whether the thread was started. If not, `body` is never called.
+    /// Runs `body` on a new thread. Returns false if none could be started.
     package static func start(
         stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -32,11 +26,9 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on the calling thread and at the same time on up to `count - 1` others; returns
-    /// when all calls have returned.
-    ///
-    /// Each call takes pieces of the work until none is left, so that the calling thread alone
-    /// finishes the work if no other thread can be started.
+    /// Calls `body` on the calling thread and on up to `count - 1` others, and returns when all
+    /// have returned. Each call takes pieces of work until none is left, so that the calling thread
+    /// alone suffices.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -56,12 +48,8 @@ package enum HelperThread {
         }
     }
 
-    /// Checks that the process can start more threads and use more address space.
-    ///
-    /// - Parameters:
-    ///   - count: The number of threads.
-    ///   - room: The address space in bytes, besides the threads' stacks.
-    /// - Throws: ``shortage``.
+    /// Checks that the process can start so many threads, and map `room` bytes besides their
+    /// stacks.
     package static func require(_ count: Int, room: Int) throws(CacheError) {
         let gate = NSCondition()
         // Unsafe because it is a variable; every access holds `gate`.

@@ -1,10 +1,8 @@
 import Foundation
 import LarderCore
 
-/// One run's own directory beneath `tmp/`: staged bodies and the plan.
-///
-/// The run holds a lock on it, released by the kernel when the process ends however it ends, so
-/// that whatever a dead run left is known to be nobody's and swept by the next.
+/// A run's own directory beneath `tmp/`: staged bodies and the plan. The kernel releases the lock
+/// on it when the process ends, so the next run can sweep what a dead one left.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
@@ -67,10 +65,8 @@ final class RunDirectory: Sendable {
     /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Removes what runs that have ended left in `tmp/`; returns how many are gone, and the bytes
-    /// on disk that are free since.
-    ///
-    /// - Parameter isDryRun: only counts them.
+    /// Removes what ended runs left in `tmp/`; returns their number and the bytes on disk that this
+    /// frees.
     @discardableResult
     static func sweepAbandoned(
         in cache: CacheDirectory, isDryRun: Bool = false
@@ -130,12 +126,11 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves what is in the place of an object or a fan-out directory, under a name that begins
-    /// with its own and that no other has.
+    /// Moves an object or fan-out directory here under a new name, and returns its path; nil if the
+    /// file is not there any more.
     ///
-    /// - Parameter inode: what was found bad. If another process puts whole bytes in its place at
-    ///   the very moment, they are put back: any whole bytes of a name are the same.
-    /// - Returns: the path beneath the root; nil if the file is not there any more.
+    /// - Parameter inode: the bad file. If another process replaces it at this moment, the new one
+    ///   is put back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {

@@ -49,9 +49,7 @@ final class EvictionPlan {
     private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Reads the policy's manifests to their ends.
-    ///
-    /// - Parameter path: the path of the temporary database; nil leaves the place to SQLite.
+    /// Reads the policy's manifests to their ends. SQLite chooses the place if `path` is nil.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
@@ -97,11 +95,8 @@ final class EvictionPlan {
         );
         """
 
-    /// Decides about every object that the index has now, in place of any earlier decision.
-    ///
-    /// - Parameters:
-    ///   - runStart: the start of the oldest run in progress. What was used since then is kept.
-    ///   - free: the free bytes on the disk.
+    /// Decides about every object of the index. What was used since `runStart`, the start of the
+    /// oldest run in progress, is kept.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
             // The pages that all rows went through are not needed to remove some of them.

@@ -215,12 +215,8 @@ struct Evictor {
         }
     }
 
-    /// Deletes the rows of as many victims of a batch as one transaction has time for.
-    ///
-    /// - Parameters:
-    ///   - rank: becomes that of the last victim that was dealt with.
-    ///   - isWhole: becomes false if a victim had been used meanwhile.
-    /// - Returns: the victims whose rows are gone.
+    /// Deletes the rows of as many victims as one transaction has time for, and returns these.
+    /// `rank` becomes that of the last, and `isWhole` false if one had been used meanwhile.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
@@ -269,10 +265,8 @@ struct Evictor {
         case begun
     }
 
-    /// Deletes the rows of an object's resources and then its own, unless it was used or pinned
-    /// since the decision. Deposits and fresh hits are uses.
-    ///
-    /// - Parameter room: the number of rows that may still be deleted.
+    /// Deletes the rows of an object's resources and then its own, at most `room`, unless it was
+    /// used or pinned since the decision. Deposits and fresh hits are uses.
     private static func removeRows(
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {

@@ -26,12 +26,11 @@ final class ObjectRemoval {
     private static let filesPerThread = 16
     private var threads = ObjectRemoval.mostThreads
 
-    /// Removes the files of those objects that have no row, once that is durable. Goes from
-    /// directory to directory, because in any other order a file system takes several times as
-    /// long. Only regular files are removed.
+    /// Removes the files of those objects that have no row, once that is durable; only regular
+    /// files. Goes from directory to directory: any other order takes a file system several times
+    /// as long.
     ///
     /// - Parameter isRemovable: called on several threads. Default: returns true.
-    /// - Returns: what was removed.
     @discardableResult
     func removeFiles(
         of digests: [Digest], in index: CacheIndex,

@@ -62,8 +62,7 @@ extension CacheIndex {
     }
 
     /// Hands out rows in the order of a text column, 500 at a time. No transaction is open
-    /// meanwhile: `body` may use the index, and take its time. Changes of other processes are seen
-    /// or not.
+    /// meanwhile, so that `body` may take its time.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
         as row: (inout RowReader) throws -> Row, key: (Row) -> String,
@@ -190,9 +189,7 @@ extension CacheIndex {
         }
     }
 
-    /// The first key at or behind a text, in the order of their bytes.
-    ///
-    /// - Parameter arePinned: whether to look among pins, and not among resources.
+    /// The first key of a resource or pin at or behind a text, in the order of their bytes.
     func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
         try lookUp { db in
             try PreparedStatement(

@@ -4,11 +4,8 @@ import GRDBSQLite
 
 /// What verification, eviction and recovery do with all of an index, beside its other users.
 extension CacheIndex {
-    /// SQLite's own check of the file's structure; the complaints, none when it is sound.
-    ///
-    /// - Parameters:
-    ///   - isQuick: whether rows are not compared with the indices over them. Default: false.
-    ///   - isCancelled: asked a few times a second; there are no complaints then. Default: never.
+    /// Returns the complaints of SQLite's own check of the structure. A quick check does not
+    /// compare rows with the indices over them.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -56,9 +53,6 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Copies what is committed into another database.
-    ///
-    /// - Throws: `CancellationError`.
     func copy(to other: DatabaseQueue, unless isCancelled: () -> Bool) throws {
         try withoutActuallyEscaping(isCancelled) { isCancelled in
             try connections.reading {
@@ -136,9 +130,8 @@ extension CacheIndex {
     /// So many free pages stay, and a twentieth of all: the next run wants them.
     private static let sparePages = 64
 
-    /// Moves what lies at the index's end into its free pages, and cuts off the end, a step at a
-    /// time. An index that was made before it could do so stays as long as it is, until it is
-    /// rebuilt.
+    /// Moves pages from the end into free ones and cuts off the end, in steps. An index that was
+    /// made before it could do so keeps its length until it is rebuilt.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in
@@ -162,12 +155,8 @@ extension CacheIndex {
 }
 
 extension DatabaseQueue {
-    /// Copies it into a new file without a free page, which can give back those that come free
-    /// later.
-    ///
-    /// - Parameter file: A file that does not exist, in a directory of this run's own.
-    ///
-    /// The copy keeps no log, and is not made durable.
+    /// Copies it into a new file without free pages, which can give back pages later. The copy
+    /// keeps no log, and is not made durable.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

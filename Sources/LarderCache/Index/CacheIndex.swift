@@ -105,9 +105,8 @@ final class CacheIndex: Sendable {
         return IndexSchema.isCurrent(applied)
     }
 
-    /// Opens an index whose directory cannot be written; `nil` if there is none.
-    ///
-    /// - Parameter isBesideWriter: whether somebody else is known to write it. Default: false.
+    /// Opens an index whose directory cannot be written, or that another process writes; nil if
+    /// there is none.
     init?(
         readOnly directory: CacheDirectory, isBesideWriter: Bool = false
     ) throws(CacheError) {
@@ -218,12 +217,8 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes a batch in one transaction: returns when it is durable.
-    ///
-    /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``.
-    ///   Default: true.
-    /// - Throws: ``CacheError``, also if the index was deleted meanwhile: what is written to it
-    ///   then is nowhere.
+    /// Writes a batch in one transaction, durably or so that ``syncLog()`` makes it durable. Throws
+    /// if the index was replaced meanwhile, because what is written then is lost.
     func write(
         isDurable: Bool = true, _ body: (Database) throws -> Void
     ) throws(CacheError) {

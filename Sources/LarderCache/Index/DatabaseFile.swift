@@ -142,13 +142,9 @@ struct DatabaseFile: Sendable {
     }
 }
 
-/// A copy of the index beside it, from which URLs come back should the index be lost.
-///
-/// One file, replaced as a whole by a rename: whoever reads it sees an old one or a new one.
+/// A copy of the index, from which URLs come back if the index is lost. It is replaced by a rename.
 enum IndexSnapshot {
     /// Copies what is committed, beside readers and writers.
-    ///
-    /// - Parameter run: where the copy is made before it takes the old one's place.
     static func take(
         of database: any DatabaseReader, in directory: CacheDirectory, run: RunDirectory
     ) throws(CacheError) {

@@ -49,10 +49,8 @@ extension FailureTable {
     /// In seconds: a month. Failures that are further in the future are forgotten, too.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Forgets old failures, and the oldest of too many.
-    ///
-    /// - Parameter fraction: the part of the limits that is left if they are exceeded. Default: 1.
-    /// - Returns: the number of remaining failures, and their bytes.
+    /// Forgets old failures, and the oldest of too many down to a fraction of the limits. Returns
+    /// the number of remaining failures, and their bytes.
     @discardableResult
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1

@@ -76,11 +76,8 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads with statements that may take long, and ends them soon after `isCancelled` returns
-    /// true. Other connections are not affected.
-    ///
-    /// - Parameter isCancelled: Called often, on the calling thread.
-    /// - Throws: `CancellationError` then; else what `body` throws.
+    /// Reads with long statements, and ends them with `CancellationError` soon after `isCancelled`,
+    /// which is called often, returns true.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -99,11 +96,7 @@ extension DatabaseReader {
 }
 
 extension Database {
-    /// What SQLite's own check of the file's structure complains of; nothing if it is sound.
-    ///
-    /// - Parameters:
-    ///   - isQuick: whether rows are not compared with the indices over them.
-    ///   - limit: the most complaints.
+    /// Returns the complaints of SQLite's own check of the structure.
     func complaints(isQuick: Bool, limit: Int) throws -> [String] {
         try PreparedStatement(self, "PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
             .rows { $0.text() ?? "" }.filter { $0 != "ok" }

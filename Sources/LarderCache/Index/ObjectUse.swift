@@ -12,9 +12,8 @@ package enum ObjectUse {
     /// Uses are recorded so many at a time, between which other writers get their turn.
     package static let stepLimit = 2_000
 
-    /// Before that nothing was ever used, in seconds since 1970 (the beginning of 2020): whoever
-    /// recorded such a use had a clock that was not set, as a machine without a battery has until
-    /// it asks the network.
+    /// The beginning of 2020, in seconds since 1970. An earlier use was recorded by a clock that
+    /// was not set yet.
     static let earliest: TimeInterval = 1_577_836_800
 
     /// Whether to record a use at `instant` of an object that was used at `last`. None takes the
@@ -53,10 +52,9 @@ package enum ObjectUse {
     /// How many days most uses may be in the future, until it is they that are wrong.
     private static let patience = 7
 
-    /// Takes what no clock that was right can have recorded as of now: the objects age from now on.
-    /// That is what is recorded before ``earliest``, and what is in the future; if that is so of
-    /// most objects, it may be today's clock that is wrong, and they stay as they are for a week of
-    /// its days.
+    /// Sets impossible times to now, so that the objects age from now on: those before
+    /// ``earliest``, and those in the future. If most are in the future, today's clock may be
+    /// wrong, and they stay for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }

@@ -6,9 +6,7 @@ import LarderCore
 /// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and
 /// nobody wants it after a crash.
 enum ScratchDatabase {
-    /// - Parameters:
-    ///   - path: where it will be, in the index's directory; nil leaves the place to SQLite.
-    ///   - index: nil if there is none.
+    /// Opens a database at `path`, or where SQLite likes, and joins an index.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
         // The paths are valid only as long as the root's descriptor.

@@ -54,8 +54,6 @@ enum URLKeys {
     }
 
     /// Calls `body` with the spellings whose key today is not the key of their resource.
-    ///
-    /// - Parameter schema: The schema of the index in the connection, with a dot behind it.
     static func forEachSpelling(
         in schema: String = "", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
@@ -133,10 +131,8 @@ final class FormerKeys: @unchecked Sendable {
 }
 
 extension CacheIndex {
-    /// Lists today's keys of URLs whose rows have a key of an earlier version, in the table
-    /// `former_keys` of a scratch database that is joined with this index.
-    ///
-    /// - Returns: Whether there is such a table. An index that can be written has today's keys.
+    /// Lists today's keys of URLs whose rows have a former key, in the table `former_keys` of a
+    /// joined scratch database; false if all have today's.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(

@@ -24,10 +24,9 @@ struct IndexRecovery {
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is not there, or without a byte, although objects are left.
+    /// Whether the index is missing or empty although objects are left.
     ///
-    /// - Parameter waiting: whether to look again once nobody is about to put a new one in its
-    ///   place. Default: false.
+    /// - Parameter waiting: whether to look again when no other process is opening the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -58,13 +57,7 @@ struct IndexRecovery {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Rebuilds the index.
-    ///
-    /// - Parameters:
-    ///   - isCancelled: asked often, until the old index is replaced. Default: never.
-    ///   - onProgress: called for each object of the tree. Default: nobody looks.
-    /// - Throws: ``CacheError``, `.index` if the index is a newer version's, which is never
-    ///   touched.
+    /// Rebuilds the index. Throws `.index` if it is a newer version's, which is never touched.
     func rebuild(
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: (ObjectProgress) -> Void = { _ in }
@@ -111,9 +104,7 @@ struct IndexRecovery {
         return report
     }
 
-    /// The best rows there are, as a whole database.
-    ///
-    /// - Parameter stop: is set before rows are copied from the index.
+    /// Copies the best rows that exist. `stop` is set before rows are copied from the index.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout CommitStop?,
         unless isCancelled: @escaping @Sendable () -> Bool

@@ -2,11 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A copy of a cache that needs nothing beside itself: the index as one file, and every object that
-/// it names, read through its digest.
-///
-/// It is made next to its place and takes it with a rename, durable by then: who finds it finds all
-/// of it.
+/// A copy of a cache: the index as one file, and every object that it names, compared with its
+/// digest. It is made next to its place, made durable, and renamed.
 struct CacheSnapshot {
     private let source: CacheDirectory
     private let index: CacheIndex?

@@ -13,11 +13,7 @@ package struct Deposit: Sendable {
         case kept(Digest)
         /// What is not to be stored: the resource stays as it was, and did not fail.
         case unstored
-        /// Nothing: the fetch failed, which is remembered. The resource stays as it was.
-        ///
-        /// - Parameters:
-        ///   - code: the reason's name.
-        ///   - status: the HTTP status, if that is the reason.
+        /// The fetch failed, which is remembered. The resource stays as it was.
         case failed(code: String, status: Int?)
     }
 

@@ -64,18 +64,15 @@ package final class Store: @unchecked Sendable {
 
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.
-    ///
-    /// - Parameter expected: so many bytes it will probably have; default: nobody knows.
+    /// Returns an empty body. `onDrained` is called after ``StagedBody/append(_:)`` returned
+    /// `full`.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
         StagedBody(run: run, expecting: expected, onDrained: onDrained)
     }
 
-    /// Returns a body of bytes that are there already.
-    ///
-    /// - Parameter fill: calls its argument with each piece of them, which waits for the disk.
+    /// Returns a body with the bytes that `fill` hands over. Waits for the disk.
     package func newBody(
         filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws -> StagedBody {
@@ -95,11 +92,8 @@ package final class Store: @unchecked Sendable {
 
     /// Puts a finished body where the next batch picks it up.
     ///
-    /// An object that is there already is trusted only if the index vouches for it and its file
-    /// has the right size; otherwise the staged bytes will replace it.
-    ///
-    /// - Parameter isReplacing: whether they do so in any case, because what is there is known to
-    ///   be damaged. Default: false.
+    /// An existing object is trusted only if the index has it and its file has the right size, and
+    /// if `isReplacing` is not set. Otherwise the staged bytes replace it.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
         isReplacing: Bool = false

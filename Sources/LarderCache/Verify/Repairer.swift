@@ -2,14 +2,12 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Mends what a verification found, as far as that needs no network: nothing is deleted but rows,
-/// and what they say is kept in the table `damaged` until it is fetched again.
+/// Repairs what a verification found, as far as that needs no network. Only rows are deleted, and
+/// what they say is kept in the table `damaged` until it is fetched again.
 ///
-/// What is not whole is moved before its rows go: a crash between the two leaves rows without a
-/// file, which the next repair or prefetch mends. The other way round would leave things in an
-/// object's place that no row vouches for, and what is nobody's is not touched. Other processes may
-/// store meanwhile, so that every finding is looked at again, and once more inside the transaction
-/// that drops its rows.
+/// Bad files are moved before their rows are deleted. A crash between the two leaves rows without a
+/// file, which the next repair or prefetch mends. Other processes may store meanwhile, so every
+/// finding is checked again, and once more inside the transaction that drops its rows.
 struct Repairer {
     /// How many objects are dropped in one transaction: other writers wait for it.
     private static let batch = 64
@@ -24,12 +22,8 @@ struct Repairer {
         reader = ObjectReader(directory.sparse)
     }
 
-    /// Fills in what became of the findings. A finding whose resources were dropped counts as lost
-    /// until they are fetched again.
-    ///
-    /// - Parameter isCancelled: asked before each object: the rest is left as it is.
-    /// - Returns: The resources to fetch again: those that were dropped now, and those that an
-    ///   earlier repair dropped.
+    /// Notes the repair of each finding. Dropped resources count as lost until they are fetched
+    /// again. Returns the resources to fetch, including those of earlier repairs.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {

@@ -100,12 +100,9 @@ public enum VerifySelection: Sendable {
     }
 }
 
-/// How far a verification of limited duration has come: the leading bytes of the directories that
-/// are done. Not the first that is not, since a thread that falls behind would have all be done
-/// again that others have done meanwhile.
-///
-/// Kept in a file of the root, for each verification that may be continued, by its name.
-/// Expendable: without it the next one begins at the beginning.
+/// The leading bytes of the directories that a limited verification has done. A set, because a slow
+/// thread must not make the next run repeat what others have done. Kept in a file of the root, by
+/// the name of the verification. Expendable.
 struct VerifyPosition {
     /// More than anybody keeps up; beyond it all others are forgotten.
     private static let limit = 100

@@ -133,11 +133,9 @@ public final class IconCache: Sendable {
         return try await lookup(url) != nil
     }
 
-    /// Keeps an icon that was fetched in memory, and stores it, if it may be: a URL's secrets are
-    /// kept nowhere, and only what HTTP answered is a URL's. It is stored where a prefetch would
-    /// store it; what is no http or https URL is in memory alone.
+    /// Keeps a fetched icon in memory, and stores it as a prefetch would. URLs with secrets, and
+    /// others than http and https, are in memory alone.
     ///
-    /// - Parameter isReplacing: whether what is stored of it is damaged.
     /// - Returns: also whether it is being stored, see ``waitUntilStorable()``.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
@@ -241,10 +239,8 @@ public final class IconCache: Sendable {
     }
 }
 
-/// Tells an eviction which objects an app uses: in batches, on a queue of its own.
-///
-/// Nobody waits for it. If another process writes the index just then, the batch is dropped: the
-/// objects are noted again when they are next read.
+/// Records in batches which objects an app uses. If another process writes the index, a batch is
+/// dropped: the objects are noted again when they are next read.
 final class UseRecorder: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 

@@ -58,10 +58,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes in an icon, which can be read from then on, and has it stored. Whoever closes
-    /// afterwards waits for that.
-    ///
-    /// - Returns: false if it may not be stored.
+    /// Takes an icon, which can be read from then on, and stores it; false if it may not be stored.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {

@@ -2,12 +2,11 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// The icons that are being got: memory → disk → network, each once for all who wait for it.
+/// The icons that are being loaded: memory → disk → network, each once for all callers.
 ///
-/// An icon that is not in memory waits for one of the places to be read in, and if it is not
-/// cached, for one to be fetched in. Both go by priority, and an icon has its place until its bytes
-/// are handed over. If many wait to be stored, they keep their places: a slow disk slows the
-/// network down.
+/// Reads and fetches have a limited number of places, by priority. An icon keeps its place until
+/// its bytes are handed over, or while many wait to be stored: so a slow disk slows the network
+/// down.
 final class Loads: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. No foreign code is
     // called with it, nor a task cancelled.
@@ -87,9 +86,8 @@ final class Loads: @unchecked Sendable {
             && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// Waits for an icon; `then` is called once, within this call if memory has the answer.
-    ///
-    /// - Returns: the waiter, to leave with; nil if nothing is waited for.
+    /// Waits for an icon. `then` is called once, within this call if memory has the answer. Returns
+    /// the waiter, or nil if nothing is waited for.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {

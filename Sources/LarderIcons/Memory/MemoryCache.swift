@@ -21,9 +21,7 @@ public final class MemoryCache: @unchecked Sendable {
     /// are stored, not decoded.
     public static let defaultCostLimit = 32 << 20
 
-    /// What an entry costs beside the bytes of its data, key and media type: its places in the
-    /// table, and the headers of its blocks of memory. So a million tiny entries are not free.
-    ///
+    /// The cost of an entry besides its data, key and media type: table places and block headers.
     /// Measured with tiny entries, and rounded up.
     package static let entryOverhead = 384
 

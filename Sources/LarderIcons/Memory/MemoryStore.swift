@@ -1,8 +1,7 @@
 import LarderCore
 
-/// What a ``MemoryCache`` does, on one thread: entries, limits and counts.
-///
-/// What is removed is handed out, and not freed here: that takes longer than all the rest.
+/// What a ``MemoryCache`` does on one thread. Removed items are returned, because to free them
+/// takes longer than all the rest.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -100,10 +99,8 @@ struct MemoryStore {
     }
 }
 
-/// Entries by key, in the order of their last use. Each operation takes constant time.
-///
-/// The order is a ring of links in an array: an entry has no object of its own, and a use touches
-/// five links at most.
+/// Entries by key, in the order of their last use, in constant time. The order is a ring of links
+/// in an array, so that an entry has no object of its own.
 struct RecencyTable {
     struct Item {
         let key: CacheKey
