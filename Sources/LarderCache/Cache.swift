@@ -264,12 +264,7 @@ public final class Cache: Sendable {
         _ file: FileDescriptor, of object: StoredObject,
         into room: UnsafeMutableRawBufferPointer, isKnown: Bool
     ) throws(CacheError) {
-        var filled = 0
-        while filled < room.count {
-            let read = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[filled...]))
-            guard read > 0 else { throw Self.otherSize(object) }
-            filled += read
-        }
+        guard try file.read(at: 0, into: room) == room.count else { throw Self.otherSize(object) }
         let bytes = UnsafeRawBufferPointer(room)
         guard isKnown || Digest(of: bytes) == object.digest else {
             throw Self.otherDigest(object.digest)

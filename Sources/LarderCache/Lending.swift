@@ -197,16 +197,11 @@ package final class OutgoingObject: @unchecked Sendable {
             if offset == 0 { (hasher, place) = (RunningDigest(), 0) }
             guard offset == place, !isDamaged else { return nil }
             let wanted = Int(min(Int64(buffer.count), size - offset))
-            var count = 0
-            while count < wanted {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<wanted])
-                let read = pread(file.raw, rest.baseAddress, rest.count, off_t(offset) + count)
-                if read < 0, errno == EINTR { continue }
-                guard read > 0 else {
-                    isDamaged = read == 0
-                    return nil
-                }
-                count += read
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<max(0, wanted)])
+            guard let count = try? file.read(at: offset, into: room) else { return nil }
+            guard count == wanted else {
+                isDamaged = true
+                return nil
             }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             place += Int64(count)

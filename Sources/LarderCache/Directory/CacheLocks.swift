@@ -119,10 +119,8 @@ package final class NamedLock: Sendable {
 
     /// Who noted that it holds the lock; nil if that process has ended, and another is about to.
     private static func holder(_ file: FileDescriptor) -> String? {
-        var bytes = [UInt8](repeating: 0, count: 200)
-        let count = pread(file.raw, &bytes, bytes.count, 0)
-        guard count > 0 else { return nil }
-        let line = String(decoding: bytes.prefix(count), as: UTF8.self).prefix { $0 != "\n" }
+        guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
+        let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
         let words = line.split(separator: " ", maxSplits: 1)
         guard words.count == 2, let id = pid_t(words[0]), id > 0,
             kill(id, 0) == 0 || errno == EPERM

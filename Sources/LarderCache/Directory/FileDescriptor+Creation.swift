@@ -163,19 +163,4 @@ extension FileDescriptor {
         _ = fcntl(raw, F_SETFD, FD_CLOEXEC)
         return FileDescriptor(taking: raw, subject: "a temporary file")
     }
-
-    /// The bytes from `offset` on, as many as there are and fit; does not move the position.
-    package func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
-        var code: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { room, count in
-            var read: Int
-            repeat {
-                read = pread(raw, room.baseAddress, room.count, off_t(offset))
-            } while read < 0 && errno == EINTR
-            if read < 0 { code = errno }
-            count = max(0, read)
-        }
-        guard code == 0 else { throw CacheError("read", subject: subject, errno: code) }
-        return bytes
-    }
 }

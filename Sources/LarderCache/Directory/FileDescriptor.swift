@@ -98,14 +98,44 @@ package final class FileDescriptor: Sendable {
     }
 
     package func read(atMost limit: Int) throws(CacheError) -> [UInt8] {
+        try bytes(atMost: limit) { (room) throws(CacheError) in try read(into: room) }
+    }
+
+    /// The bytes from `offset` on, at most `limit`. Does not move the position.
+    package func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
+        try bytes(atMost: limit) { (room) throws(CacheError) in try read(at: offset, into: room) }
+    }
+
+    private func bytes(
+        atMost limit: Int, _ read: (UnsafeMutableRawBufferPointer) throws(CacheError) -> Int
+    ) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             result = Result { () throws(CacheError) in
-                count = try read(into: UnsafeMutableRawBufferPointer(buffer))
+                count = try read(UnsafeMutableRawBufferPointer(buffer))
             }
         }
         try result.get()
         return bytes
+    }
+
+    /// Fills `buffer` with the bytes from `offset` on, and returns their number. Does not move the
+    /// position.
+    package func read(
+        at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(CacheError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = pread(raw, rest.baseAddress, rest.count, off_t(offset) + filled)
+            if count == 0 { break }
+            if count > 0 {
+                filled += count
+            } else if errno != EINTR {
+                throw CacheError("read", subject: subject, errno: errno)
+            }
+        }
+        return filled
     }
 
     package func status() throws(CacheError) -> stat {

@@ -44,13 +44,8 @@ package struct FileIdentity: Sendable, Hashable {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        #if canImport(Darwin)
-            modified = Time(status.st_mtimespec)
-            changed = Time(status.st_ctimespec)
-        #else
-            modified = Time(status.st_mtim)
-            changed = Time(status.st_ctim)
-        #endif
+        modified = Time(status.modified)
+        changed = Time(status.changed)
     }
 }
 

@@ -15,9 +15,6 @@ public struct EvictionReport: Sendable {
         case count
         /// Too little was free on the disk.
         case free
-
-        /// Whether it is a limit, which may not be reached.
-        public var isLimit: Bool { self != .only && self != .age }
     }
 
     /// Why an object that should be removed is kept.

@@ -36,7 +36,7 @@ final class IndexConnections: @unchecked Sendable {
         places.wait()
         defer { places.signal() }
         let reader = try lock.withLock {
-            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
+            try refuseIfClosed()
             return idle.popLast()
         }
         let connection = try reader ?? openReader()
@@ -44,20 +44,23 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Lends a connection that is the same each time: what it says of others' changes, it says
-    /// since it was last asked.
+    /// Lends a connection that is the same each time, so that it tells of others' changes since it
+    /// was last asked.
     func watching<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         guard let openReader else { return try body(writer) }
         places.wait()
         defer { places.signal() }
         let connection = try lock.withLock {
-            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
-            if let watcher { return watcher }
-            let opened = try openReader()
-            watcher = opened
-            return opened
+            try refuseIfClosed()
+            let connection = try watcher ?? openReader()
+            watcher = connection
+            return connection
         }
         return try body(connection)
+    }
+
+    private func refuseIfClosed() throws {
+        if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
     }
 
     /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its

@@ -211,9 +211,10 @@ struct PartialTrailer: Codable {
     }
 
     private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
-        guard offset >= 0 else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        return pread(file.raw, &bytes, count, offset) == count ? bytes : nil
+        guard offset >= 0, let bytes = try? file.read(at: Int64(offset), atMost: count) else {
+            return nil
+        }
+        return bytes.count == count ? bytes : nil
     }
 }
 
