@@ -51,8 +51,7 @@ extension Cache {
         try index?.failures(keys) ?? keys.map { _ in nil }
     }
 
-    /// A number that is another one once anybody has changed the index, this process included; nil
-    /// if there is no index.
+    /// Changes with each commit to the index, also of this process; nil without an index.
     package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
 
     package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
@@ -64,8 +63,7 @@ extension Cache {
         ) { try $0.forEach(body) }
     }
 
-    /// Records spellings of cached resources, at most ``ObjectUse/stepLimit``. Nothing is written
-    /// if all are known.
+    /// Records at most ``ObjectUse/stepLimit`` spellings; nothing is written if all are known.
     package func record(_ spellings: [Spelling]) throws(CacheError) {
         precondition(spellings.count <= ObjectUse.stepLimit, "others would wait too long")
         try requireWritable().record(spellings)
@@ -78,8 +76,7 @@ extension Cache {
 
     package var indexURI: String? { index?.uri }
 
-    /// A temporary database (``ScratchDatabase``), joined with the index of `cache` if there is
-    /// one.
+    /// A temporary database, joined with the index of `cache` if there is one.
     package static func scratchDatabase(
         at path: String?, beside cache: Cache?
     ) throws -> DatabaseQueue {

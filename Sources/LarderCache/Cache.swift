@@ -105,8 +105,7 @@ public final class Cache: Sendable {
         try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
-    /// - Parameter waitsForWriters: whether to wait for other processes that write the index, and
-    ///   not to read beside them.
+    /// - Parameter waitsForWriters: whether to wait for other writers, and not to read beside them.
     static func open(
         at path: String, wait: LockWait, log: CacheLog, waitsForWriters: Bool
     ) throws(CacheError) -> Cache {
@@ -288,8 +287,7 @@ public final class Cache: Sendable {
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
 
-    /// The same for what a reader was just given: who can read is never failed because use cannot
-    /// be recorded.
+    /// The same for a reader, who never fails because use cannot be recorded.
     package func noteUse(of object: StoredObject) {
         if ObjectUse.isDue(object.usedAt) { noteUse(of: [object.digest]) }
     }

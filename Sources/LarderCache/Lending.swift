@@ -100,8 +100,7 @@ package final class LentFile: Sendable {
         return copy
     }
 
-    /// Fills `buffer` with the bytes from `offset` on; false if there are fewer, or if `atOnce` is
-    /// set and they are not in memory.
+    /// Fills `buffer` from `offset` on; false if there are fewer bytes, or not at once as demanded.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {

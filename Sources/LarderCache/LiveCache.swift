@@ -51,8 +51,7 @@ package final class LiveCache: @unchecked Sendable {
         withExtendedLifetime(cache) {}
     }
 
-    /// Closes the cache if it has no index, or if the index was replaced. Its readers notice
-    /// nothing.
+    /// Closes the cache if it has no index, or if the index was replaced.
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
@@ -86,8 +85,7 @@ package final class LiveCache: @unchecked Sendable {
         try using { try $0.resource(spelledAs: url) }
     }
 
-    /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole. The
-    /// caller closes the file.
+    /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole.
     package func manifest(_ url: HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)? {
         try using { try $0.manifest(url)?.file }
     }

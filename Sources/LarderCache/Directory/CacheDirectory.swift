@@ -105,8 +105,7 @@ final class CacheDirectory: Sendable {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes what another program would act on that uses SQLite on the index, or an older larder.
-    /// Best done: this one never looks at it.
+    /// Removes files that other programs would act on. This version never looks at them.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -135,8 +134,7 @@ final class CacheDirectory: Sendable {
         try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
 
-    /// Whether there is a regular file of its size, or with its digest, in an object's place; one
-    /// that is out of reach is none.
+    /// Whether an object's place has a regular file of its size, or with its digest.
     func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         do {
             guard let found = try self.size(of: digest) else { return false }
@@ -151,8 +149,7 @@ final class CacheDirectory: Sendable {
         return read?.digest == digest
     }
 
-    /// Whether each of some objects has a regular file of its size, or with its digest. Opens each
-    /// fan-out directory once.
+    /// The same for several. Opens each fan-out directory once.
     func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
@@ -172,8 +169,7 @@ final class CacheDirectory: Sendable {
         return absent.map { digests[$0] }
     }
 
-    /// Calls `body` for those of some objects that have a regular file, one directory after
-    /// another.
+    /// Calls `body` for the objects that have a regular file, one directory after another.
     private func forEachStatus(
         of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
     ) throws(CacheError) {
@@ -228,15 +224,13 @@ final class CacheDirectory: Sendable {
         return temporary
     }
 
-    /// How many entries `tmp/` has beside the partial bodies: runs that are under way, or leftovers
-    /// of dead ones.
+    /// The number of entries in `tmp/` besides partial bodies: runs in progress, or leftovers.
     func temporaries() throws(CacheError) -> Int {
         guard let temporary = try root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try temporary.names().count { $0 != CacheLayout.partial }
     }
 
-    /// A damage of the index, unless the disk fails: pages that it did not take are dropped, and
-    /// read as others.
+    /// The disk's error if the disk fails, since lost pages read as damage; else the damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
@@ -273,8 +267,7 @@ extension CacheDirectory {
         return try root.names().allSatisfy(own.contains)
     }
 
-    /// Whether there is something that only larder leaves. Objects' directory comes before all
-    /// else, and is the last that anybody deletes.
+    /// Whether there is something that only larder leaves.
     private func isMarked(
         _ hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) -> Bool {
@@ -316,8 +309,7 @@ extension CacheDirectory {
 }
 
 extension CacheDirectory {
-    /// Replaces a small file in one step: who reads it sees the old one or the new one, whole. It
-    /// is not made durable: for what is expendable.
+    /// Replaces a small, expendable file in one step. It is not made durable.
     func replace(
         _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
     ) throws(CacheError) {
@@ -384,8 +376,7 @@ enum CacheLayout {
         "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
     }
 
-    /// The mode of directories in a cache or an export, whatever the umask. The umask decides only
-    /// who may enter the root.
+    /// The mode of directories, whatever the umask, which decides only who may enter the root.
     static let directoryMode: mode_t = 0o755
     static let fileMode: mode_t = 0o644
 

@@ -135,8 +135,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             ? 0 : Foundation.errno
     }
 
-    /// Whether there is no room where a file lies: SQLite calls that an error of the disk if it
-    /// maps the file.
+    /// Whether the disk is full: SQLite calls that an I/O error if it maps the file.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         let directory = path.parentDirectory
@@ -187,12 +186,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return false
     }
 
-    /// Whether the index's file is not what SQLite or larder left: no fault of disk, rights or
-    /// locks.
+    /// Whether the index's file is damaged, and not the disk, a permission or a lock.
     var isDamage: Bool { code == .damaged }
 
-    /// Whether the system said that the path leads to no file, would have to follow a link, or
-    /// leads to a socket, which cannot be opened.
+    /// Whether the path leads to no file, to a link or to a socket.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
 
     /// Whether it is about a file that was not read because it is sparse (``SparseBudget``).

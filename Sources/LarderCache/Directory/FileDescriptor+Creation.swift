@@ -150,8 +150,7 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Opens a temporary file without a name: nobody's but this process's, and gone with its last
-    /// descriptor.
+    /// Opens a temporary file without a name, which is gone with its last descriptor.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)

@@ -7,8 +7,7 @@ package final class FileDescriptor: Sendable {
     /// What messages call it: its path beneath a directory of the user's own, or that one's path.
     package let subject: String
     private let isUsersOwn: Bool
-    /// Whether this is a writable cache's root or lies beneath one: directories in it that another
-    /// user could change are refused.
+    /// Whether this is in a writable cache: then directories that others could change are refused.
     let isGuarded: Bool
 
     init(
@@ -231,8 +230,7 @@ extension FileDescriptor {
     }
 }
 
-/// Directories that belong to whoever holds the lock on them: what a killed process has left is
-/// nobody's.
+/// Directories that belong to the process with the lock on them.
 extension FileDescriptor {
     /// Makes a directory in this one, and locks it before a sweep takes it.
     func makeLockedDirectory(
@@ -261,7 +259,6 @@ extension FileDescriptor {
         return directory
     }
 
-    /// Gives up a lock (flock(2)) at once. Closing does not, while a process that is just being
-    /// started has a copy of the descriptor.
+    /// Releases a lock (flock(2)) at once, also if a process that is being started has a copy.
     func unlock() { flock(raw, LOCK_UN) }
 }

@@ -9,8 +9,7 @@ package struct FileIdentity: Sendable, Hashable {
     private let modified: Time
     private let changed: Time
 
-    /// Whether both are the same bytes of the same file, though it may have got another name, which
-    /// changes the time of its status.
+    /// Whether both are the same bytes of the same file, perhaps under another name.
     package func isSameContent(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && size == other.size
             && modified == other.modified
@@ -61,8 +60,7 @@ extension stat {
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }
-    /// What is free on disk once this name is gone: nothing if a file has another one (a hard
-    /// link).
+    /// The bytes on disk that removing this name frees: none of a file with another name.
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)

@@ -48,8 +48,7 @@ package enum HelperThread {
         }
     }
 
-    /// Checks that the process can start so many threads, and map `room` bytes besides their
-    /// stacks.
+    /// Checks that the process can start so many threads, and map `room` more bytes.
     package static func require(_ count: Int, room: Int) throws(CacheError) {
         let gate = NSCondition()
         // Unsafe because it is a variable; every access holds `gate`.

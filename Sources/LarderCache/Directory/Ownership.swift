@@ -104,8 +104,7 @@ enum CacheRoot {
         }
     }
 
-    /// Throws `.unusable` if a path that was opened by name, as SQLite does, leads elsewhere by
-    /// now.
+    /// Throws `.unusable` if a path that SQLite opened by name leads elsewhere by now.
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
         let own = try root.status()

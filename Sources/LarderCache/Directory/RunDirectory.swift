@@ -40,8 +40,7 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// How many entries of `tmp/` no run under way has: what dead runs left, and what is foreign.
-    /// Bodies that wait to be continued do not count.
+    /// The number of entries of `tmp/` that belong to no run in progress, besides partial bodies.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
         guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try parent.names().count { name in
@@ -65,8 +64,7 @@ final class RunDirectory: Sendable {
     /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Removes what ended runs left in `tmp/`; returns their number and the bytes on disk that this
-    /// frees.
+    /// Removes what ended runs left in `tmp/`; returns their number and the bytes that this frees.
     @discardableResult
     static func sweepAbandoned(
         in cache: CacheDirectory, isDryRun: Bool = false

@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Which objects are removed, in which order: a temporary database beside the index, so that a
-/// million objects need no more memory than ten.
+/// Which objects are removed, in which order: a temporary database, so that memory is bounded.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
@@ -95,8 +94,7 @@ final class EvictionPlan {
         );
         """
 
-    /// Decides about every object of the index. What was used since `runStart`, the start of the
-    /// oldest run in progress, is kept.
+    /// Decides about every object of the index. What was used since `runStart` is kept.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
             // The pages that all rows went through are not needed to remove some of them.
@@ -197,8 +195,7 @@ final class EvictionPlan {
         }
     }
 
-    /// Detaches the index: the last connection to close it folds its log into it, and this one
-    /// cannot.
+    /// Detaches the index, so that a connection that can fold its log closes it last.
     func close() throws { try database.close() }
 
     private struct Object {
@@ -263,16 +260,14 @@ final class EvictionPlan {
         return statement
     }
 
-    /// A use in the future may be that of a running process whose clock is ahead: no later use
-    /// replaces it.
+    /// A use in the future may be that of a running process whose clock is ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end =
             start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 
-    /// Returns the bytes that removing an object frees: none if its file has another name (a hard
-    /// link).
+    /// Returns the bytes that removing an object frees: none if its file has another name.
     private func room(of object: Object) throws -> Int64 {
         guard policy.minimumFree != nil else { return 0 }
         do throws(CacheError) {

@@ -17,8 +17,7 @@ struct Evictor {
     static let fileLimit = 4_096
     /// If a step takes longer, the next is smaller: an interrupt waits for it.
     private static let fileTime = Duration.milliseconds(500)
-    /// With fewer bytes free, the plan is made on another file system and steps are small, because
-    /// their log needs room.
+    /// With fewer bytes free, the plan is made elsewhere and steps are small: their log needs room.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
     /// How often the remaining objects are decided about again if victims were used meanwhile.

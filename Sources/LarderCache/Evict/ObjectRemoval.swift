@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes object files that no row mentions, inside write transactions, so that no row can be added
-/// meanwhile.
+/// Removes object files without rows, inside write transactions, which keep rows from being added.
 final class ObjectRemoval {
     /// Opened at the beginning: an error must not come after rows are gone.
     private let objects: FileDescriptor?

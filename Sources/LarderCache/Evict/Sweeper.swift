@@ -107,8 +107,7 @@ struct Sweeper {
         return orphans
     }
 
-    /// A rename changes the status alone (rename(2)), which on all common file systems has its
-    /// time.
+    /// A rename changes the status alone (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
             [status.modified, status.changed].allSatisfy { time in

@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// How long a response may be used without asking its origin again (RFC 9111, section 4.2), for a
-/// private cache.
+/// How long a response may be used without asking its origin again (RFC 9111, section 4.2).
 package enum Freshness {
     /// The lifetime of a response that says nothing about its age: a day.
     static let fallback: TimeInterval = 86_400
@@ -76,8 +75,7 @@ package struct CacheControl: Equatable, Sendable {
     /// with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response to a request, with credentials if
-    /// `isPersonal`.
+    /// Whether a shared cache may store the response; `isPersonal` if the request had credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
@@ -95,8 +93,7 @@ package struct CacheControl: Equatable, Sendable {
     private var hasNoStore = false
     private var hasMustUnderstand = false
 
-    /// Reads the field's value; several fields are joined by commas first. Nil reads as an empty
-    /// one.
+    /// Reads the field's value; several fields are joined by commas first.
     package init(_ field: String?) {
         guard let field else { return }
         var directives = DirectiveReader(field)

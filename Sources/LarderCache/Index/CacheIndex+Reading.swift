@@ -61,8 +61,7 @@ extension CacheIndex {
         }
     }
 
-    /// Hands out rows in the order of a text column, 500 at a time. No transaction is open
-    /// meanwhile, so that `body` may take its time.
+    /// Hands out rows in the order of a text column, 500 at a time, each outside of transactions.
     func forEachPage<Row>(
         of columns: String, ordered column: String, from tables: String,
         as row: (inout RowReader) throws -> Row, key: (Row) -> String,

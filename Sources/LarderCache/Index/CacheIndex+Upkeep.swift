@@ -41,8 +41,7 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Copies what is committed beside the index, for the day that it is lost. Best-effort: without
-    /// a copy, that day costs URLs and pins.
+    /// Copies what is committed beside the index. Best effort.
     func trySnapshot() {
         if let run = try? RunDirectory(in: directory) { try? takeSnapshot(run: run) }
     }
@@ -69,8 +68,7 @@ extension CacheIndex {
         directory.log(.debug, "folded the log of the index into it")
     }
 
-    /// Writes one step of long work in a transaction of its own, and leaves others time to begin
-    /// theirs.
+    /// Writes one step of long work in a transaction, and leaves others time to begin theirs.
     func writeStep(
         isDurable: Bool = true, _ body: (Database) throws -> Void
     ) throws(CacheError) {
@@ -81,8 +79,7 @@ extension CacheIndex {
         pause.stepEnded(version ?? nil)
     }
 
-    /// Makes durable what was committed: it is in the log, or was made durable on its way into the
-    /// index.
+    /// Makes the log durable.
     func syncLog() throws(CacheError) {
         do {
             try connections.writer.writeWithoutTransaction { db in
@@ -101,8 +98,7 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Long work that writes all over the index, a step at a time: with room for what is written
-    /// again and again, which otherwise goes through the log each time.
+    /// Gives long work that writes all over the index room for pages that it changes repeatedly.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {

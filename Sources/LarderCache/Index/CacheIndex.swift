@@ -105,8 +105,7 @@ final class CacheIndex: Sendable {
         return IndexSchema.isCurrent(applied)
     }
 
-    /// Opens an index whose directory cannot be written, or that another process writes; nil if
-    /// there is none.
+    /// Opens an index that cannot be written, or that another process writes; nil if there is none.
     init?(
         readOnly directory: CacheDirectory, isBesideWriter: Bool = false
     ) throws(CacheError) {
@@ -164,8 +163,7 @@ final class CacheIndex: Sendable {
             error.resultCode)
     }
 
-    /// Whether there is a database with larder's tables; false if it cannot be read. Leaves no
-    /// trace.
+    /// Whether there is a database with larder's tables. Leaves no trace.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -237,8 +235,7 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
-    /// The same for what nothing depends on: not if another process has SQLite's lock for more than
-    /// a moment.
+    /// The same, unless another process has SQLite's lock for more than a moment.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
             // Within the connection's turn: nobody else of this process waits by that limit.
@@ -267,8 +264,7 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Leaves the database: SQLite folds the log into it unless another process is there.
-    /// Everything that follows fails.
+    /// Closes the database: SQLite folds the log into it unless another process is there.
     func close() { connections.close() }
 
     /// Reads with a single statement, which needs no transaction around it: a fifth of the time.

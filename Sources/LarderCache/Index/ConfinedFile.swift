@@ -55,8 +55,7 @@ enum ConfinedFile {
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 
-    /// Once shared memory is lost, each of them fails: nobody knows any more where the newest pages
-    /// are.
+    /// Once shared memory is lost, each of them fails: nobody knows where the newest pages are.
     private static func replace(_ methods: inout sqlite3_io_methods) {
         // The numbers are those of macros that C has alone.
         methods.xRead = { file, bytes, count, offset in
@@ -141,8 +140,7 @@ private func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
 /// Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing of it.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// The same for a database that is only just made, in a directory of this run's own: it may
-    /// have a journal.
+    /// For a database that is being made in a directory of this run's own: it may have a journal.
     static let draftName = "larder-draft"
     /// The same, for files that cannot be written and so cannot be locked.
     static let frozenName = "larder-frozen"
@@ -237,7 +235,6 @@ package enum SharedMemory {
     /// only, because a signal handler belongs to the process. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
 
-    /// Whether that has happened. What is read from it is of no use then, and what others do is not
-    /// seen.
+    /// Whether that has happened.
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

@@ -11,8 +11,7 @@ struct DatabaseFile: Sendable {
         /// As what is only just made, without anything beside it.
         case making
         case reading
-        /// Without locks, log and shared memory, none of which a read-only medium has. Leaves no
-        /// trace.
+        /// Without locks, log and shared memory, for a read-only medium. Leaves no trace.
         case alone
         /// With what its log says, without a trace, too; fails if somebody else has it open.
         case withLog
@@ -104,8 +103,7 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// An empty file that SQLite itself fills, by way of a journal, in a directory of this run's
-    /// own.
+    /// An empty file that SQLite itself fills, with a journal, in a directory of this run's own.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"

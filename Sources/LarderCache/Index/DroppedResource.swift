@@ -38,8 +38,7 @@ package struct DroppedResource: Sendable {
         self.finding = finding
     }
 
-    /// Keeps it in the index. To be called in the transaction that deletes its rows, so that a
-    /// repair that is interrupted is not forgotten.
+    /// Keeps it in the index, in the transaction that deletes its rows.
     func keep(in db: Database) throws {
         try PreparedStatement(db, "INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)").run(
             key, url == key ? nil : url, digest, isAnyContent ? 1 : 0, isUnstorable ? 1 : 0,

@@ -44,8 +44,7 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Lends a connection that is the same each time, so that it tells of others' changes since it
-    /// was last asked.
+    /// Lends always the same connection, which tells of others' changes since it was last asked.
     func watching<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         guard let openReader else { return try body(writer) }
         places.wait()

@@ -10,8 +10,7 @@ enum IndexSchema {
         case own(migrations: Int)
         /// A version that knows more migrations.
         case newer
-        /// Somebody else, or what a damage has left: a single flipped bit may rename a column,
-        /// which SQLite's own checks do not mind.
+        /// Anything else, also after damage: a single flipped bit may rename a column.
         case foreign
     }
 

@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// When objects were last used: stored, confirmed by their origin, found fresh by a prefetch, or
-/// read.
+/// When objects were last used: stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
     /// A use is recorded only if the recorded one is older than this, in seconds: a run that
     /// finds everything fresh once more writes nothing.

@@ -24,8 +24,7 @@ package struct PreparedStatement {
         try finish()
     }
 
-    /// The same for what is run a million times: Swift makes no code of its own for each list of
-    /// values, as it does for each value.
+    /// The same for statements that run a million times: Swift does not specialize lists of values.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -217,8 +216,7 @@ package struct RowReader {
         .corruption(message, sql: sqlite3_sql(raw).map { String(cString: $0) })
     }
 
-    /// A column of the row that a statement is at, which another statement of the same connection
-    /// can take as a value.
+    /// A column of the current row, which another statement of the connection can take as a value.
     package struct Column: SQLiteValue {
         fileprivate let raw: OpaquePointer
         fileprivate let position: CInt
@@ -248,8 +246,7 @@ package protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at position: CInt) -> CInt
 }
 
-/// SQLite is to copy what it is given (sqlite3_bind_blob(3): SQLITE_TRANSIENT, a macro that C has
-/// alone).
+/// Makes SQLite copy the value (SQLITE_TRANSIENT, a macro that C has alone).
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Int64: SQLiteValue {

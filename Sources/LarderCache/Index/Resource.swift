@@ -15,8 +15,7 @@ public struct Resource: Sendable {
     public package(set) var object: StoredObject
     /// What the origin said about its age and version.
     public let validators: Validators
-    /// Which variant it is, if the request's header fields selected it; their digest, as
-    /// ``Vary/variant(for:)`` has it.
+    /// The digest of the header fields that selected it, as ``Vary/variant(for:)`` has it.
     package let variant: Digest?
     /// When the response was received or last confirmed.
     public let receivedAt: Date
@@ -93,8 +92,7 @@ public struct StoredObject: Sendable {
     package static let columns =
         "o.digest, o.size, o.media_type, o.width, o.height, o.stored_at, o.used_at"
 
-    /// Whether a text of somebody's index can be a media type (RFC 6838, section 4.2): it is
-    /// printed, and compared, as it is.
+    /// Whether a text can be a media type (RFC 6838, section 4.2): it is printed as it is.
     private static func isMediaType(_ text: String) -> Bool {
         text.utf8.count <= 255 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }
     }

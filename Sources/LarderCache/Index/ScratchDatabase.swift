@@ -3,8 +3,7 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and
-/// nobody wants it after a crash.
+/// A temporary database, joined with a cache's index as `cache`.
 enum ScratchDatabase {
     /// Opens a database at `path`, or where SQLite likes, and joins an index.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
@@ -41,8 +40,7 @@ enum ScratchDatabase {
     }
 }
 
-/// A set of keys in a database of its own: a million take the same memory as ten. It stores
-/// their digests, since a key may have kilobytes.
+/// A set of keys on disk, by their digests, so that memory is bounded.
 package struct ScratchKeys {
     private let database: DatabaseQueue
 

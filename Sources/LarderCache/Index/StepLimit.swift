@@ -10,8 +10,7 @@ final class StepLimit {
     private static let least = 4_000_000
     private static let stepsPerByte = 16
 
-    /// Says whether to end the statements that this thread runs. SQLite asks between steps, on the
-    /// thread that runs the statement, so that no other thread has to.
+    /// Whether to end the statements that this thread runs. SQLite asks between steps.
     @TaskLocal static var cancellation: Cancellation?
 
     /// A type of its own, because a task-local function crashes in release builds (Swift 6.3): its
@@ -30,8 +29,7 @@ final class StepLimit {
         self.indexBytes = indexBytes
     }
 
-    /// Limits all statements of a connection, by the current length of the files that are not its
-    /// own.
+    /// Limits all statements of a connection, by the current length of the index's files.
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
         // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is

@@ -6,8 +6,7 @@ import LarderCore
 /// characters such as `|`, keeps backslashes and the manifest's escapes, and drops an empty query.
 enum URLKeys {
     private static let pageLimit = 500
-    /// An SQL condition for keys that may differ from today's. All other keys have only characters
-    /// that no version encodes.
+    /// An SQL condition for keys that may differ from today's.
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
     /// Returns the key and URL that an entry has today for a URL's text; nil if the key is `key`,
@@ -102,8 +101,7 @@ enum URLKeys {
 final class FormerKeys: @unchecked Sendable {
     // Unchecked because the compiler cannot see that `lock` is held at every access to `keys`.
 
-    /// The maximum size of all keys in memory, in bytes. The remaining URLs are found by their old
-    /// keys only.
+    /// The maximum size of all keys in memory, in bytes. Other URLs are found by old keys only.
     private static let sizeLimit = 16 << 20
 
     private let lock = NSLock()

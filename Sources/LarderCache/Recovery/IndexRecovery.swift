@@ -17,8 +17,7 @@ struct IndexRecovery {
         run = try RunDirectory(in: directory)
     }
 
-    /// Whether the index must be rebuilt before it is used: somebody came upon damage in it, or it
-    /// is gone.
+    /// Whether the index must be rebuilt: it was found to be damaged, or is gone.
     static func isDue(in directory: CacheDirectory) throws(CacheError) -> Bool {
         if try directory.root.status(of: CacheLayout.damage) != nil { return true }
         return try isIndexGone(from: directory)
@@ -51,8 +50,7 @@ struct IndexRecovery {
         return try IndexRecovery(directory).rebuild()
     }
 
-    /// Leaves a mark that ``isDue(in:)`` finds: whoever meets damage in the middle of its work
-    /// cannot rebuild the index under the others' hands.
+    /// Leaves a mark that ``isDue(in:)`` finds, since others may be using the index.
     static func markDamage(in directory: CacheDirectory) {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
@@ -324,8 +322,7 @@ struct IndexRecovery {
 struct CommitStop {
     private let database: DatabaseQueue
 
-    /// - Throws: `DatabaseError`, `SQLITE_BUSY` if somebody goes on writing for longer than
-    ///   `wait`.
+    /// - Throws: `SQLITE_BUSY` if another process goes on writing for longer than `wait`.
     init(at file: DatabaseFile, wait: WriterWait) throws {
         var configuration = Configuration()
         configuration.busyMode = .callback(wait.goesOn)
