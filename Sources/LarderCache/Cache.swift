@@ -37,8 +37,9 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process. Default:
-    ///     not at all.
+    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
+    ///     Default: not at all.
+    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
         at path: String, wait: LockWait = .none, log: CacheLog = .none
@@ -95,8 +96,9 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process. Default:
-    ///     not at all.
+    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
+    ///     Default: not at all.
+    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
     public static func open(

@@ -49,8 +49,8 @@ public struct EvictionReport: Sendable {
         public let size: Int64
         /// Why it is removed.
         public let reason: Reason
-        /// The seconds since it was last used or stored, as the policy's order has it. 0 if no clock
-        /// that was right has recorded it.
+        /// The seconds since it was last used or stored, as the policy's order has it. 0 if only a
+        /// wrong clock has recorded it.
         public internal(set) var age: Double = 0
         /// The first of the resources that resolve to it. Only in a dry run; nil if there is none.
         public internal(set) var first: Name?

@@ -2,8 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The failures that the index remembers: the last of each resource, and the number of runs in a row
-/// that it failed in. For use inside one transaction.
+/// The failures that the index remembers, for one transaction: the last of each resource, and the
+/// number of runs in a row that it failed in.
 struct FailureTable {
     private let db: Database
     /// Almost always true: then a success costs nothing.
