@@ -63,6 +63,7 @@ public final class Cache: Sendable {
     /// - Parameters:
     ///   - path: the cache's directory.
     ///   - wait: for all other processes that use the cache. Default: not at all.
+    ///   - log: receives what is done. Default: none.
     ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
     ///     the report says so. Default: never.
     ///   - onProgress: called for each object that was read. Default: nobody looks.

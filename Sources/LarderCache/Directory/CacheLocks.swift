@@ -2,8 +2,8 @@ import Foundation
 
 /// How long to wait for a lock that another process holds, and whom to tell.
 ///
-/// There is no queue. A ``Cache/reindex(at:wait:log:isCancelled:onProgress:)`` beside ever new users
-/// of the cache may wait for long.
+/// There is no queue: a ``Cache/reindex(at:wait:log:isCancelled:onProgress:)`` beside ever new
+/// users of the cache may wait for long.
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
     public var limit: Duration?
