@@ -45,6 +45,13 @@ extension Cache {
         return key.isSame(as: text) ? nil : try index.resource(key)
     }
 
+    /// The same for clients that leave out the `?` of an empty query, as curl and Python's requests
+    /// do.
+    package func resource(spelledWithoutEmptyQuery text: String) throws(CacheError) -> Resource? {
+        if let resource = try resource(spelledAs: text) { return resource }
+        return try text.utf8.contains(UInt8(ascii: "?")) ? nil : resource(spelledAs: text + "?")
+    }
+
     /// How resources failed when they were last asked for, in the order of the keys: nil of those
     /// that did not fail, or that were fetched since.
     package func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {

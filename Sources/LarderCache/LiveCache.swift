@@ -81,8 +81,11 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    package func resource(_ url: String) throws -> Resource? {
-        try using { try $0.resource(spelledAs: url) }
+    package func resource(_ url: String, isFromClient: Bool = false) throws -> Resource? {
+        try using {
+            isFromClient
+                ? try $0.resource(spelledWithoutEmptyQuery: url) : try $0.resource(spelledAs: url)
+        }
     }
 
     /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole.

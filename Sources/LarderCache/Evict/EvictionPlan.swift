@@ -11,29 +11,21 @@ final class EvictionPlan {
     struct Victim {
         let rank: Int64
         let object: Int64
-        let digest: Digest
-        let size: Int64
         let usedAt: Double
+        /// The bytes on disk that this frees, if the policy has ``EvictionPolicy/minimumFree``.
         let room: Int64
-        let reason: Reason
-        let age: Double
+        let reported: EvictionReport.Victim
 
-        fileprivate static let columns = "reason, rank, object, digest, size, used_at, room, age"
+        fileprivate static let columns = "reason, rank, object, used_at, room, digest, size, age"
 
         fileprivate init?(_ row: inout RowReader) throws {
             guard let reason = row.text().flatMap(Reason.init) else { return nil }
-            rank = row.integer()
-            object = row.integer()
-            digest = try row.requireDigest()
-            size = row.integer()
-            usedAt = row.double()
-            room = row.integer()
-            self.reason = reason
-            age = row.double()
-        }
-
-        var reported: EvictionReport.Victim {
-            .init(digest: digest, size: size, reason: reason, age: age)
+            (rank, object, usedAt, room) = (
+                row.integer(), row.integer(), row.double(), row.integer()
+            )
+            reported = .init(
+                digest: try row.requireDigest(), size: row.integer(), reason: reason,
+                age: row.double())
         }
     }
 

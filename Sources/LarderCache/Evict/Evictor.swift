@@ -189,7 +189,7 @@ struct Evictor {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
                     // A reader may be in the way: then the log is folded later.
                     if isTight { try? index.foldLog() }
-                    rowless += gone.map(\.digest)
+                    rowless += gone.map(\.reported.digest)
                     for victim in gone { try count(victim, as: victim.reported) }
                 }
                 if batch.isEmpty || rowless.count >= fileLimit {
@@ -254,7 +254,7 @@ struct Evictor {
         _ victim: EvictionPlan.Victim, as reported: EvictionReport.Victim
     ) throws {
         freed += victim.room
-        report.evicted[victim.reason, default: .init()].add(victim.size)
+        report.evicted[reported.reason, default: .init()].add(reported.size)
         try onVictim(reported)
     }
 
@@ -277,7 +277,7 @@ struct Evictor {
                 SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
             FROM objects WHERE id = ?1 AND digest = ?3 AND used_at = ?4
             """
-        ).firstInteger(victim.object, room, victim.digest, victim.usedAt)
+        ).firstInteger(victim.object, room, victim.reported.digest, victim.usedAt)
         guard isIdle == 1 else { return .spared }
         try PreparedStatement(db, "DELETE FROM resources WHERE id IN (SELECT id \(some))")
             .run(victim.object, room)

@@ -66,18 +66,17 @@ final class IconStore: Sendable {
     /// The icon of a URL or of another key; nil if it is not cached.
     ///
     /// - Parameters:
-    ///   - alternative: A URL to look up if there is no icon of `url`. Default: nil.
+    ///   - isFromClient: Whether a client may have left out an empty query. Default: false.
     ///   - key: by which it is to be found next time.
     ///   - fields: lines of the head of its answers.
     ///   - client: the client that waits for it.
     /// - Throws: `CacheError`; `.corrupt` if its bytes are damaged. ``ObjectReadings/Busy``.
     func icon(
-        _ url: String, or alternative: String? = nil, key: CacheKey, fields: [UInt8],
+        _ url: String, isFromClient: Bool = false, key: CacheKey, fields: [UInt8],
         for client: Client
     ) throws -> FoundIcon? {
         try find(key, fields, client) {
-            try (reader.cache.resource(url) ?? alternative.flatMap(reader.cache.resource))?
-                .object
+            try reader.cache.resource(url, isFromClient: isFromClient)?.object
         }
     }
 

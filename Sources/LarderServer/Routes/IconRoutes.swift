@@ -38,10 +38,8 @@ struct MirrorRoute: StoredRoute {
     func answer(_ request: RoutedRequest) throws -> Response {
         let url = String(request.path)
         guard url.utf8.count <= ManifestLimits.maximumURLSize else { return answer.missing(nil) }
-        // curl and Python's requests leave out the `?` of an empty query.
-        let withQuery = url.utf8.contains(UInt8(ascii: "?")) ? nil : url + "?"
         let found = try store.icon(
-            url, or: withQuery, key: request.key, fields: answer.changing,
+            url, isFromClient: true, key: request.key, fields: answer.changing,
             for: request.request.client)
         guard let found else {
             return answer.missing(url)

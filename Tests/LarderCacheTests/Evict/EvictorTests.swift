@@ -27,7 +27,9 @@ import Testing
                 policy, index: index, at: nil, in: scene.cache.directory)
             _ = try plan.decide(
                 at: Self.old.addingTimeInterval(age), runStart: Date(), free: disk.free)
-            #expect(try plan.victims(after: 0, limit: 10).map(\.reason) == (isVictim ? [.age] : []))
+            #expect(
+                try plan.victims(after: 0, limit: 10).map(\.reported.reason)
+                    == (isVictim ? [.age] : []))
             try plan.close()
         }
     }
