@@ -173,6 +173,7 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
 }
 
 extension EvictionOrder: ExpressibleByArgument {
+    /// The order of that name; nil if there is none.
     public init?(argument: String) {
         guard let order = Self.all.first(where: { $0.name.isSame(as: argument) }) else {
             return nil
@@ -180,5 +181,6 @@ extension EvictionOrder: ExpressibleByArgument {
         self = order
     }
 
+    /// The names of all orders.
     public static var allValueStrings: [String] { all.map(\.name) }
 }
