@@ -305,12 +305,10 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Re-reads objects and checks rows; changes nothing but, with a limited duration, the note of
+    /// Re-reads objects and checks rows. Changes nothing but, with a limited duration, the note of
     /// where it stopped.
     ///
-    /// - Parameters:
-    ///   - options: which objects, how thoroughly, for how long. Default: every byte of everything.
-    ///   - onProgress: called a few times a second, from any thread, and at the end.
+    /// - Parameter onProgress: called a few times a second, from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
         onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }

@@ -155,8 +155,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return " (this process may make files of \(limit.rlim_cur) bytes at most: ulimit -f)"
     }
 
-    /// The same for who does not know where the cache is: with its path before a subject beneath
-    /// it, and what helps, if something does.
+    /// The same error with the cache's path before a subject beneath it, and with advice.
     public func located(inCacheAt path: String) -> CacheError {
         let isBeneath = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }

@@ -7,8 +7,7 @@ import Foundation
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
     public var limit: Duration?
-    /// Is told once, when a wait has lasted a second, what is waited for, in words. Default:
-    /// nothing.
+    /// Called once, when a wait has lasted a second, with what is waited for. Default: nothing.
     public var onWait: @Sendable (String) -> Void
     /// Asked ten times a second: true gives up as if the time were over. Default: never.
     public var isCancelled: @Sendable () -> Bool

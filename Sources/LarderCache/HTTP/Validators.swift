@@ -42,9 +42,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// These fields, and from `older` those that are missing: a 304 that does not repeat a
-    /// validator must not lose it (RFC 9111, section 3.2). But for `Date` and `Age`: they tell how
-    /// old this response is.
+    /// These fields, completed from `older`, since a 304 need not repeat them (RFC 9111, section
+    /// 3.2), except `Date` and `Age`.
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag

@@ -6,8 +6,7 @@ public struct Resource: Sendable {
     /// The key for look-ups: one spelling of the URL for all that are equal, or the manifest's
     /// `key` if the URL is signed or rotates, or the name of bytes that a manifest held.
     public let key: String
-    /// The URL it was last fetched from, in canonical spelling; of bytes that a manifest held their
-    /// name.
+    /// The URL it was last fetched from, in canonical spelling.
     public let url: String
     /// Where redirects led: whose validators these are.
     public let responseURL: String
@@ -22,10 +21,8 @@ public struct Resource: Sendable {
     /// Until when it may be used without asking again.
     public let freshUntil: Date
 
-    /// Whether it may be used at `instant` without asking its origin.
-    ///
-    /// Not if it was received later than that: a clock was set back, and whatever it said then is
-    /// worth nothing.
+    /// Whether it may be used at `instant` without asking its origin. Not if it was received later
+    /// than that, because then a clock was set back.
     public func isFresh(at instant: Date = Date()) -> Bool {
         freshUntil > instant && receivedAt <= instant.addingTimeInterval(Freshness.clockSkew)
     }

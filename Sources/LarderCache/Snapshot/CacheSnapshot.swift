@@ -273,8 +273,7 @@ public struct SnapshotReport: Sendable, Equatable {
     public internal(set) var bytes: Int64 = 0
     /// URLs and keys that resolve to one of them.
     public internal(set) var resources = 0
-    /// Objects that were evicted between the copy of the index and their turn: the copy knows
-    /// nothing of them.
+    /// Objects that were evicted between the copy of the index and their turn.
     public internal(set) var evicted = 0
     /// Objects that were not whole, and are left out; ``Cache/verify(_:onProgress:)`` says more.
     public internal(set) var damaged: [Digest] = []

@@ -293,8 +293,7 @@ extension VerifyReport {
 }
 
 extension VerifyReport {
-    /// The findings about entries of manifests: not cached, or not as the manifest demands. A
-    /// manifest may have millions, so they are kept in a temporary file.
+    /// The findings about entries of manifests, in a temporary file, because there may be millions.
     public struct EntryFindings: Sendable {
         /// The number of findings.
         public let count: Int

@@ -14,8 +14,7 @@ public struct VerifyOptions: Sendable {
     /// ``VerifySelection/part(_:of:)``, and if the cache can be written.
     public var maximumDuration: Duration?
 
-    /// Asked often, from any thread: true ends the verification within moments, as if the time were
-    /// up. Default: never.
+    /// Asked often, from any thread: true ends the verification within moments. Default: never.
     public var isCancelled: @Sendable () -> Bool = { false }
 
     /// The defaults.
@@ -26,10 +25,8 @@ public struct VerifyOptions: Sendable {
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// Which part of a cache is verified.
-///
-/// Whatever is no object in its place belongs to the part that the beginning of its directory's
-/// objects belongs to, so that parts which cover the objects cover everything, once.
+/// Which part of a cache is verified. Anything that is no object in its place belongs to the part
+/// of the first object of its directory.
 public enum VerifySelection: Sendable {
     /// Everything.
     case all

@@ -45,8 +45,7 @@ public struct VerifyReport: Sendable {
     public internal(set) var isQuick = false
     /// Whether it went on where an earlier verification had stopped.
     public internal(set) var isResumed = false
-    /// Whether it came to the end of what was selected; otherwise the time was up, or it was
-    /// cancelled.
+    /// Whether it came to the end of the selection, and was not cancelled or out of time.
     public internal(set) var reachesEnd = true
     /// Whether everything selected was looked at, and by this verification alone.
     public var isComplete: Bool { reachesEnd && !isResumed }

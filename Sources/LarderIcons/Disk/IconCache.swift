@@ -90,9 +90,7 @@ public final class IconCache: Sendable {
         memory.entry(for: url.absoluteString)
     }
 
-    /// The icon's bytes; nil if it is not cached.
-    ///
-    /// - Throws: as ``entry(for:)``.
+    /// The icon's bytes; nil if it is not cached. Throws as ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
     /// The icon, from memory or the disk; nil if it is not cached. Several that ask for one at a
@@ -124,9 +122,7 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Whether the icon is cached.
-    ///
-    /// - Throws: as ``lookup(_:)``.
+    /// Whether the icon is cached. Throws as ``lookup(_:)``.
     public func contains(_ url: URL) async throws -> Bool {
         let key = url.absoluteString
         if memory.contains(key) || unstoredEntry(key) != nil { return true }
@@ -170,13 +166,11 @@ public final class IconCache: Sendable {
     /// Returns when there is room for another icon that is to be stored.
     func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
-    /// Why fetched icons could not be stored when that was last tried: the disk is full, or another
-    /// process rebuilds the cache. Nil if they could. They are in memory all the same.
+    /// Why fetched icons, which are in memory all the same, could not be stored; nil if they could.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores icons and records uses that wait for that, and closes the directories, on a thread of
-    /// its own. The next read opens them again: for an app that is about to be suspended. Done even
-    /// if the task is cancelled.
+    /// Stores waiting icons and uses, and closes the directories, for an app that is about to be
+    /// suspended. The next read opens them again. A cancelled task does not stop it.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in

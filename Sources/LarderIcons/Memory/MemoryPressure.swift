@@ -29,10 +29,8 @@ public final class MemoryPressure: @unchecked Sendable {
     /// Makes a source that reports only what ``report(_:)`` is given.
     public init() {}
 
-    /// Returns the source of the process, which caches observe by default.
-    ///
-    /// On Apple's platforms it reports what the system does. On Linux it reports only what
-    /// ``report(_:)`` is given.
+    /// Returns the source of the process, which caches observe by default. On Linux it reports only
+    /// what ``report(_:)`` is given.
     public static func system() -> MemoryPressure { shared }
 
     private static let shared: MemoryPressure = {
