@@ -179,6 +179,6 @@ public struct PastFailure: Sendable, Equatable {
 
     package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
 
-    /// The statuses of permanent failures, see ``PlanPolicy/failureLifetime``.
+    /// The statuses of permanent failures, see `PlanPolicy.failureLifetime`.
     package static let permanentStatuses = [404, 410]
 }
