@@ -89,7 +89,7 @@ import Testing
             let begin = ContinuousClock.now
             try index.write { db in
                 try db.execute(
-                    sql: "INSERT INTO pins (key, pinned_at) VALUES (?, 0)",
+                    sql: "INSERT OR IGNORE INTO pins (key, pinned_at) VALUES (?, 0)",
                     arguments: ["commit \(durations.count)"])
             }
             durations.append(ContinuousClock.now - begin)
