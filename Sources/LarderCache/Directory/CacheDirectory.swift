@@ -31,7 +31,8 @@ final class CacheDirectory: Sendable {
         hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) {
         self.log = log
-        self.wait = wait.logged(in: log)
+        let wait = wait.logged(in: log)
+        self.wait = wait
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path
         (root, isWritable) = try CacheRoot.open(path, create: create)
