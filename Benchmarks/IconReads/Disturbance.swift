@@ -16,7 +16,7 @@ enum Disturbance {
     static func evict(from path: String) throws {
         var policy = EvictionPolicy()
         policy.maximumObjects = 6_000
-        policy.age = .fetched
+        policy.order = .fetched
         while getppid() != 1 {
             let cache = try Cache.openMakingRoom(at: path, wait: .none)
             _ = try cache.evict(policy)

@@ -35,11 +35,7 @@ enum IconDirectory {
                 body, digest: body.finish(), attributes: ObjectAttributes())
             let key = Lookups.key(number)
             store.add(
-                Deposit(
-                    token: Int64(number), key: key, url: key, receivedAt: Date(),
-                    content: .staged(staged)),
-                for: nil
-            ) {}
+                Deposit(key: key, url: key, receivedAt: Date(), content: .staged(staged)))
             if number % Store.batchLimit == 0 { store.flush() }
         }
         store.flush()

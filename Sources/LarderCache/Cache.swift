@@ -37,13 +37,14 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default:
-    ///     not at all.
+    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
+    ///     Default: not at all.
+    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, also if the directory cannot be written.
     public static func create(
-        at path: String, wait: LockWait = .none
+        at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
-        let directory = try CacheDirectory(path: path, create: true, wait: wait)
+        let directory = try CacheDirectory(path: path, create: true, wait: wait, log: log)
         var recovery = try IndexRecovery.runIfDue(in: directory)
         let index: CacheIndex
         do {
@@ -62,27 +63,27 @@ public final class Cache: Sendable {
     /// - Parameters:
     ///   - path: the cache's directory.
     ///   - wait: for all other processes that use the cache. Default: not at all.
+    ///   - log: receives what is done. Default: none.
     ///   - isCancelled: asked often: true ends it within moments, and leaves everything as it was;
     ///     the report says so. Default: never.
     ///   - onProgress: called for each object that was read. Default: nobody looks.
     /// - Throws: ``CacheError``, `.missing` if there is no cache, `.locked` if another
     ///   process uses it.
     public static func reindex(
-        at path: String, wait: LockWait = .none,
+        at path: String, wait: LockWait = .none, log: CacheLog = .none,
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: @escaping (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> RecoveryReport {
         // Not to make a cache of whatever directory was named.
         _ = try CacheDirectory(path: path, create: false, lock: .none)
-        let directory = try CacheDirectory(path: path, create: true, lock: .exclusive, wait: wait)
+        let directory = try CacheDirectory(
+            path: path, create: true, lock: .exclusive, wait: wait, log: log)
         return try IndexRecovery(directory).rebuild(
             isCancelled: isCancelled, onProgress: onProgress)
     }
 
-    /// Has the index rebuilt by whoever opens the cache for writing next: it was found to be
-    /// damaged.
-    ///
-    /// - Returns: the damage, or what is wrong with the disk instead.
+    /// Marks the index as damaged, so that the next writer rebuilds it. Returns the damage, or an
+    /// error of the disk instead.
     package func noteDamage(_ error: CacheError) -> CacheError {
         let error = directory.judged(error)
         guard error.isDamage else { return error }
@@ -96,20 +97,22 @@ public final class Cache: Sendable {
     ///
     /// - Parameters:
     ///   - path: the cache's directory.
-    ///   - wait: for a ``reindex(at:wait:isCancelled:onProgress:)`` of another process. Default:
-    ///     not at all.
+    ///   - wait: for a ``reindex(at:wait:log:isCancelled:onProgress:)`` of another process.
+    ///     Default: not at all.
+    ///   - log: receives what is done. Default: none.
     /// - Throws: ``CacheError``, `.missing` if there is no directory, or only something else in
     ///   it, `.damaged` if the index cannot be read, or is gone and objects are left.
-    public static func open(at path: String, wait: LockWait = .none) throws(CacheError) -> Cache {
-        try open(at: path, wait: wait, waitsForWriters: false)
+    public static func open(
+        at path: String, wait: LockWait = .none, log: CacheLog = .none
+    ) throws(CacheError) -> Cache {
+        try open(at: path, wait: wait, log: log, waitsForWriters: false)
     }
 
-    /// - Parameter waitsForWriters: whether to wait for other processes that write the index, and
-    ///   not to read beside them.
+    /// - Parameter waitsForWriters: whether to wait for other writers, and not to read beside them.
     static func open(
-        at path: String, wait: LockWait, waitsForWriters: Bool
+        at path: String, wait: LockWait, log: CacheLog, waitsForWriters: Bool
     ) throws(CacheError) -> Cache {
-        let directory = try CacheDirectory(path: path, create: false, wait: wait)
+        let directory = try CacheDirectory(path: path, create: false, wait: wait, log: log)
         guard try !IndexRecovery.isIndexGone(from: directory, waiting: directory.isWritable) else {
             throw CacheError(
                 .damaged, subject: directory.indexPath,
@@ -136,19 +139,15 @@ public final class Cache: Sendable {
         }
     }
 
-    /// Opens the cache at `path` to be verified: the same as ``open(at:wait:)``, but for an index
-    /// that is damaged, which is then a finding.
-    ///
-    /// - Parameter isForRepair: whether it is written, too: then other processes that write
-    ///   its index are waited for. Default: false.
-    /// - Throws: ``CacheError``, `.missing` if there is no such directory.
+    /// Opens the cache at `path` to verify it. A damaged index is a finding then, and no error. For
+    /// a repair, which writes the index, other writers are waited for.
     package static func openDamaged(
-        at path: String, wait: LockWait = .none, isForRepair: Bool = false
+        at path: String, wait: LockWait = .none, log: CacheLog = .none, isForRepair: Bool = false
     ) throws(CacheError) -> Cache {
         do {
-            return try open(at: path, wait: wait, waitsForWriters: isForRepair)
+            return try open(at: path, wait: wait, log: log, waitsForWriters: isForRepair)
         } catch  where error.isDamage {
-            let directory = try CacheDirectory(path: path, create: false, wait: wait)
+            let directory = try CacheDirectory(path: path, create: false, wait: wait, log: log)
             return Cache(
                 directory: directory, index: nil, isReadOnly: !directory.isWritable, damage: error)
         }
@@ -157,20 +156,11 @@ public final class Cache: Sendable {
     /// The root's absolute path.
     public var path: String { directory.path }
 
-    /// Whether the index has the table of damaged resources.
-    package var hasDamaged: Bool { index?.hasDamaged ?? false }
-
-    /// The index as a URI for SQLite, to be joined with; nil if there is none.
-    package var indexURI: String? { index?.uri }
-
     /// Starts a run that stores, with a directory of its own beneath `tmp/`.
-    ///
-    /// - Throws: ``CacheError`` `.unusable` if the cache cannot be written.
     package func store() throws(CacheError) -> Store {
         try Store(directory: directory, index: requireWritable())
     }
 
-    /// The index of a cache that can be written.
     @discardableResult
     func requireWritable() throws(CacheError) -> CacheIndex {
         guard let index, !isReadOnly else { throw refusal }
@@ -189,38 +179,6 @@ public final class Cache: Sendable {
     /// Ends the use of the index, whoever else still holds this cache: without other processes it
     /// is one file from now on, and may be copied. Everything that follows fails.
     public func close() { index?.close() }
-
-    /// Returns the resource of a key (``Resource/key``); nil if it is not cached.
-    /// ``resource(spelledAs:)`` takes URLs.
-    public func resource(_ key: String) throws(CacheError) -> Resource? {
-        try index?.resource(key)
-    }
-
-    /// The same for several, in their order: one look into the index for all of them.
-    package func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
-        try index?.resources(keys) ?? keys.map { _ in nil }
-    }
-
-    /// An object of the index; nil if it is not there.
-    package func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
-        try index?.object(digest)
-    }
-
-    /// Every resource in the order of its key. What others change meanwhile is seen or not.
-    public func forEachResource(_ body: (Resource) throws -> Void) throws {
-        try index?.forEachResource(body)
-    }
-
-    /// The first key of a resource, or of a pin, at or behind a text, in the order of their bytes.
-    package func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
-        try index?.firstKey(from: text, arePinned: arePinned)
-    }
-
-    /// The last key of a resource, or of a pin, that begins with a text.
-    package func lastKey(beginningWith text: String, arePinned: Bool) throws(CacheError) -> String?
-    {
-        try index?.lastKey(beginningWith: text, arePinned: arePinned)
-    }
 
     /// The absolute path of an object's file.
     public func absolutePath(of digest: Digest) -> String {
@@ -241,7 +199,6 @@ public final class Cache: Sendable {
         return object
     }
 
-    /// The same as ``isPresent(_:size:)`` for many, in their order.
     package func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
@@ -284,7 +241,6 @@ public final class Cache: Sendable {
         return (file, FileIdentity(status))
     }
 
-    /// A reader of this cache's objects.
     package func reader() -> ObjectReader { ObjectReader(directory.sparse) }
 
     private func openFile(
@@ -296,9 +252,7 @@ public final class Cache: Sendable {
         return (file, status)
     }
 
-    /// Opens an object's file. Its size is not compared.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if it is gone.
+    /// Opens an object's file, whatever its size. Throws `.corrupt` if it is gone.
     func openFile(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         do {
             return try directory.open(digest)
@@ -312,12 +266,7 @@ public final class Cache: Sendable {
         _ file: FileDescriptor, of object: StoredObject,
         into room: UnsafeMutableRawBufferPointer, isKnown: Bool
     ) throws(CacheError) {
-        var filled = 0
-        while filled < room.count {
-            let read = try file.read(into: UnsafeMutableRawBufferPointer(rebasing: room[filled...]))
-            guard read > 0 else { throw Self.otherSize(object) }
-            filled += read
-        }
+        guard try file.read(at: 0, into: room) == room.count else { throw Self.otherSize(object) }
         let bytes = UnsafeRawBufferPointer(room)
         guard isKnown || Digest(of: bytes) == object.digest else {
             throw Self.otherDigest(object.digest)
@@ -332,25 +281,20 @@ public final class Cache: Sendable {
         CacheError(.corrupt, subject: "\(object.digest)", message: "the file has another size")
     }
 
-    /// Records that objects are used now, so that an eviction takes others first. Nothing is
-    /// written if the recorded use is younger than ``ObjectUse/precision``, or the cache is
-    /// read-only.
-    ///
-    /// - Parameter objects: ``ObjectUse/stepLimit`` at most. In the order of their rows, a million
-    ///   uses dirty each page of the index once, and not once for each object on it.
+    /// Records that objects are used now, if the recorded use is older than
+    /// ``ObjectUse/precision``. At most ``ObjectUse/stepLimit``, best in the order of their rows:
+    /// then a million uses change each page of the index once.
     package func recordUse(of objects: [IndexedObject]) throws(CacheError) {
         precondition(objects.count <= ObjectUse.stepLimit, "others would wait too long")
         guard let index, !isReadOnly else { return }
         try index.writeStep { try ObjectUse.record(objects, at: Date(), in: $0) }
     }
 
-    /// The same for what a reader was just given: who can read is never failed because use cannot
-    /// be recorded.
+    /// The same for a reader, who never fails because use cannot be recorded.
     package func noteUse(of object: StoredObject) {
         if ObjectUse.isDue(object.usedAt) { noteUse(of: [object.digest]) }
     }
 
-    /// The same for several, at most ``ObjectUse/stepLimit``.
     package func noteUse(of objects: [Digest]) {
         guard let index, !isReadOnly else { return }
         try? index.writeInPassing { try ObjectUse.record(objects, at: Date(), in: $0) }
@@ -361,15 +305,13 @@ public final class Cache: Sendable {
         try CacheStatus(of: directory, index: index)
     }
 
-    /// Re-reads objects and checks rows; changes nothing but, with a limited duration, the note of
+    /// Re-reads objects and checks rows. Changes nothing but, with a limited duration, the note of
     /// where it stopped.
     ///
-    /// - Parameters:
-    ///   - options: which objects, how thoroughly, for how long. Default: every byte of everything.
-    ///   - onProgress: called a few times a second, from any thread, and at the end.
+    /// - Parameter onProgress: called a few times a second, from any thread, and at the end.
     public func verify(
         _ options: VerifyOptions = VerifyOptions(),
-        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
+        onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
     ) throws(CacheError) -> VerifyReport {
         try Verifier(
             directory: directory, index: index, damage: damage, options: options,
@@ -377,12 +319,8 @@ public final class Cache: Sendable {
         ).run()
     }
 
-    /// Mends what a verification found, as far as that needs no network, and notes it in `report`.
-    ///
-    /// - Parameter isCancelled: asked before each object: the rest is then left as it is.
-    /// - Returns: The resources to fetch again. The index keeps them as damaged until then.
-    /// - Throws: ``CacheError``, `.unusable` if the cache cannot be written, `.damaged` if
-    ///   its index cannot be read.
+    /// Repairs what a verification found without the network, and notes it in `report`. Returns the
+    /// resources to fetch again, which the index keeps as damaged until then.
     package func repair(
         _ report: inout VerifyReport, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> [DroppedResource] {

@@ -8,11 +8,8 @@ extension Cache {
     /// one is read twice.
     private static let largestHeld = 1 << 20
 
-    /// Hands over the bytes of an object, piece by piece, once all of them have its digest. The
-    /// sizes that the index and the file state allocate nothing.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if the bytes are gone or are other bytes, ``isSparse``
-    ///   if they are not read; what `body` throws.
+    /// Hands over the bytes of an object, piece by piece, once all of them are known to have its
+    /// digest. Sizes in the index and of the file allocate nothing.
     package func forEachPiece(
         of object: StoredObject, _ body: (UnsafeRawBufferPointer) throws -> Void
     ) throws {
@@ -41,11 +38,8 @@ extension Cache {
         guard again?.digest == object.digest else { throw Self.otherDigest(object.digest) }
     }
 
-    /// Lends an object too long for ``bytes(of:)``: a descriptor at its beginning, the caller's to
-    /// close. Its bytes were checked against the digest, and stay whatever an eviction takes
-    /// meanwhile.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if they are gone or are other bytes.
+    /// Returns a descriptor of an object that is too long for ``bytes(of:)``, which the caller
+    /// closes. The bytes were checked, and stay whatever is evicted.
     package func descriptor(of object: StoredObject) throws(CacheError) -> Int32 {
         let file = try directory.open(object.digest)
         _ = try confirm(file, is: object)
@@ -56,10 +50,7 @@ extension Cache {
         return descriptor
     }
 
-    /// Compares a file with the digest of an object.
-    ///
-    /// - Returns: false if that was cancelled.
-    /// - Throws: ``CacheError`` `.corrupt` if it has other bytes.
+    /// Compares a file with the digest of an object. Returns false if that was cancelled.
     package func confirm(
         _ file: FileDescriptor, is object: StoredObject, isCancelled: () -> Bool = { false }
     ) throws(CacheError) -> Bool {
@@ -78,11 +69,6 @@ extension Cache {
         return LentFile(file, size: size)
     }
 
-    /// A number that is another one once anybody has changed the index, this process included; nil
-    /// if there is no index.
-    package func indexVersion() throws(CacheError) -> Int64? { try index?.version() }
-
-    /// The index's file of the cache that is at `path` now; nil if there is none.
     package static func indexFile(ofCacheAt path: String) -> FileIdentity? {
         FileIdentity(path: "\(path)/\(CacheLayout.index)")
     }
@@ -91,7 +77,6 @@ extension Cache {
 /// An open file that is sent: of an object whose bytes were compared with its digest, or of what
 /// the sender has made. It stays, whatever an eviction takes meanwhile.
 package final class LentFile: Sendable {
-    /// How many bytes it has.
     package let size: Int64
     private let file: FileDescriptor
 
@@ -108,19 +93,14 @@ package final class LentFile: Sendable {
     /// Whether somebody has cut it off meanwhile.
     package var isShortened: Bool { (try? file.status()).map { $0.st_size < size } ?? true }
 
-    /// A descriptor of the caller's own, with a position of its own.
-    ///
-    /// - Throws: ``CacheError`` if the process has too many.
+    /// Returns a new descriptor, with a position of its own.
     package func descriptor() throws(CacheError) -> Int32 {
         let copy = fcntl(file.raw, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw CacheError("open", subject: file.subject, errno: errno) }
         return copy
     }
 
-    /// Fills `buffer` with the bytes from `offset` on; false if there are fewer, or they cannot be
-    /// read.
-    ///
-    /// - Parameter atOnce: whether to read only what is in memory. Default: false.
+    /// Fills `buffer` from `offset` on; false if there are fewer bytes, or not at once as demanded.
     package func read(
         at offset: Int64, into buffer: UnsafeMutableRawBufferPointer, atOnce: Bool = false
     ) -> Bool {
@@ -153,12 +133,9 @@ package final class LentFile: Sendable {
 // What an export takes from a cache, and where it puts it.
 
 extension Cache {
-    /// The cache's own directory.
     package var root: FileDescriptor { directory.root }
 
     /// Opens a directory of the user's own to read it.
-    ///
-    /// - Throws: ``CacheError``, `.missing` if it does not exist.
     package static func usersDirectory(_ path: String) throws(CacheError) -> FileDescriptor {
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         do throws(CacheError) {
@@ -180,40 +157,13 @@ extension Cache {
         }
     }
 
-    /// Gives an object's file another name, in a directory that is not the cache's.
-    ///
-    /// - Returns: nil, or the system's error number. Which file it was is not known: compare it.
+    /// Gives an object's file another name outside the cache; returns nil, or the system's error
+    /// number. Compare the file afterwards: it may have been replaced.
     package func link(
         _ digest: Digest, to directory: FileDescriptor, as name: String
     ) throws(CacheError) -> Int32? {
         let fanOut = try self.directory.fanOut(digest)
         return linkat(fanOut.raw, digest.hex, directory.raw, name, 0) == 0 ? nil : errno
-    }
-
-    /// Every spelling of a URL that is not its resource's key, in the order of its bytes, a page at
-    /// a time. What others change meanwhile is handed over or not.
-    package func forEachSpelling(_ body: (Spelling) throws -> Void) throws {
-        guard let index, index.hasSpellings else { return }
-        var (last, comparison) = ("", ">=")
-        while true {
-            let page = try index.lookUp { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT s.text, r.key FROM spellings s JOIN resources r ON r.id = s.resource
-                    WHERE s.text \(comparison) ? ORDER BY s.text LIMIT 500
-                    """
-                ).rows(last) { Spelling(try $0.requireText(0), of: try $0.requireText(1)) }
-            }
-            guard let end = page.last else { return }
-            if comparison == ">", !last.utf8.lexicographicallyPrecedes(end.text.utf8) {
-                // It would be read for ever.
-                throw CacheError(
-                    .damaged, subject: index.path, message: "spellings are out of order")
-            }
-            (last, comparison) = (end.text, ">")
-            for spelling in page { try body(spelling) }
-        }
     }
 }
 
@@ -222,7 +172,6 @@ extension Cache {
 package final class OutgoingObject: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
-    /// How many bytes it has.
     package let size: Int64
     private let digest: Digest
     private let file: FileDescriptor
@@ -240,25 +189,18 @@ package final class OutgoingObject: @unchecked Sendable {
     /// Whether the bytes turned out not to be those of the digest.
     package var isCorrupt: Bool { lock.withLock { isDamaged } }
 
-    /// Fills as much of the buffer as there is from `offset` on: where the last piece ended, or the
-    /// beginning.
-    ///
-    /// - Returns: how many bytes; nil if they cannot be read, or are not those of the digest.
+    /// Reads the next piece; `offset` is where the last one ended, or 0. Returns the number of
+    /// bytes, or nil if they cannot be read or are not those of the digest.
     package func read(at offset: Int64, into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         lock.withLock {
             if offset == 0 { (hasher, place) = (RunningDigest(), 0) }
             guard offset == place, !isDamaged else { return nil }
             let wanted = Int(min(Int64(buffer.count), size - offset))
-            var count = 0
-            while count < wanted {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[count..<wanted])
-                let read = pread(file.raw, rest.baseAddress, rest.count, off_t(offset) + count)
-                if read < 0, errno == EINTR { continue }
-                guard read > 0 else {
-                    isDamaged = read == 0
-                    return nil
-                }
-                count += read
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[..<max(0, wanted)])
+            guard let count = try? file.read(at: offset, into: room) else { return nil }
+            guard count == wanted else {
+                isDamaged = true
+                return nil
             }
             hasher.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
             place += Int64(count)
@@ -273,8 +215,6 @@ package final class OutgoingObject: @unchecked Sendable {
 
 extension Cache {
     /// Opens an object to send it elsewhere.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if its file is gone.
     package func outgoing(_ object: StoredObject) throws(CacheError) -> OutgoingObject {
         let object = sized(object)
         let file = try open(object).file
@@ -289,7 +229,6 @@ extension Cache {
 extension Cache {
     /// A manifest that the cache has as a resource.
     package struct KeptManifest: Sendable {
-        /// The resource.
         package let resource: Resource
         /// Its file, which was compared with its digest, and where redirects have led. The caller
         /// closes the file.

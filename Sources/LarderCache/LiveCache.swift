@@ -10,8 +10,8 @@ package final class LiveCache: @unchecked Sendable {
 
     /// The number of files whose identity is remembered: they are compared with their digests once.
     private let knownLimit: Int
-    /// The directory.
     package let path: String
+    private let log: CacheLog
     private let lock = NSLock()
     private var cache: Cache?
     /// The index that was there just before the cache was opened.
@@ -20,11 +20,9 @@ package final class LiveCache: @unchecked Sendable {
     private var version: Int64?
     private var changes = 0
 
-    /// Names the directory of a cache; nothing is opened.
-    ///
-    /// - Parameter knownLimit: Default: 65,536.
-    package init(path: String, knownLimit: Int = 1 << 16) {
+    package init(path: String, knownLimit: Int = 1 << 16, log: CacheLog = .none) {
         self.path = path
+        self.log = log
         self.knownLimit = knownLimit
     }
 
@@ -35,23 +33,18 @@ package final class LiveCache: @unchecked Sendable {
         DispatchQueue.global(qos: .utility).async { withExtendedLifetime(cache) {} }
     }
 
-    /// The cache if it is open.
     package var opened: Cache? { lock.withLock { cache } }
 
-    /// Opens the cache unless it is open.
-    ///
-    /// - Throws: ``CacheError``, `.missing` if there is no cache.
     @discardableResult
     package func open() throws(CacheError) -> Cache {
         if let cache = opened { return cache }
         // Not with the lock held: others must not wait for the disk.
         let index = Cache.indexFile(ofCacheAt: path)
-        let cache = try Cache.open(at: path)
+        let cache = try Cache.open(at: path, log: log)
         lock.withLock { (self.cache, self.index) = (cache, index) }
         return cache
     }
 
-    /// Closes the cache when nobody reads it any more; the next read opens it again.
     package func close() {
         let cache = lock.withLock {
             defer { self.cache = nil }
@@ -60,14 +53,11 @@ package final class LiveCache: @unchecked Sendable {
         withExtendedLifetime(cache) {}
     }
 
-    /// Closes the cache if it has no index, or if its index is another file by now, because the
-    /// cache was rebuilt, replaced or moved here. Readers of the old one notice nothing.
-    ///
-    /// - Returns: Whether it was closed.
+    /// Closes the cache if it has no index, or if the index was replaced.
     @discardableResult
     package func closeIfReplaced() -> Bool {
         let index = Cache.indexFile(ofCacheAt: path)
-        return lock.withLock {
+        let isClosed = lock.withLock {
             guard let cache else { return false }
             let isSame =
                 if let index, let last = self.index { index.isSameFile(as: last) } else {
@@ -78,6 +68,8 @@ package final class LiveCache: @unchecked Sendable {
             self.cache = nil
             return true
         }
+        if isClosed { log(.info, "\(path): the index was replaced, and is opened again") }
+        return isClosed
     }
 
     /// A number that grows when ``refresh()`` finds that the index has changed.
@@ -111,20 +103,20 @@ package final class LiveCache: @unchecked Sendable {
         }
     }
 
-    /// The resource of a URL in any spelling, or of another key; nil if it is not cached.
-    package func resource(_ url: String) throws -> Resource? {
-        try using { try $0.resource(spelledAs: url) }
+    package func resource(_ url: String, isFromClient: Bool = false) throws -> Resource? {
+        try using {
+            isFromClient
+                ? try $0.resource(spelledWithoutEmptyQuery: url) : try $0.resource(spelledAs: url)
+        }
     }
 
-    /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole. The
-    /// caller closes the file.
+    /// Opens the manifest that the cache has of a URL; nil if it is not there, or not whole.
     package func manifest(_ url: HTTPURL) throws -> (descriptor: Int32, baseURL: HTTPURL)? {
         try using { try $0.manifest(url)?.file }
     }
 
-    /// The bytes of an object, compared with its digest unless its file is known.
-    ///
-    /// - Parameter limit: The largest object that is read, in bytes. Default: none.
+    /// The bytes of an object, compared with its digest unless its file is known. An object of more
+    /// than `limit` bytes is not read.
     package func data(
         of object: StoredObject, atMost limit: Int64 = .max
     ) throws -> (data: Data, file: FileIdentity) {
@@ -145,7 +137,6 @@ package final class LiveCache: @unchecked Sendable {
     /// The file that was compared with a digest last; nil if none was.
     package func identity(of digest: Digest) -> FileIdentity? { lock.withLock { known[digest] } }
 
-    /// Notes that a file has the bytes of a digest.
     package func remember(_ file: FileIdentity, as digest: Digest) {
         lock.withLock {
             // To compare all of them once more costs less than to know which are still read.

@@ -1,69 +1,50 @@
 import Foundation
 import LarderCore
 
-/// What became of the last run of a command: `runs/<command>.json` beneath the cache's root.
-///
-/// For people and monitoring: nothing depends on it, and it names no path. A run that is killed
-/// leaves the one before it, whose age tells.
+/// The result of the last run of a command: `runs/<command>.json` beneath the cache's root. For
+/// people and monitoring: nothing depends on it, and it names no path.
 package struct RunRecord: Sendable, Equatable {
-    /// The commands whose runs are noted.
     package enum Command: String, Sendable, Codable, CaseIterable {
         case prefetch, push, pull, verify, evict, reindex
     }
 
     /// What is counted; each command counts some of it.
     package enum Count: String, Sendable, CaseIterable, Encodable, CodingKeyRepresentable {
-        /// Elements of manifests.
         case entries
         /// Entries with that outcome.
         case fetched, revalidated, cached, coalesced, skipped, failed, unfinished, unstored
         case pulled, shared
-        /// URLs that were stored in a remote, and that could not be.
         case pushed, unpushed
-        /// Bytes of bodies that were received.
         case receivedBytes = "received_bytes"
         /// Objects that were looked at, or are left.
         case objects
         /// The sum of their sizes.
         case bytes
-        /// Resources in a rebuilt index.
         case resources
-        /// Objects that were found whole.
         case whole
-        /// Findings of any kind.
         case findings
         /// Objects, entries and whatever else that was found not to be as the index vouches for.
         case damaged
-        /// Findings that were repaired.
         case repaired
-        /// Objects that were evicted.
         case evictedObjects = "evicted_objects"
         /// The sum of their sizes.
         case evictedBytes = "evicted_bytes"
-        /// Objects that should have gone and are kept.
         case kept
-        /// Leftovers that were swept.
         case swept
-        /// Limits that were out of reach.
         case missed
     }
 
-    /// The command.
     package let command: Command
     /// When it began to wait for its locks.
     package let started: Date
-    /// When it ended.
     package let ended: Date
     /// How long it took, in seconds, by a clock that nobody sets.
     package let seconds: Double
-    /// The exit status.
     package let exitStatus: Int32
     /// What it counted; nothing if it was stopped before it could report.
     package let counts: [Count: Int64]
-    /// The version of larder.
     package let version: String
 
-    /// Describes a run.
     package init(
         _ command: Command, started: Date, ended: Date, seconds: Double, exitStatus: Int32,
         counts: [Count: Int64], version: String

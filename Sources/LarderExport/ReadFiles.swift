@@ -49,11 +49,11 @@ struct ReadFiles {
                 "SELECT digest, size, media_type, width, height, fault FROM files WHERE file = ?"
             ).rows(file.text) { row in
                 Content(
-                    digest: try row.requireDigest(0), size: row.integer(1),
+                    digest: try row.requireDigest(), size: row.integer(),
                     attributes: ObjectAttributes(
-                        mediaType: row.text(2), width: row.optionalInteger(3).map(Int.init),
-                        height: row.optionalInteger(4).map(Int.init)),
-                    fault: row.text(5))
+                        mediaType: row.text(), width: row.optionalInteger().map(Int.init),
+                        height: row.optionalInteger().map(Int.init)),
+                    fault: row.text())
             }.first
         }
     }

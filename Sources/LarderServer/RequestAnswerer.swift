@@ -116,12 +116,8 @@ struct RequestAnswerer: Sendable {
     private func ofMirror(_ request: RoutedRequest) throws -> Response {
         let url = String(request.path)
         guard url.utf8.count <= ManifestLimits.maximumURLSize else { return icon.missing(nil) }
-        return try found(request) { cache in
-            if let resource = try cache.resource(url) { return resource.object }
-            // curl and Python's requests leave out the `?` of an empty query.
-            return url.utf8.contains(UInt8(ascii: "?"))
-                ? nil : try cache.resource(url + "?")?.object
-        } ?? icon.missing(url)
+        return try found(request) { try $0.resource(url, isFromClient: true)?.object }
+            ?? icon.missing(url)
     }
 
     private func ofObject(_ request: RoutedRequest) throws -> Response {

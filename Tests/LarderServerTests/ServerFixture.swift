@@ -47,7 +47,7 @@ struct ServerFixture {
                 body, digest: body.finish(), attributes: ObjectAttributes(mediaType: type))
             store.add(
                 Deposit(
-                    token: 0, key: url, url: url, validators: Validators(), receivedAt: Date(),
+                    key: url, url: url, validators: Validators(), receivedAt: Date(),
                     content: .staged(staged)),
                 for: nil
             ) {}

@@ -57,8 +57,8 @@ struct CacheOptions: ParsableArguments {
     /// missing input, since a mistyped path must not pass for a whole cache.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
         try present(
-            try open(wait) { (path, wait) throws(CacheError) in
-                try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)
+            try open(wait) { (path, wait, log) throws(CacheError) in
+                try Cache.openDamaged(at: path, wait: wait, log: log, isForRepair: isForRepair)
             })
     }
 
@@ -76,10 +76,10 @@ struct CacheOptions: ParsableArguments {
     func openIfThere() throws -> Cache? { try open(.none, Cache.open) }
 
     private func open(
-        _ wait: LockWait, _ way: (String, LockWait) throws(CacheError) -> Cache
+        _ wait: LockWait, _ way: (String, LockWait, CacheLog) throws(CacheError) -> Cache
     ) throws -> Cache? {
         do {
-            return try way(path, wait)
+            return try way(path, wait, .none)
         } catch  where error.code == .missing {
             return nil
         }

@@ -2,9 +2,8 @@ import CLarderSystem
 import Foundation
 import LarderCore
 
-/// The files of one cache, reached through directory descriptors alone.
-///
-/// Holds a `flock` on the root for as long as it lives; the kernel releases it.
+/// The files of one cache, reached through directory descriptors alone. Holds a `flock` on the
+/// root.
 final class CacheDirectory: Sendable {
     /// The root as the user named it, made absolute: for messages.
     let path: String
@@ -13,10 +12,9 @@ final class CacheDirectory: Sendable {
     let root: FileDescriptor
     let isWritable: Bool
     let wait: LockWait
-    /// Of all objects' files.
+    let log: CacheLog
     let sparse = SparseBudget()
 
-    /// The lock on the root.
     enum Lock {
         /// None: for what is neither an object's nor the index's.
         case none
@@ -26,18 +24,14 @@ final class CacheDirectory: Sendable {
         case exclusive
     }
 
-    /// Opens the cache at `path`, and makes it first if `create` is set.
-    ///
-    /// - Throws: ``CacheError`` `.missing` if there is none and `create` is not set, `.unusable`
-    ///   if it is not a directory, cannot be entered, is refused by ``CacheRoot``, has a directory
-    ///   or a database that another user could change, is something else's, or lies on a network
-    ///   file system, `.locked` if another process holds its lock for longer than `wait`.
-    ///
-    /// - Parameter hasOwnIndex: whether the index of a directory is one of larder's.
+    /// Opens the cache at `path`, and creates it first if `create` is set. Refuses a directory that
+    /// is something else's, that another user could change, or that lies on a network file system.
     init(
-        path: String, create: Bool, lock: Lock, wait: LockWait,
+        path: String, create: Bool, lock: Lock, wait: LockWait, log: CacheLog,
         hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) {
+        self.log = log
+        let wait = wait.logged(in: log)
         self.wait = wait
         let path = URL(fileURLWithPath: path).standardizedFileURL.path
         self.path = path
@@ -79,10 +73,9 @@ final class CacheDirectory: Sendable {
     }
 
     /// Makes a cache in a directory that this process has just made.
-    ///
-    /// - Parameter path: Its place, for messages.
     init(in directory: FileDescriptor, at path: String) throws(CacheError) {
         wait = .none
+        log = .none
         self.path = path
         try Ownership.check(directory.status(), of: path)
         root = try directory.reopened(as: path, isGuarded: true)
@@ -107,16 +100,13 @@ final class CacheDirectory: Sendable {
                 + " promises; choose a local directory")
     }
 
-    /// The index's path, for messages.
     var indexPath: String { "\(path)/\(CacheLayout.index)" }
 
-    /// The path of a run's own database, for SQLite.
     func path(of name: String, in run: RunDirectory) -> String {
         "\(databases)/\(CacheLayout.run(run.name, name))"
     }
 
-    /// Removes what another program would act on that uses SQLite on the index, or an older larder.
-    /// Best done: this one never looks at it.
+    /// Removes files that other programs would act on. This version never looks at them.
     func removeForeignJournals() {
         for name in CacheLayout.foreignJournals
         where (try? root.status(of: name))??.isRegularFile == true {
@@ -124,18 +114,15 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// The directory `objects/sha256`; nil if the cache is empty and read-only.
     func objects(create: Bool = false) throws(CacheError) -> FileDescriptor {
         let objects = try root.directory(CacheLayout.objects, create: create)
         return try objects.directory(CacheLayout.algorithm, create: create)
     }
 
-    /// The fan-out directory that `digest` belongs in.
     func fanOut(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         try objects().directory(CacheLayout.fanOut(digest))
     }
 
-    /// The status of what is in an object's place; nil if nothing is.
     func status(of digest: Digest) throws(CacheError) -> stat? {
         do {
             return try fanOut(digest).status(of: digest.hex)
@@ -144,13 +131,11 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// The size of an object's file, if there is one and it is a regular file.
     func size(of digest: Digest) throws(CacheError) -> Int64? {
         try status(of: digest).flatMap { $0.isRegularFile ? Int64($0.st_size) : nil }
     }
 
-    /// Whether there is a regular file of its size, or with its digest, in an object's place; one
-    /// that is out of reach is none.
+    /// Whether an object's place has a regular file of its size, or with its digest.
     func isPresent(_ digest: Digest, size: Int64) throws(CacheError) -> Bool {
         do {
             guard let found = try self.size(of: digest) else { return false }
@@ -160,14 +145,12 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Whether a file has the digest: the index may state another size than the file's.
     private func isWhole(_ digest: Digest) -> Bool {
         let read = try? ObjectReader(sparse).digest(open(digest), expecting: digest)
         return read?.digest == digest
     }
 
-    /// Whether each of some objects has a regular file of its size, or with its digest. Opens each
-    /// fan-out directory once.
+    /// The same for several. Opens each fan-out directory once.
     func arePresent(
         _ objects: [(digest: Digest, size: Int64)]
     ) throws(CacheError) -> [Bool] {
@@ -181,15 +164,13 @@ final class CacheDirectory: Sendable {
         return arePresent
     }
 
-    /// Those of some objects that have no regular file.
     func absent(_ digests: [Digest]) throws(CacheError) -> [Digest] {
         var absent = Set(digests.indices)
         try forEachStatus(of: digests) { index, _ in absent.remove(index) }
         return absent.map { digests[$0] }
     }
 
-    /// Calls `body` for those of some objects that have a regular file, one directory after
-    /// another.
+    /// Calls `body` for the objects that have a regular file, one directory after another.
     private func forEachStatus(
         of digests: some Collection<Digest>, _ body: (Int, stat) -> Void
     ) throws(CacheError) {
@@ -217,9 +198,7 @@ final class CacheDirectory: Sendable {
         }
     }
 
-    /// Opens an object for reading; a link or anything but a regular file is refused.
-    ///
-    /// - Throws: ``CacheError`` `.corrupt` if there is no such file.
+    /// Opens an object for reading. Throws `.corrupt` if there is no regular file.
     func open(_ digest: Digest) throws(CacheError) -> FileDescriptor {
         let subject = "\(digest)"
         do {
@@ -246,15 +225,13 @@ final class CacheDirectory: Sendable {
         return temporary
     }
 
-    /// How many entries `tmp/` has beside the partial bodies: runs that are under way, or leftovers
-    /// of dead ones.
+    /// The number of entries in `tmp/` besides partial bodies: runs in progress, or leftovers.
     func temporaries() throws(CacheError) -> Int {
         guard let temporary = try root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try temporary.names().count { $0 != CacheLayout.partial }
     }
 
-    /// A damage of the index, unless the disk fails: pages that it did not take are dropped, and
-    /// read as others.
+    /// The disk's error if the disk fails, since lost pages read as damage; else the damage.
     func judged(_ damage: CacheError) -> CacheError {
         guard damage.isDamage, isWritable else { return damage }
         guard fsync(root.raw) == 0 else { return CacheError("fsync", subject: path, errno: errno) }
@@ -270,11 +247,8 @@ final class CacheDirectory: Sendable {
 }
 
 extension CacheDirectory {
-    /// Whether this is a cache, or a directory in which nothing else is: an empty one.
-    ///
-    /// - Throws: ``CacheError`` `.unusable` if it is not one and something else uses it as larder
-    ///   would: what is in `tmp/` is swept some day, and what is in the index is migrated or set
-    ///   aside.
+    /// Whether this is a cache or an empty directory. Throws `.unusable` if something else uses the
+    /// names that larder would sweep or migrate.
     func isCache(_ hasOwnIndex: (CacheDirectory) -> Bool) throws(CacheError) -> Bool {
         if try isMarked(hasOwnIndex) { return true }
         for name in CacheLayout.databaseFiles + [CacheLayout.temporary] {
@@ -294,8 +268,7 @@ extension CacheDirectory {
         return try root.names().allSatisfy(own.contains)
     }
 
-    /// Whether there is something that only larder leaves. Objects' directory comes before all
-    /// else, and is the last that anybody deletes.
+    /// Whether there is something that only larder leaves.
     private func isMarked(
         _ hasOwnIndex: (CacheDirectory) -> Bool
     ) throws(CacheError) -> Bool {
@@ -319,7 +292,6 @@ extension CacheDirectory {
         }
     }
 
-    /// Makes what every cache has.
     func layOut() throws(CacheError) {
         let objects = try root.directory(CacheLayout.objects, create: true)
         _ = try root.directory(CacheLayout.temporary, create: true)
@@ -338,8 +310,7 @@ extension CacheDirectory {
 }
 
 extension CacheDirectory {
-    /// Replaces a small file in one step: who reads it sees the old one or the new one, whole. It
-    /// is not made durable: for what is expendable.
+    /// Replaces a small, expendable file in one step. It is not made durable.
     func replace(
         _ name: String, beneath parent: FileDescriptor, with bytes: [UInt8]
     ) throws(CacheError) {
@@ -364,90 +335,4 @@ extension CacheDirectory {
             return nil
         #endif
     }
-}
-
-/// Where things are beneath a cache root; the one place that builds these names.
-///
-///     CACHEDIR.TAG                        so backups skip it
-///     objects/sha256/ab/abcdef…           one object, read-only, named by its SHA-256
-///     index.sqlite  (-wal, -shm)          resources and objects
-///     index.snapshot.sqlite               the index as the last run left it
-///     index.damaged                       a mark: the next run rebuilds the index
-///     index.damaged-<time>.sqlite         an index that was set aside
-///     tmp/<run>/                          one run's staged bodies; locked while the run lives
-///     tmp/partial/                        bodies that were interrupted, by their URLs' digests
-///     quarantine/                         objects that failed verification
-///     runs/<command>.json                 what became of the last run of a command
-///     locks/<name>                        locked by the run of that name; never removed
-///     reserve                             room for the eviction of a full disk
-///     verify-position.json                where a verification that ran out of time goes on
-///
-/// No absolute path is ever stored: a cache that is moved or copied stays whole.
-enum CacheLayout {
-    static let tag = "CACHEDIR.TAG"
-    static let objects = "objects"
-    static let algorithm = "sha256"
-    static let index = "index.sqlite"
-    static let snapshot = "index.snapshot.sqlite"
-    static let damage = "index.damaged"
-    static let temporary = "tmp"
-    static let partial = "partial"
-    static let quarantine = "quarantine"
-    static let runs = "runs"
-    static let locks = "locks"
-    static let verifyPosition = "verify-position.json"
-    static let reserve = "reserve"
-
-    /// The directory of all objects, beneath the root.
-    static let objectTree = "\(objects)/\(algorithm)"
-
-    /// The name of an index that was set aside at a time.
-    static func setAside(at time: String) -> String { "\(damage)-\(time).sqlite" }
-
-    /// The path of a run's directory, or of a file in it, beneath the root.
-    static func run(_ run: String, _ file: String? = nil) -> String {
-        "\(temporary)/\(run)" + (file.map { "/\($0)" } ?? "")
-    }
-
-    /// The mode of directories in a cache or an export, whatever the umask. The umask decides only
-    /// who may enter the root.
-    static let directoryMode: mode_t = 0o755
-    /// The mode of files that other users may read.
-    static let fileMode: mode_t = 0o644
-
-    /// The Cache Directory Tagging Specification's signature (bford.info/cachedir).
-    static let tagContents = """
-        Signature: 8a477f597d28d172789f06886806bc55
-        # This is a cache directory made by larder. It can be deleted at any time.
-
-        """
-
-    /// The fan-out directory of an object: the first two digits of its digest.
-    static func fanOut(_ digest: Digest) -> String { String(digest.hex.prefix(2)) }
-
-    /// The path of an object beneath the root, for people and scripts.
-    static func path(_ digest: Digest) -> String {
-        "\(objectTree)/\(fanOut(digest))/\(digest.hex)"
-    }
-
-    /// The files that SQLite keeps beside each other.
-    static let indexFiles = [index, index + "-wal", index + "-shm"]
-    /// The same, and what it has if it keeps no log.
-    static let databaseFiles = indexFiles + [index + "-journal"]
-
-    /// What SQLite would have beside the databases that keep no log, or whose writer has ended:
-    /// never written by larder, nor read.
-    static let foreignJournals =
-        [index, snapshot].map { $0 + "-journal" }
-        + ["-wal", "-shm"].map { snapshot + $0 }
-
-    /// The directories that every command relies on, from the outside in.
-    static let directories = [
-        [objects, algorithm], [temporary, partial], [quarantine], [runs], [locks],
-    ]
-
-    /// Everything that belongs directly beneath a root.
-    static let ownNames: Set<String> = [
-        tag, objects, temporary, quarantine, runs, locks, snapshot, verifyPosition, reserve,
-    ]
 }

@@ -2,14 +2,12 @@ import Foundation
 
 /// How long to wait for a lock that another process holds, and whom to tell.
 ///
-/// Nobody queues: who waits for a lock that it wants for itself
-/// (``Cache/reindex(at:wait:isCancelled:onProgress:)``) beside ever new users of the cache may wait
-/// for long.
+/// There is no queue: a ``Cache/reindex(at:wait:log:isCancelled:onProgress:)`` beside ever new
+/// users of the cache may wait for long.
 public struct LockWait: Sendable {
     /// How long; nil waits for as long as it takes.
     public var limit: Duration?
-    /// Is told once, when a wait has lasted a second, what is waited for, in words. Default:
-    /// nothing.
+    /// Called once, when a wait has lasted a second, with what is waited for. Default: nothing.
     public var onWait: @Sendable (String) -> Void
     /// Asked ten times a second: true gives up as if the time were over. Default: never.
     public var isCancelled: @Sendable () -> Bool
@@ -29,21 +27,24 @@ public struct LockWait: Sendable {
         self.isCancelled = isCancelled
     }
 
+    func logged(in log: CacheLog) -> LockWait {
+        LockWait(
+            limit: limit,
+            onWait: { [onWait] in
+                log(.info, $0)
+                onWait($0)
+            }, isCancelled: isCancelled)
+    }
+
     /// The same for a lock that is only held for moments: without a limit.
     var unlimited: LockWait {
         LockWait(limit: nil, onWait: onWait, isCancelled: isCancelled)
     }
 
-    /// Takes a lock of flock(2).
+    /// Takes a lock of flock(2): `LOCK_SH` or `LOCK_EX`. Throws `.locked` when the time is over.
     ///
-    /// Asks again and again, after pauses that grow to 100 ms: a thread that flock(2) holds can be
-    /// called back by a signal alone, and signals are the program's and not a library's.
-    ///
-    /// - Parameters:
-    ///   - operation: `LOCK_SH` or `LOCK_EX`.
-    ///   - subject: the file's name, for people.
-    ///   - describeHolder: who holds it, in words; asked only while somebody does.
-    /// - Throws: ``CacheError`` `.locked` when the time is over.
+    /// It polls, with pauses of up to 100 ms, because only a signal ends a flock(2) that waits, and
+    /// signals are the program's and not a library's.
     func take(
         _ operation: Int32, on file: FileDescriptor, subject: String, describeHolder: () -> String
     ) throws(CacheError) {
@@ -70,24 +71,15 @@ public struct LockWait: Sendable {
     }
 }
 
-/// A lock that runs agree upon by its name: whoever holds it keeps the others of the same name out,
-/// for as long as this lives. The kernel releases it, however the process ends.
-///
-/// A file beneath the root, which stays: to remove it would take it from under who waits for it.
+/// A lock by name between runs. The kernel releases it when the process ends. Its file is never
+/// removed, because other processes may be waiting for it.
 package final class NamedLock: Sendable {
     private let file: FileDescriptor
 
-    /// Takes the lock `name`. To be held before the cache is opened: who waits for it holds nothing
-    /// else.
+    /// Takes the lock `name`. Take it before the cache is opened, so that a waiting run holds
+    /// nothing else.
     ///
-    /// - Parameters:
-    ///   - path: the cache's root.
-    ///   - create: whether the cache is made if there is none.
-    ///   - command: what those who wait are told of the holder.
-    ///   - wait: how long to wait. Default: not at all.
-    /// - Throws: ``CacheError`` `.locked` if another process holds it, `.missing` if there is
-    ///   no cache and none is to be made, `.unusable` if `name` is none (``isName(_:)``) or the
-    ///   file cannot be opened.
+    /// - Parameter command: what waiting processes are told of the holder.
     package init(
         _ name: String, ofCacheAt path: String, create: Bool, for command: String,
         wait: LockWait = .none
@@ -125,10 +117,8 @@ package final class NamedLock: Sendable {
 
     /// Who noted that it holds the lock; nil if that process has ended, and another is about to.
     private static func holder(_ file: FileDescriptor) -> String? {
-        var bytes = [UInt8](repeating: 0, count: 200)
-        let count = pread(file.raw, &bytes, bytes.count, 0)
-        guard count > 0 else { return nil }
-        let line = String(decoding: bytes.prefix(count), as: UTF8.self).prefix { $0 != "\n" }
+        guard let bytes = try? file.read(at: 0, atMost: 200) else { return nil }
+        let line = String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" }
         let words = line.split(separator: " ", maxSplits: 1)
         guard words.count == 2, let id = pid_t(words[0]), id > 0,
             kill(id, 0) == 0 || errno == EPERM
@@ -137,14 +127,11 @@ package final class NamedLock: Sendable {
     }
 }
 
-/// How long an index waits while another process has SQLite's lock on it.
-///
-/// Whoever is told not to wait does so for ``grace`` all the same: a transaction of larder's own
-/// lasts for milliseconds, and is nobody's fault.
+/// How long an index waits while another process has SQLite's lock on it: ``grace`` at least,
+/// because transactions of larder last only milliseconds.
 final class WriterWait: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
-    /// What any wait is given.
     static let grace = Duration.seconds(5)
     /// What is given if nothing depends on it.
     static let moment = Duration.milliseconds(100)

@@ -3,10 +3,9 @@ import Foundation
 
 /// Makes what was written durable, a batch at a time.
 package enum Durability {
-    /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable.
-    ///
-    /// - Parameter file: opened only if the system needs it, and one at a time: a batch has more
-    ///   files than a process may have descriptors.
+    /// Adds a written file or changed directory to what the next ``flush(_:)`` makes durable. It is
+    /// opened only if the system needs it, because a batch has more files than a process may have
+    /// open.
     package static func add(
         _ file: @autoclosure () throws(CacheError) -> FileDescriptor
     ) throws(CacheError) {
@@ -22,10 +21,8 @@ package enum Durability {
     /// Returns when everything added before the call is on stable storage.
     ///
     /// One `syncfs` costs the same for one file and for five hundred; hundreds of `fsync` calls on
-    /// directories took twenty times as long on ext4. A sync that fails is never to be retried:
-    /// the kernel reports a lost write once and then calls the page clean.
-    ///
-    /// - Parameter root: any descriptor on the file system.
+    /// directories took twenty times as long on ext4. Never retry a sync that failed: the kernel
+    /// reports a lost write once and then calls the page clean.
     package static func flush(_ root: FileDescriptor) throws(CacheError) {
         #if canImport(Darwin)
             guard fcntl(root.raw, F_FULLFSYNC) == 0 else {
@@ -61,7 +58,6 @@ package enum Durability {
 
 /// The room on the file system that a file lies on (statvfs(3)).
 struct DiskSpace {
-    /// How many bytes it has in all.
     let size: Int64
     /// Bytes that are free for whoever is not an administrator.
     let free: Int64
@@ -77,9 +73,8 @@ struct DiskSpace {
     }
 }
 
-/// Room that is kept for the day that the disk is full to its last byte: deleting takes some, too,
-/// for the index's log. A file of the root whose blocks are really allocated; an eviction gives it
-/// up first, and takes it again in the end. Nothing depends on it.
+/// A file with allocated blocks that an eviction gives up first on a full disk, because deleting
+/// needs room for the index's log. Nothing depends on it.
 struct Reserve {
     /// What it takes, by the size of the index.
     private static let sizes: ClosedRange<Int64> = (1 << 20)...(4 << 20)

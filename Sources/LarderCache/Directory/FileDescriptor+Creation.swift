@@ -3,13 +3,8 @@ import Foundation
 // Files and directories with modes that do not depend on the umask.
 
 extension FileDescriptor {
-    /// Makes the directory `name` and opens it.
-    ///
-    /// - Parameters:
-    ///   - mode: The mode that it gets.
-    ///   - keepsUmask: Whether the umask may take permissions away from others. The owner can write
-    ///     the directory in any case, so that `rm -r` works. Default: false.
-    /// - Returns: nil if something of that name exists.
+    /// Makes the directory `name` and opens it; nil if something of that name exists. If the umask
+    /// is kept, the owner still gets all permissions, so that `rm -r` works.
     func makeDirectory(
         _ name: String, mode: mode_t = CacheLayout.directoryMode, keepsUmask: Bool = false
     ) throws(CacheError) -> FileDescriptor? {
@@ -56,10 +51,7 @@ extension FileDescriptor {
         return made
     }
 
-    /// Makes the file `name` and opens it for reading and writing.
-    ///
-    /// - Parameter mode: The mode that it gets. Default: all users may read it.
-    /// - Throws: ``CacheError`` with EEXIST if something of that name exists.
+    /// Makes the file `name` and opens it for reading and writing. Throws EEXIST if it exists.
     package func create(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
@@ -68,10 +60,8 @@ extension FileDescriptor {
         return file
     }
 
-    /// Opens a file of the cache's own for reading and writing, made first if it does not exist.
-    ///
-    /// - Throws: ``CacheError``, `.unusable` if it is not a regular file of one name, or if another
-    ///   user could change it.
+    /// Opens a file of the cache's own for reading and writing, and makes it if necessary. Throws
+    /// `.unusable` if it has several names, or if another user could change it.
     func createOrOpen(
         _ name: String, mode: mode_t = CacheLayout.fileMode
     ) throws(CacheError) -> FileDescriptor {
@@ -94,16 +84,13 @@ extension FileDescriptor {
         return file
     }
 
-    /// Sets the permissions of this file.
     package func setMode(_ mode: mode_t) throws(CacheError) {
         guard fchmod(raw, mode) == 0 else {
             throw CacheError("chmod", subject: subject, errno: errno)
         }
     }
 
-    /// Opens this directory a second time: with a position and locks of its own.
-    ///
-    /// - Parameter path: The path of the user's own that leads to it, for messages.
+    /// Opens this directory a second time, with a position and locks of its own.
     func reopened(
         as path: String, isGuarded: Bool = false
     ) throws(CacheError) -> FileDescriptor {
@@ -111,7 +98,6 @@ extension FileDescriptor {
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true, isGuarded: isGuarded)
     }
 
-    /// Whether `name` in this directory is still `file`.
     package func has(_ file: FileDescriptor, as name: String) throws(CacheError) -> Bool {
         let (own, other) = (try file.status(), try status(of: name))
         return own.st_ino == other?.st_ino && own.st_dev == other?.st_dev
@@ -119,12 +105,9 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Removes `name` beneath this directory, with all that is in it if it is a directory. No
-    /// link is followed, and no other file system entered.
-    ///
-    /// - Parameter isDryRun: only looks. Default: false.
-    /// - Returns: whether it is gone, and the bytes on disk that are free since.
-    /// - Throws: ``CacheError`` `.storage` if the disk fails; what else cannot be removed stays.
+    /// Removes `name` with all that is in it, and returns the bytes on disk that this frees. No
+    /// link is followed, and no other file system entered. Throws only if the disk fails; what else
+    /// cannot be removed stays.
     func removeTree(
         _ name: String, isDryRun: Bool = false
     ) throws(CacheError) -> (isGone: Bool, bytes: Int64) {
@@ -167,8 +150,7 @@ extension FileDescriptor {
 }
 
 extension FileDescriptor {
-    /// Opens a temporary file without a name: nobody's but this process's, and gone with its last
-    /// descriptor.
+    /// Opens a temporary file without a name, which is gone with its last descriptor.
     package static func unnamed() throws(CacheError) -> FileDescriptor {
         var path = Array((NSTemporaryDirectory() + "larder-XXXXXX").utf8CString)
         let raw = mkstemp(&path)
@@ -179,20 +161,5 @@ extension FileDescriptor {
         unlink(path)
         _ = fcntl(raw, F_SETFD, FD_CLOEXEC)
         return FileDescriptor(taking: raw, subject: "a temporary file")
-    }
-
-    /// The bytes from `offset` on, as many as there are and fit; does not move the position.
-    package func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
-        var code: Int32 = 0
-        let bytes = [UInt8](unsafeUninitializedCapacity: limit) { room, count in
-            var read: Int
-            repeat {
-                read = pread(raw, room.baseAddress, room.count, off_t(offset))
-            } while read < 0 && errno == EINTR
-            if read < 0 { code = errno }
-            count = max(0, read)
-        }
-        guard code == 0 else { throw CacheError("read", subject: subject, errno: code) }
-        return bytes
     }
 }

@@ -1,16 +1,13 @@
 import Foundation
 
-/// An open file or directory, closed with its last reference.
-///
-/// Every path component is opened relative to its parent and without following links, so nothing
-/// outside the cache root can be reached through one.
+/// An open file or directory, closed with its last reference. Every path component is opened
+/// relative to its parent and without following links, so that none leads out of the cache.
 package final class FileDescriptor: Sendable {
     package let raw: Int32
     /// What messages call it: its path beneath a directory of the user's own, or that one's path.
     package let subject: String
     private let isUsersOwn: Bool
-    /// Whether this is a writable cache's root or lies beneath one: directories in it that another
-    /// user could change are refused.
+    /// Whether this is in a writable cache: then directories that others could change are refused.
     let isGuarded: Bool
 
     init(
@@ -30,7 +27,6 @@ package final class FileDescriptor: Sendable {
         return FileDescriptor(taking: raw, subject: path, isUsersOwn: true)
     }
 
-    /// Opens `name` in this directory.
     package func open(
         _ name: String, flags: Int32, mode: mode_t = 0
     ) throws(CacheError) -> FileDescriptor {
@@ -65,15 +61,12 @@ package final class FileDescriptor: Sendable {
         return directory
     }
 
-    /// The path of something in this directory, for messages.
     package func path(of name: String) -> String { isUsersOwn ? name : "\(subject)/\(name)" }
 
-    /// Opens the directory `name`; nil if it is not there.
     package func existingDirectory(_ name: String) throws(CacheError) -> FileDescriptor? {
         try status(of: name) == nil ? nil : directory(name)
     }
 
-    /// Writes all of `bytes`, continuing after short writes.
     package func write(_ bytes: UnsafeRawBufferPointer) throws(CacheError) {
         var rest = bytes
         while !rest.isEmpty {
@@ -86,7 +79,6 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// Writes all of `bytes`.
     package func write(_ bytes: [UInt8]) throws(CacheError) {
         // An array's own function would forget the type of what is thrown.
         let result: Result<Void, CacheError> = bytes.withUnsafeBytes { bytes in
@@ -104,19 +96,47 @@ package final class FileDescriptor: Sendable {
         }
     }
 
-    /// The next bytes of a small file, `limit` at most.
     package func read(atMost limit: Int) throws(CacheError) -> [UInt8] {
+        try bytes(atMost: limit) { (room) throws(CacheError) in try read(into: room) }
+    }
+
+    /// The bytes from `offset` on, at most `limit`. Does not move the position.
+    package func read(at offset: Int64, atMost limit: Int) throws(CacheError) -> [UInt8] {
+        try bytes(atMost: limit) { (room) throws(CacheError) in try read(at: offset, into: room) }
+    }
+
+    private func bytes(
+        atMost limit: Int, _ read: (UnsafeMutableRawBufferPointer) throws(CacheError) -> Int
+    ) throws(CacheError) -> [UInt8] {
         var result = Result<Void, CacheError>.success(())
         let bytes = [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
             result = Result { () throws(CacheError) in
-                count = try read(into: UnsafeMutableRawBufferPointer(buffer))
+                count = try read(UnsafeMutableRawBufferPointer(buffer))
             }
         }
         try result.get()
         return bytes
     }
 
-    /// The status of this file.
+    /// Fills `buffer` with the bytes from `offset` on, and returns their number. Does not move the
+    /// position.
+    package func read(
+        at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(CacheError) -> Int {
+        var filled = 0
+        while filled < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+            let count = pread(raw, rest.baseAddress, rest.count, off_t(offset) + filled)
+            if count == 0 { break }
+            if count > 0 {
+                filled += count
+            } else if errno != EINTR {
+                throw CacheError("read", subject: subject, errno: errno)
+            }
+        }
+        return filled
+    }
+
     package func status() throws(CacheError) -> stat {
         var status = stat()
         guard fstat(raw, &status) == 0 else {
@@ -135,7 +155,6 @@ package final class FileDescriptor: Sendable {
         return nil
     }
 
-    /// Gives `name` in this directory another one, in `directory`.
     package func rename(
         _ name: String, to directory: FileDescriptor, as newName: String
     ) throws(CacheError) {
@@ -195,9 +214,8 @@ extension FileDescriptor {
         }
     }
 
-    /// A path to this directory for programs that know no descriptors, valid while this one is
-    /// open; nil if the system has none (macOS) or does not show it. It leads here even if a
-    /// directory on the way was renamed or replaced.
+    /// A path to this directory for SQLite, valid while this one is open, even if a directory on
+    /// the way is renamed. Nil if the system has none (macOS).
     var pathForSQLite: String? {
         #if os(Linux)
             let path = "/proc/self/fd/\(raw)"
@@ -212,12 +230,9 @@ extension FileDescriptor {
     }
 }
 
-/// Directories that belong to whoever holds the lock on them: what a killed process has left is
-/// nobody's.
+/// Directories that belong to the process with the lock on them.
 extension FileDescriptor {
     /// Makes a directory in this one, and locks it before a sweep takes it.
-    ///
-    /// - Parameter operation: `LOCK_SH` or `LOCK_EX`.
     func makeLockedDirectory(
         _ operation: Int32, mode: mode_t = CacheLayout.directoryMode, named newName: () -> String
     ) throws(CacheError) -> (name: String, directory: FileDescriptor) {
@@ -244,7 +259,6 @@ extension FileDescriptor {
         return directory
     }
 
-    /// Gives up a lock (flock(2)) at once. Closing does not, while a process that is just being
-    /// started has a copy of the descriptor.
+    /// Releases a lock (flock(2)) at once, also if a process that is being started has a copy.
     func unlock() { flock(raw, LOCK_UN) }
 }

@@ -1,25 +1,20 @@
 import Foundation
 
-/// What a file was when it was read: as long as all of it stays, so do the file's bytes.
-///
-/// Whoever changes bytes in place changes the file's times, as does whoever sets those back: the
-/// time of the last status change cannot be set.
+/// The identity of a file when it was read. While it stays the same, so do the bytes: any change
+/// sets the time of the last status change, which nobody can set back.
 package struct FileIdentity: Sendable, Hashable {
     private let device: UInt64
     private let inode: UInt64
-    /// In bytes.
     package let size: Int64
     private let modified: Time
     private let changed: Time
 
-    /// Whether both are the same bytes of the same file, though it may have got another name, which
-    /// changes the time of its status.
+    /// Whether both are the same bytes of the same file, perhaps under another name.
     package func isSameContent(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode && size == other.size
             && modified == other.modified
     }
 
-    /// Whether both are the same file, whatever its bytes.
     package func isSameFile(as other: FileIdentity) -> Bool {
         device == other.device && inode == other.inode
     }
@@ -48,13 +43,8 @@ package struct FileIdentity: Sendable, Hashable {
         device = UInt64(truncatingIfNeeded: status.st_dev)
         inode = UInt64(status.st_ino)
         size = Int64(status.st_size)
-        #if canImport(Darwin)
-            modified = Time(status.st_mtimespec)
-            changed = Time(status.st_ctimespec)
-        #else
-            modified = Time(status.st_mtim)
-            changed = Time(status.st_ctim)
-        #endif
+        modified = Time(status.modified)
+        changed = Time(status.changed)
     }
 }
 
@@ -70,8 +60,7 @@ extension stat {
     package var plausibleBytes: Int64 {
         min(max(0, Int64(st_blocks)), 1 << 48) * 512 * 16 + 1 << 20
     }
-    /// What is free on disk once this name is gone: nothing if a file has another one (a hard
-    /// link).
+    /// The bytes on disk that removing this name frees: none of a file with another name.
     var freeableBytes: Int64 { isDirectory || st_nlink < 2 ? allocatedBytes : 0 }
 
     #if canImport(Darwin)

@@ -5,10 +5,8 @@ import LarderCore
 struct ObjectTree {
     /// One name found in the tree.
     struct Entry {
-        /// The directory that holds it.
         let parent: FileDescriptor
         let name: String
-        /// The path beneath the cache root.
         let path: String
         /// The digest that the name spells in its proper place; nil for any other name.
         let digest: Digest?
@@ -20,10 +18,9 @@ struct ObjectTree {
 
     init(_ directory: CacheDirectory) { self.directory = directory }
 
-    /// Calls `body` for every name in every fan-out directory, and for whatever lies beside them.
+    /// Calls `body` for every name in every fan-out directory, and for everything beside them.
     ///
-    /// - Parameter onRefusal: called for a fan-out directory that may not be entered. Default:
-    ///   throws.
+    /// - Parameter onRefusal: called for a directory that may not be entered. Default: throws.
     func walk(
         onRefusal: (CacheError) throws(CacheError) -> Void = { (error) throws(CacheError) in
             throw error
@@ -53,7 +50,6 @@ struct ObjectTree {
         }
     }
 
-    /// Calls `body` for every name in one fan-out directory.
     func walk(
         fanOut name: String, beneath root: FileDescriptor,
         _ body: (Entry) throws(CacheError) -> Void
@@ -64,7 +60,6 @@ struct ObjectTree {
         }
     }
 
-    /// The name of the fan-out directory of a leading byte.
     static func fanOut(_ byte: UInt8) -> String {
         (byte < 16 ? "0" : "") + String(byte, radix: 16)
     }
@@ -99,13 +94,10 @@ package final class ObjectReader {
 
     /// Returns the digest of a file's bytes and their number, or nil if reading was cancelled.
     ///
-    /// - Parameters:
-    ///   - expected: the digest that the file should have. A sparse file with this digest takes
-    ///     nothing from the budget. Default: none.
-    ///   - isCancelled: asked between the chunks of a file that has more than one. Default: never.
-    ///   - onBytes: receives each chunk. Default: nothing.
-    /// - Throws: ``CacheError``; ``CacheError/isSparse`` if the file states more bytes than the
-    ///   budget allows, or grows while it is read.
+    /// - Parameter expected: the digest that the file should have. A sparse file with this digest
+    ///   takes nothing from the budget. Default: none.
+    ///
+    /// - Throws: ``CacheError/isSparse`` if the file has more bytes than the budget allows.
     package func digest(
         _ file: FileDescriptor, expecting expected: Digest? = nil,
         isCancelled: () -> Bool = { false },

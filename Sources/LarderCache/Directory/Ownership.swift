@@ -3,7 +3,6 @@ import Foundation
 
 /// Who can change a file or directory, besides this user and root.
 package enum Ownership {
-    /// Whether it belongs to this user or root.
     static func isTrusted(_ owner: uid_t) -> Bool { owner == geteuid() || owner == 0 }
 
     /// Why another user could change it, in words; nil if none can. The sticky bit does not help:
@@ -41,7 +40,6 @@ package enum Ownership {
         return groups.prefix(max(0, Int(found))).contains(group)
     }
 
-    /// The user's name, or the number if it has none.
     static func name(of user: uid_t) -> String {
         var entry = passwd()
         var found: UnsafeMutablePointer<passwd>?
@@ -68,16 +66,10 @@ package enum Ownership {
     }
 }
 
-/// Opens a cache's root, and refuses one that another user could use to harm this one.
-///
-/// Everything in the cache is reached through the descriptor and without following links. If
-/// nothing can be written anyway, as on a read-only medium, the owner does not matter: objects are
-/// checked against their digests.
+/// Opens a cache's root, and refuses one that another user could use to harm this one. On a
+/// read-only medium the owner does not matter, because objects are checked against their digests.
 enum CacheRoot {
-    /// - Parameter create: Whether it is made, with what leads to it, if it does not exist.
-    /// - Throws: ``CacheError`` `.missing` if it does not exist, `.unusable` if it is not a
-    ///   directory, belongs to another user, can be written by everybody or by a foreign group, or
-    ///   if the path leads through another user's link.
+    /// Throws `.unusable` if another user could change the directory, or made a link on the path.
     static func open(
         _ path: String, create: Bool
     ) throws(CacheError) -> (root: FileDescriptor, isWritable: Bool) {
@@ -112,9 +104,7 @@ enum CacheRoot {
         }
     }
 
-    /// Makes sure that a path which was opened by its name, as SQLite does, led into the root.
-    ///
-    /// - Throws: ``CacheError`` `.unusable` if the root has another place by now.
+    /// Throws `.unusable` if a path that SQLite opened by name leads elsewhere by now.
     static func confirm(_ root: FileDescriptor, isAt path: String) throws(CacheError) {
         var status = stat()
         let own = try root.status()

@@ -1,10 +1,8 @@
 import Foundation
 import LarderCore
 
-/// One run's own directory beneath `tmp/`: staged bodies and the plan.
-///
-/// The run holds a lock on it, released by the kernel when the process ends however it ends, so
-/// that whatever a dead run left is known to be nobody's and swept by the next.
+/// A run's own directory beneath `tmp/`: staged bodies and the plan. The kernel releases the lock
+/// on it when the process ends, so the next run can sweep what a dead one left.
 final class RunDirectory: Sendable {
     let name: String
     let directory: FileDescriptor
@@ -42,8 +40,7 @@ final class RunDirectory: Sendable {
         return oldest.map { Date(timeIntervalSince1970: Double($0) / 1000) }
     }
 
-    /// How many entries of `tmp/` no run under way has: what dead runs left, and what is foreign.
-    /// Bodies that wait to be continued do not count.
+    /// The number of entries of `tmp/` that belong to no run in progress, besides partial bodies.
     static func leftovers(in cache: CacheDirectory) throws(CacheError) -> Int {
         guard let parent = try cache.root.existingDirectory(CacheLayout.temporary) else { return 0 }
         return try parent.names().count { name in
@@ -60,19 +57,14 @@ final class RunDirectory: Sendable {
         directory.unlock()
     }
 
-    /// Removes the directory and all that is in it.
     func remove() { _ = try? parent.removeTree(name) }
 
-    /// A name that no other staged file of this run has.
     func uniqueName() -> String { String(serial.next(), radix: 36) }
 
     /// Removes a staged file; one that is already gone is fine.
     func remove(_ name: String) { unlinkat(directory.raw, name, 0) }
 
-    /// Removes what runs that have ended left in `tmp/`; returns how many are gone, and the bytes
-    /// on disk that are free since.
-    ///
-    /// - Parameter isDryRun: only counts them.
+    /// Removes what ended runs left in `tmp/`; returns their number and the bytes that this frees.
     @discardableResult
     static func sweepAbandoned(
         in cache: CacheDirectory, isDryRun: Bool = false
@@ -91,7 +83,6 @@ final class RunDirectory: Sendable {
         return swept
     }
 
-    /// Whether something in `tmp/` is a run's directory.
     static func isRun(_ name: String, _ status: stat) -> Bool {
         status.isDirectory && name.hasPrefix("run-")
     }
@@ -100,13 +91,11 @@ final class RunDirectory: Sendable {
 /// A directory of this process's own in the system's directory for temporary files. It is removed
 /// through its descriptor, since its path may lead elsewhere by then.
 package final class ScratchDirectory: Sendable {
-    /// Its path.
     package let path: String
     private let name: String
     private let parent: FileDescriptor
     private let directory: FileDescriptor
 
-    /// - Parameter prefix: How its name begins.
     package init(named prefix: String) throws(CacheError) {
         parent = try UsersPath(NSTemporaryDirectory()).directory()
         (name, directory) = try parent.makeLockedDirectory(LOCK_SH, mode: 0o700) {
@@ -115,19 +104,19 @@ package final class ScratchDirectory: Sendable {
         path = parent.subject + (parent.subject.utf8.last == UInt8(ascii: "/") ? "" : "/") + name
     }
 
-    /// Removes it with all that is in it.
     package func remove() { parent.remove(directory, named: name) }
 }
 
 /// Where objects go that failed verification, for a person to look at: nothing is deleted.
 struct Quarantine {
     private let quarantine: FileDescriptor
+    private let log: CacheLog
 
     init(of directory: CacheDirectory) throws(CacheError) {
+        log = directory.log
         quarantine = try directory.root.directory(CacheLayout.quarantine, create: true)
     }
 
-    /// Whether a name is one that ``take(_:from:inode:)`` gives.
     static func isOwn(_ name: String) -> Bool {
         let parts = name.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, UInt64(parts[1], radix: 36) != nil else { return false }
@@ -135,12 +124,11 @@ struct Quarantine {
         return Digest(hex: former)?.hex == former || ObjectTree.isFanOut(former)
     }
 
-    /// Moves what is in the place of an object or a fan-out directory, under a name that begins
-    /// with its own and that no other has.
+    /// Moves an object or fan-out directory here under a new name, and returns its path; nil if the
+    /// file is not there any more.
     ///
-    /// - Parameter inode: what was found bad. If another process puts whole bytes in its place at
-    ///   the very moment, they are put back: any whole bytes of a name are the same.
-    /// - Returns: the path beneath the root; nil if the file is not there any more.
+    /// - Parameter inode: the bad file. If another process replaces it at this moment, the new one
+    ///   is put back.
     func take(
         _ name: String, from parent: FileDescriptor, inode: ino_t
     ) throws(CacheError) -> String? {
@@ -156,6 +144,8 @@ struct Quarantine {
             }
             return nil
         }
-        return "\(CacheLayout.quarantine)/\(target)"
+        let place = "\(CacheLayout.quarantine)/\(target)"
+        log(.warning, "moved \(parent.path(of: name)) to \(place)")
+        return place
     }
 }

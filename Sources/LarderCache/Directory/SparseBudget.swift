@@ -17,13 +17,12 @@ package final class SparseBudget: @unchecked Sendable {
 
     package init() {}
 
-    /// Takes the bytes that the file states beyond its plausible size.
+    /// Takes the bytes beyond the file's plausible size, and returns their number. Throws
+    /// ``CacheError/isSparse`` if not enough are left.
     ///
-    /// - Parameter isLent: Whether the caller ends the loan (``endLoan(of:isWhole:)``). Then the
-    ///   MiB is taken, too, and loans that may come back are waited for: the verdict about a file
-    ///   does not depend on others that are read meanwhile. Default: false.
-    /// - Returns: the number of bytes taken, for ``giveBack(_:)``.
-    /// - Throws: ``CacheError/isSparse`` if there is not enough left.
+    /// - Parameter isLent: whether the caller ends the loan (``endLoan(of:isWhole:)``). Then other
+    ///   loans that may come back are waited for, so that the verdict about a file does not depend
+    ///   on them. Default: false.
     package func take(
         _ status: stat, of subject: String, isLent: Bool = false
     ) throws(CacheError) -> Int64 {

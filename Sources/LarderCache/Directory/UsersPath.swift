@@ -3,9 +3,8 @@ import Foundation
 
 /// A path that the user named, with its links resolved.
 ///
-/// The owner of a directory on the way can put a link into it at any time. So every command that
-/// writes opens what the user named here: no link of another user is followed, and the result is
-/// opened without following any link, so that none can be put there meanwhile.
+/// The owner of a directory on the way can put a link into it at any time. So links of other users
+/// are refused, and the result is opened without following any link.
 package struct UsersPath {
     /// A link that another user has made.
     private struct ForeignLink {
@@ -14,10 +13,8 @@ package struct UsersPath {
         let isLast: Bool
     }
 
-    /// As many links in a row as Linux follows.
     private static let mostLinks = 40
 
-    /// The path as the user named it, made absolute: for messages.
     package let named: String
     /// The same place, without links.
     private let place: String
@@ -118,13 +115,10 @@ package struct UsersPath {
                 + " other users are not followed")
     }
 
-    /// Opens a directory to write in it.
+    /// Opens a directory to write in it, and makes it if `create` is set.
     ///
-    /// - Parameters:
-    ///   - create: Whether it is made, with what leads to it, if it does not exist. Default: false.
-    ///   - body: Is called with the directory, or with the one that it will be made in, before
-    ///     anything is made. Default: does nothing.
-    /// - Throws: ``CacheError``, `.unusable` if the path leads through another user's link.
+    /// - Parameter body: called with the directory, or the one that it will be made in, before
+    ///   anything is made.
     package func directory(
         create: Bool = false,
         before body: (FileDescriptor) throws(CacheError) -> Void = {
@@ -160,8 +154,6 @@ package struct UsersPath {
     }
 
     /// Opens a directory in which to make or replace a file. It need not be readable.
-    ///
-    /// - Throws: ``CacheError``, `.unusable` if the path leads through another user's link.
     package func folder() throws(CacheError) -> FileDescriptor {
         try checkLinks()
         return try openPlain(place)
@@ -197,13 +189,8 @@ package struct UsersPath {
 
     // MARK: Files
 
-    /// Opens a file to write to it where it is. It is made first if it does not exist.
-    ///
-    /// - Parameters:
-    ///   - flags: Flags of open(2), without O_CREAT.
-    ///   - mode: The mode of a new file, before the umask.
-    /// - Throws: ``CacheError``, `.unusable` if the path leads through another user's link, or if
-    ///   another user has put the file into a directory that others can write to.
+    /// Opens a file to write to it, and makes it if necessary. Throws `.unusable` if another user
+    /// has put it into a directory that others can write to.
     package func file(flags: Int32, mode: mode_t) throws(CacheError) -> FileDescriptor {
         try checkLinks()
         let parent = try openPlain(place.parentDirectory)

@@ -2,58 +2,34 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Who goes, in which order: a temporary database beside the index, so that a million objects need
-/// no more memory than ten.
+/// Which objects are removed, in which order: a temporary database, so that memory is bounded.
 final class EvictionPlan {
     typealias Reason = EvictionReport.Reason
     typealias Hold = EvictionReport.Hold
 
-    /// One object that is to go, as the index had it when that was decided.
+    /// An object to remove, as the index had it at the decision.
     struct Victim {
         let rank: Int64
         let object: Int64
-        let digest: Digest
-        let size: Int64
         let usedAt: Double
-        /// Bytes on disk that are free once it is gone; 0 if nobody asked for room.
+        /// The bytes on disk that this frees, if the policy has ``EvictionPolicy/minimumFree``.
         let room: Int64
-        let reason: Reason
-        let age: Double
+        let reported: EvictionReport.Victim
 
-        fileprivate static let columns = "rank, object, digest, size, used_at, room, reason, age"
+        fileprivate static let columns = "reason, rank, object, used_at, room, digest, size, age"
 
-        /// The places of ``columns``.
-        private enum Column {
-            static let rank: CInt = 0
-            static let object: CInt = 1
-            static let digest: CInt = 2
-            static let size: CInt = 3
-            static let usedAt: CInt = 4
-            static let room: CInt = 5
-            static let reason: CInt = 6
-            static let age: CInt = 7
-        }
-
-        fileprivate init?(_ row: PreparedStatement) throws {
-            guard let reason = row.text(Column.reason).flatMap(Reason.init) else { return nil }
-            rank = row.integer(Column.rank)
-            object = row.integer(Column.object)
-            digest = try row.requireDigest(Column.digest)
-            size = row.integer(Column.size)
-            usedAt = row.double(Column.usedAt)
-            room = row.integer(Column.room)
-            self.reason = reason
-            age = row.double(Column.age)
-        }
-
-        var reported: EvictionReport.Victim {
-            .init(digest: digest, size: size, reason: reason, age: age)
+        fileprivate init?(_ row: inout RowReader) throws {
+            guard let reason = row.text().flatMap(Reason.init) else { return nil }
+            (rank, object, usedAt, room) = (
+                row.integer(), row.integer(), row.double(), row.integer()
+            )
+            reported = .init(
+                digest: try row.requireDigest(), size: row.integer(), reason: reason,
+                age: row.double())
         }
     }
 
-    /// What was decided about all objects.
     struct Decision {
-        /// Every object that there is.
         var all = ObjectTally()
         var left = ObjectTally()
         var held: [Hold: ObjectTally] = [:]
@@ -61,20 +37,15 @@ final class EvictionPlan {
     }
 
     private let policy: EvictionPolicy
-    private let fanOuts: FanOuts
+    private let directory: CacheDirectory
     private let database: DatabaseQueue
 
-    /// Reads the policy's manifests, whole.
-    ///
-    /// - Parameters:
-    ///   - path: where the temporary database is to be; nil leaves the place to SQLite.
-    ///   - directory: where the objects lie.
-    /// - Throws: what the policy's keys throw, ``CacheError``.
+    /// Reads the policy's manifests to their ends. SQLite chooses the place if `path` is nil.
     init(
         _ policy: EvictionPolicy, index: CacheIndex, at path: String?, in directory: CacheDirectory
     ) throws {
         self.policy = policy
-        fanOuts = FanOuts(directory)
+        self.directory = directory
         database = try ScratchDatabase.open(at: path, joining: index)
         try database.writeWithoutTransaction { db in
             try db.execute(sql: Self.tables)
@@ -115,50 +86,48 @@ final class EvictionPlan {
         );
         """
 
-    /// Decides about every object that the index has now; forgets what was decided before.
-    ///
-    /// - Parameters:
-    ///   - instant: when ages are as they are.
-    ///   - runStart: what was used since then stays: a run that began then may be under way.
-    ///     Everything stays where it is `distantPast`.
-    ///   - free: bytes that are free on the disk.
-    /// - Throws: `CancellationError`, ``CacheError``.
+    /// Decides about every object of the index. What was used since `runStart` is kept.
     func decide(at instant: Date, runStart: Date, free: Int64) throws -> Decision {
         try database.writeWithoutTransaction { db in
-            // What all rows went through is of no use to those who go, and has a place beside it.
+            // The pages that all rows went through are not needed to remove some of them.
             defer { db.releaseMemory() }
             var decision = Decision()
+            let now = instant.timeIntervalSince1970
             try db.inTransaction(.deferred) {
                 try db.execute(sql: "DELETE FROM held; DELETE FROM wanted; DELETE FROM victims")
                 try hold(db)
-                var excess = try excess(free: free, db)
+                var excess = EvictionExcess(
+                    policy, left: try ObjectTally(db, "cache.objects"), free: free)
                 decision.all = excess.left
-                // As it would be if nothing were held: who is held and would have gone then is
-                // kept.
+                // As if nothing were held: a held object that would be removed then counts as kept.
                 var wish = excess
-                // What must go whatever the limits comes first, and may already meet them. Then
-                // what alone exceeds the size: no other object makes room for it.
-                for pass in Pass.allCases where pass == .mandates || excess.isAny {
-                    let size = pass == .mandates ? nil : policy.maximumBytes
-                    guard pass != .tooLarge || size != nil else { continue }
-                    try forEachObject(db, at: instant, pass, size: size) { object in
-                        if policy.isCancelled() { throw CancellationError() }
-                        let age = age(of: object, at: instant)
-                        let mandate = mandate(for: object, of: age)
-                        guard (pass == .mandates) == (mandate != nil),
-                            mandate != nil || excess.isAny
-                        else { return }
-                        let room = try room(of: object)
-                        func isUseful(_ reason: Reason) -> Bool { reason != .free || room > 0 }
-                        let isWished = mandate != nil || wish.reason.map(isUseful) == true
-                        if isWished { wish.take(object.size, freeing: room) }
-                        if let hold = object.hold ?? runHold(on: object, since: runStart, instant) {
-                            guard isWished else { return }
-                            decision.held[hold, default: .init()].add(object.size)
-                        } else if let reason = mandate ?? excess.reason, isUseful(reason) {
-                            try add(object, reason, age: age ?? 0, room: room, db)
-                            excess.take(object.size, freeing: room)
-                        }
+                let insert = try PreparedStatement(
+                    db,
+                    """
+                    INSERT INTO victims (object, digest, size, used_at, room, reason, age)
+                    VALUES (?, ?, ?, ?, ?, ?, ?)
+                    """)
+                let objects = try objects(db, at: now)
+                defer { objects.reset() }
+                while var row = try objects.next() {
+                    if policy.isCancelled() { throw CancellationError() }
+                    let object = try Object(&row, at: now)
+                    guard object.mandate != nil || excess.reason != nil else { break }
+                    let room = try room(of: object)
+                    // An object that frees no room is not removed for the sake of room.
+                    func useful(_ reason: Reason?) -> Reason? {
+                        reason == .free && room == 0 ? nil : reason
+                    }
+                    let isWished = (object.mandate ?? useful(wish.reason)) != nil
+                    if isWished { wish.take(object.size, freeing: room) }
+                    if let hold = object.hold ?? runHold(on: object, since: runStart, instant) {
+                        guard isWished else { continue }
+                        decision.held[hold, default: .init()].add(object.size)
+                    } else if let reason = object.mandate ?? useful(excess.reason) {
+                        try insert.run(
+                            object.id, object.digest, object.size, object.usedAt, room,
+                            reason.rawValue, max(0, object.age ?? 0))
+                        excess.take(object.size, freeing: room)
                     }
                 }
                 decision.left = excess.left
@@ -169,7 +138,6 @@ final class EvictionPlan {
         }
     }
 
-    /// The next objects that are to go.
     func victims(after rank: Int64, limit: Int) throws -> [Victim] {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -179,27 +147,26 @@ final class EvictionPlan {
         }
     }
 
-    /// The same as a report has it, with the names that it has in the index now.
     func named(_ victim: Victim) throws -> EvictionReport.Victim {
         var reported = victim.reported
         try database.unsafeRead { db in
-            _ = try PreparedStatement(
+            try PreparedStatement(
                 db,
                 """
                 SELECT key, coalesce(url, key),
                     (SELECT count(id) FROM cache.resources WHERE object = ?1)
                 FROM cache.resources WHERE object = ?1 ORDER BY id LIMIT 1
                 """
-            ).rows(victim.object) { row in
-                reported.first = .init(key: try row.requireText(0), url: try row.requireText(1))
-                reported.resources = Int(row.integer(2))
+            ).forEach(victim.object) { row in
+                reported.first = .init(key: try row.requireText(), url: try row.requireText())
+                reported.resources = Int(row.integer())
             }
         }
         return reported
     }
 
-    /// The keys of damaged resources that the policy lets go, after `key`: those that are too old,
-    /// or not among the only ones to stay. Their objects are gone already.
+    /// The keys of damaged resources after `key` that are too old, or not among the only ones to
+    /// keep. Their objects are gone already.
     func damagedKeys(after key: String, at instant: Date, limit: Int) throws -> [String] {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -216,53 +183,38 @@ final class EvictionPlan {
             ).rows(
                 key, policy.maximumAge.map { instant.timeIntervalSince1970 - $0 },
                 policy.only == nil ? 0 : 1, limit
-            ) { try $0.requireText(0) }
+            ) { try $0.requireText() }
         }
     }
 
-    /// Lets go of the index: the last connection to leave it folds its log into it, and this one
-    /// cannot.
+    /// Detaches the index, so that a connection that can fold its log closes it last.
     func close() throws { try database.close() }
-
-    // MARK: -
 
     private struct Object {
         let id: Int64
         let digest: Digest
         let size: Int64
         let usedAt: Double
-        let storedAt: Double
+        /// In seconds; nil if no clock that was right has recorded it.
+        let age: Double?
         let hold: Hold?
-        let isWanted: Bool
+        let mandate: Reason?
 
-        static let columns =
-            "o.id, o.digest, o.size, o.used_at, o.stored_at, h.hold, w.object IS NOT NULL"
-
-        /// The places of ``columns``.
-        private enum Column {
-            static let id: CInt = 0
-            static let digest: CInt = 1
-            static let size: CInt = 2
-            static let usedAt: CInt = 3
-            static let storedAt: CInt = 4
-            static let hold: CInt = 5
-            static let isWanted: CInt = 6
-        }
-
-        init(_ row: PreparedStatement) throws {
-            id = row.integer(Column.id)
-            digest = try row.requireDigest(Column.digest)
-            size = try row.requireInteger(Column.size, in: 0...StoredObject.largest)
-            usedAt = try row.requireTime(Column.usedAt)
-            storedAt = try row.requireTime(Column.storedAt)
-            hold = row.text(Column.hold).flatMap(Hold.init)
-            isWanted = row.bool(Column.isWanted)
+        init(_ row: inout RowReader, at now: Double) throws {
+            id = row.integer()
+            digest = try row.requireDigest()
+            size = try row.requireInteger(in: 0...StoredObject.largest)
+            usedAt = try row.requireTime()
+            let since = try row.requireTime()
+            age = since >= ObjectUse.earliest ? now - since : nil
+            hold = row.text().flatMap(Hold.init)
+            mandate = row.text().flatMap(Reason.init)
         }
     }
 
     private func hold(_ db: Database) throws {
-        // Cross joins, which SQLite does not turn round: the names look for their resources. A
-        // manifest's word is told before a pin's.
+        // Cross joins, which SQLite does not reorder: the keys are looked up among the resources.
+        // What a manifest and a pin hold is reported as the manifest's.
         for (table, hold) in [("main.kept_keys", Hold.manifest), ("cache.pins", .pin)] {
             try db.execute(
                 sql: """
@@ -277,86 +229,45 @@ final class EvictionPlan {
                 """)
     }
 
-    /// The objects are gone through several times, each time for the objects of one kind.
-    private enum Pass: CaseIterable {
-        /// Objects that must go whatever the limits are.
-        case mandates
-        /// Of the others, those that alone exceed the maximum size.
-        case tooLarge
-        /// All others.
-        case rest
-    }
-
-    private func excess(free: Int64, _ db: Database) throws -> EvictionExcess {
-        EvictionExcess(policy, left: try .init(db, "cache.objects"), free: free)
-    }
-
-    /// In the order in which they go. What no clock that was right has recorded is as of now.
+    /// Returns a statement for all objects in the order in which they are removed: first those that
+    /// must be removed whatever the limits are, which may already meet these. Then those that
+    /// alone exceed the maximum size, because no other object makes room for them.
     ///
-    /// - Parameter size: What objects are compared with that may be too large; nil: with nothing.
-    private func forEachObject(
-        _ db: Database, at instant: Date, _ pass: Pass, size: Int64?,
-        _ body: (Object) throws -> Void
-    ) throws {
-        let age = policy.age == .used ? "used_at" : "stored_at"
-        let condition = size.map { "WHERE o.size \(pass == .tooLarge ? ">" : "<=") \($0)" } ?? ""
-        let rows = try PreparedStatement(
+    /// An object without a right time counts as used now.
+    private func objects(_ db: Database, at now: Double) throws -> PreparedStatement {
+        let statement = try PreparedStatement(
             db,
             """
-            SELECT \(Object.columns)
+            SELECT o.id, o.digest, o.size, o.used_at, o.\(policy.order.clock), h.hold,
+                CASE WHEN ?2 AND w.object IS NULL THEN 'only'
+                    WHEN ?3 - o.\(policy.order.clock) >= ?4
+                        AND o.\(policy.order.clock) >= ?1 THEN 'age' END AS mandate,
+                iif(o.\(policy.order.clock) < ?1, ?3, o.\(policy.order.clock)) AS since
             FROM cache.objects o LEFT JOIN main.held h ON h.object = o.id
                 LEFT JOIN main.wanted w ON w.object = o.id
-            \(condition)
-            ORDER BY iif(o.\(age) < ?, ?, o.\(age)), o.digest
+            ORDER BY mandate IS NULL, o.size <= ?5, \(policy.order.sortKey), o.digest
             """)
-        try rows.bind(ObjectUse.earliest, instant.timeIntervalSince1970)
-        defer { rows.reset() }
-        while try rows.step() { try body(Object(rows)) }
+        try statement.bind(
+            ObjectUse.earliest, policy.only != nil, now, policy.maximumAge, policy.maximumBytes)
+        return statement
     }
 
-    /// How old an object is, in seconds; nil if no clock that was right has recorded it.
-    private func age(of object: Object, at instant: Date) -> Double? {
-        let since = policy.age == .used ? object.usedAt : object.storedAt
-        return since >= ObjectUse.earliest ? instant.timeIntervalSince1970 - since : nil
-    }
-
-    /// Why an object must go whatever the limits; nil if nothing says so.
-    private func mandate(for object: Object, of age: Double?) -> Reason? {
-        if policy.only != nil, !object.isWanted { return .only }
-        guard let limit = policy.maximumAge, let age else { return nil }
-        return age >= limit ? .age : nil
-    }
-
-    /// A use in the future may be that of a run that is under way, too: by a clock that is behind
-    /// it, none takes its place.
+    /// A use in the future may be that of a running process whose clock is ahead.
     private func runHold(on object: Object, since start: Date, _ instant: Date) -> Hold? {
         let end =
             start < instant ? .infinity : instant.timeIntervalSince1970 + Freshness.clockSkew
         return object.usedAt >= start.timeIntervalSince1970 && object.usedAt <= end ? .run : nil
     }
 
-    /// What taking an object frees. A file that has another name (a hard link) frees nothing, and
-    /// none is taken for the sake of room alone that does not make any.
+    /// Returns the bytes that removing an object frees: none if its file has another name.
     private func room(of object: Object) throws -> Int64 {
         guard policy.minimumFree != nil else { return 0 }
         do throws(CacheError) {
-            return try fanOuts.room(of: object.digest)
+            guard let status = try directory.status(of: object.digest), status.isRegularFile
+            else { return 0 }
+            return status.freeableBytes
         } catch  where error.errno == EACCES {
             return 0
         }
-    }
-
-    private func add(
-        _ object: Object, _ reason: Reason, age: Double, room: Int64, _ db: Database
-    ) throws {
-        try PreparedStatement(
-            db,
-            """
-            INSERT INTO victims (object, digest, size, used_at, room, reason, age)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
-            """
-        ).run(
-            object.id, object.digest, object.size, object.usedAt, room, reason.rawValue,
-            max(0, age))
     }
 }

@@ -1,65 +1,73 @@
 import Foundation
+import LarderCore
 
-/// What an eviction is to take, and what it must leave.
+/// What an eviction removes, and what it keeps.
 public struct EvictionPolicy {
-    /// By which instant objects are as old as they are.
-    public enum Age: String, Sendable, CaseIterable {
-        /// When they were last used, within an hour.
-        case used
-        /// When their bytes were stored.
-        case fetched
-    }
-
     /// Hands over keys of resources, in any order, one at a time.
     public typealias Keys = (_ add: (String) throws -> Void) throws -> Void
 
-    /// The most bytes that may stay: the sum of the objects' sizes. Default: nil, any number.
+    /// The maximum sum of the objects' sizes, in bytes. Default: nil, no limit.
     public var maximumBytes: Int64?
-    /// The most objects that may stay. Default: nil, any number.
+    /// The maximum number of objects. Default: nil, no limit.
     public var maximumObjects: Int?
-    /// Objects at least this old, in seconds, go. Default: nil, none.
+    /// The age in seconds from which objects are removed. Default: nil, no limit.
     public var maximumAge: TimeInterval?
-    /// The least bytes that must be free on the cache's file system. Default: nil, none.
+    /// The minimum of free bytes on the cache's file system. Default: nil, no limit.
     public var minimumFree: Int64?
-    /// The oldest go first, by digest if they are of one age. Default: by use.
-    public var age = Age.used
-    /// Resources whose objects stay, whatever else is said. Default: nil, none but the pinned.
+    /// Which objects are removed first. Default: the least recently used.
+    public var order = EvictionOrder.used
+    /// Resources whose objects are kept in any case. Default: nil, only the pinned ones.
     public var keep: Keys?
-    /// The only resources whose objects may stay. Default: nil, all.
+    /// The only resources whose objects are kept. Default: nil, all.
     public var only: Keys?
-    /// Leftovers younger than this, in seconds, stay: somebody may be about to need them. Default:
-    /// an hour.
+    /// The minimum age in seconds of leftovers that are removed: a process may be about to need a
+    /// younger one. Default: an hour.
     public var grace: TimeInterval = 3_600
-    /// Whether everything is reckoned and nothing removed. Default: false.
+    /// Whether nothing is removed, and the report tells what would be. Default: false.
     public var isDryRun = false
 
-    /// Asked often once the keys are read: true ends the eviction within moments; what went is
-    /// gone, and the report tells. Default: never.
+    /// Called often once the keys are read. If it returns true, the eviction ends within moments,
+    /// and the report tells what was removed. Default: returns false.
     public var isCancelled: () -> Bool = { false }
 
-    /// Only leftovers are swept.
+    /// A policy that removes only leftovers.
     public init() {}
 }
 
-/// How far a cache is beyond its limits while its objects go one by one.
+/// Which objects are evicted first.
+public struct EvictionOrder: Sendable, Equatable {
+    /// The name of the order on the command line.
+    public let name: String
+    /// The column of `objects` that an object's age counts from.
+    let clock: String
+    /// What objects are sorted by, in ascending order and then by digest: an SQL expression of
+    /// ``EvictionPlan``. Default: the time that the age counts from.
+    var sortKey = "since"
+
+    /// The least recently used first.
+    public static let used = EvictionOrder(name: "used", clock: "used_at")
+    /// Those whose bytes were stored first.
+    public static let fetched = EvictionOrder(name: "fetched", clock: "stored_at")
+
+    /// All orders.
+    public static let all = [used, fetched]
+}
+
+/// By how much a cache exceeds its limits while its objects are removed one by one.
 struct EvictionExcess {
     private let policy: EvictionPolicy
     private(set) var left: ObjectTally
     private var free: Int64
 
-    /// - Parameters:
-    ///   - left: all objects there are.
-    ///   - free: bytes that are free on the disk.
     init(_ policy: EvictionPolicy, left: ObjectTally, free: Int64) {
         self.policy = policy
         self.left = left
         self.free = free
     }
 
-    /// The limits that are not kept, in the order in which they are named.
     var missed: [EvictionReport.Reason] { Self.limits.filter(isMissed) }
 
-    /// The first of them; nil if all are kept. Asked for every object, so it makes no list.
+    /// The first of them. It is asked for every object, so it makes no list.
     var reason: EvictionReport.Reason? { Self.limits.first(where: isMissed) }
 
     private static let limits: [EvictionReport.Reason] = [.size, .count, .free]
@@ -73,9 +81,6 @@ struct EvictionExcess {
         }
     }
 
-    var isAny: Bool { reason != nil }
-
-    /// Takes an object away, and its file.
     mutating func take(_ size: Int64, freeing room: Int64) {
         left.count -= 1
         left.bytes -= size

@@ -1,11 +1,11 @@
 import GRDB
 import LarderCore
 
-/// What an eviction took, what it left and why.
+/// What an eviction removed, what it kept and why.
 public struct EvictionReport: Sendable {
-    /// Why an object goes.
+    /// Why an object is removed.
     public enum Reason: String, Sendable, CaseIterable {
-        /// It stands in no manifest that names the only ones to stay.
+        /// No manifest of ``EvictionPolicy/only`` names it.
         case only
         /// It was too old.
         case age
@@ -15,22 +15,19 @@ public struct EvictionReport: Sendable {
         case count
         /// Too little was free on the disk.
         case free
-
-        /// Whether it is a limit, which may be out of reach.
-        public var isLimit: Bool { self != .only && self != .age }
     }
 
-    /// Why an object that should have gone stays.
+    /// Why an object that should be removed is kept.
     public enum Hold: String, Sendable, CaseIterable {
-        /// A manifest names it whose resources are kept.
+        /// A manifest of ``EvictionPolicy/keep`` names it.
         case manifest
         /// It is pinned.
         case pin
-        /// A run that is under way has stored or used it.
+        /// A run in progress has stored or used it.
         case run
     }
 
-    /// What was left behind by nobody's fault, and is nobody's.
+    /// Files left over from interrupted runs.
     public enum Leftover: String, Sendable, CaseIterable {
         /// Objects that no row mentions.
         case orphans
@@ -38,31 +35,31 @@ public struct EvictionReport: Sendable {
         case runs
         /// Interrupted bodies.
         case partials
-        /// What was moved away by a repair.
+        /// Files that a repair moved away.
         case quarantined
-        /// What else lay in `tmp/`.
+        /// Anything else in `tmp/`.
         case temporaries
     }
 
-    /// One object that goes.
+    /// An object that is removed.
     public struct Victim: Sendable, Equatable {
         /// The object's digest.
         public let digest: Digest
         /// Its size in bytes.
         public let size: Int64
-        /// Why it goes.
+        /// Why it is removed.
         public let reason: Reason
-        /// How many seconds ago it was last used or stored, whichever the policy counts from; 0 if
-        /// no clock that was right has recorded it.
+        /// The seconds since it was last used or stored, as the policy's order has it. 0 if only a
+        /// wrong clock has recorded it.
         public internal(set) var age: Double = 0
         /// The first of the resources that resolve to it. Only in a dry run; nil if there is none.
         public internal(set) var first: Name?
-        /// How many resources resolve to it. Only in a dry run.
+        /// The number of resources that resolve to it. Only in a dry run.
         public internal(set) var resources = 0
 
-        /// What a resource is called.
+        /// The key and URL of a resource.
         public struct Name: Sendable, Equatable {
-            /// What it is looked up by, as ``Resource/key`` has it.
+            /// The key, as ``Resource/key`` has it.
             public let key: String
             /// The URL it was last fetched from, as ``Resource/url`` has it.
             public let url: String
@@ -71,35 +68,44 @@ public struct EvictionReport: Sendable {
 
     /// Whether nothing was removed.
     public let isDryRun: Bool
-    /// What went, by reason.
+    /// The removed objects, by reason.
     public internal(set) var evicted: [Reason: ObjectTally] = [:]
-    /// What should have gone, and stays.
+    /// The objects that should be removed and are kept.
     public internal(set) var held: [Hold: ObjectTally] = [:]
-    /// What was swept.
+    /// The removed leftovers.
     public internal(set) var swept: [Leftover: ObjectTally] = [:]
-    /// Objects that are left in the index, and the sum of their sizes.
+    /// The objects that are left in the index.
     public internal(set) var left = ObjectTally()
     /// Whether it was cancelled before its end.
     public internal(set) var isInterrupted = false
-    /// How many remembered failures were forgotten: they were too old, or too many.
+    /// The number of forgotten failures, which were too old or too many.
     public internal(set) var forgottenFailures = 0
-    /// What has ended it before its end: a failing disk, or another process's lock on the index. Or
-    /// why files of objects that went are left: a later run sweeps them. Nil if there is nothing
-    /// of that.
+    /// Why it ended early: a failing disk, or another process's lock on the index. Or why files of
+    /// removed objects are left, which a later run sweeps.
     public internal(set) var failure: CacheError?
-    /// The limits that are not kept at its end, whoever has stored meanwhile.
+    /// The limits that are not met at its end.
     public internal(set) var missed: [Reason] = []
-    /// How long it took.
+    /// How long it took, in seconds.
     public internal(set) var seconds: Double = 0
 
-    /// The report on a cache that is not there: there was nothing to do.
+    /// The report on a cache that does not exist: nothing to do.
     public init(isDryRun: Bool) { self.isDryRun = isDryRun }
 
-    /// Everything that went.
+    /// All removed objects.
     public var total: ObjectTally { evicted.values.reduce(into: ObjectTally(), +=) }
+
+    var summary: String {
+        let reasons = Reason.allCases.compactMap { reason in
+            evicted[reason].map { "\(reason.rawValue): \($0.count)" }
+        }
+        let kept = held.values.reduce(0) { $0 + $1.count }
+        return """
+            \(isDryRun ? "would evict" : "evicted") \(total.count) objects (\(total.bytes) bytes\
+            \(reasons.map { ", \($0)" }.joined())), kept \(kept), left \(left.count)
+            """
+    }
 }
 
 extension EvictionReport.Victim.Name {
-    /// Its URL as an output shows it.
     package var shownURL: String { url.shown(asURLOf: key) }
 }

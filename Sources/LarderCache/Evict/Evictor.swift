@@ -2,29 +2,25 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Keeps a cache within bounds, beside whoever else uses it: sweeps what nobody needs, decides who
-/// goes, and removes them, the oldest first.
+/// Keeps a cache within its limits, beside other processes that use it.
 ///
-/// An object goes in two transactions. The first deletes its rows; the second, once that is
+/// An object is removed in two transactions. The first deletes its rows. The second, once that is
 /// durable, removes the file if there is still no row for it. So a crash in between leaves a file
-/// without a row and never a row without a file. And a store that puts the same bytes in its place
-/// meanwhile finds out: it commits a row only if its file is there in the same transaction, and
-/// from then on the file is no longer without a row.
+/// without a row and never a row without a file. A store that puts the same bytes in its place
+/// meanwhile commits a row only if the file is there in the same transaction.
 ///
-/// Rows and files take turns, ``fileLimit`` objects each. A commit that is durable has the file
-/// system write down all that it was told before, each directory and inode that lost a file since
-/// the last: after every few files that takes several times as long as the files do.
+/// Rows and files alternate, ``fileLimit`` objects at a time. A durable commit makes the file
+/// system write every directory and inode that has lost a file since the last one. If that
+/// happened after every few files, it would take several times as long as the files.
 struct Evictor {
-    /// So many files are removed at a time at most, a directory after the other, once their rows
-    /// are gone; …
+    /// The maximum number of files to remove in one step. Their rows are deleted first.
     static let fileLimit = 4_096
-    /// … and fewer if that takes longer: an interrupt waits for it.
+    /// If a step takes longer, the next is smaller: an interrupt waits for it.
     private static let fileTime = Duration.milliseconds(500)
-    /// With less than that free, in bytes, the plan is made elsewhere, and steps are small: their
-    /// log needs room.
+    /// With fewer bytes free, the plan is made elsewhere and steps are small: their log needs room.
     static let tightness: Int64 = 8 << 20
     private static let tightLimit = 8
-    /// Victims that are used before their turn are decided about again, so often at most.
+    /// How often the remaining objects are decided about again if victims were used meanwhile.
     private static let passLimit = 5
 
     private let directory: CacheDirectory
@@ -33,9 +29,8 @@ struct Evictor {
     private let onProgress: (ObjectProgress) -> Void
     private let onVictim: (EvictionReport.Victim) throws -> Void
     private var report: EvictionReport
-    /// Bytes on disk that are free since; counted, because a file system may take its time.
+    /// The bytes that removed files have freed. Counted, because a file system may free them later.
     private var freed: Int64 = 0
-    /// All objects that there were, those included that have gone.
     private var before = ObjectTally()
     private let start = ContinuousClock.now
 
@@ -80,8 +75,8 @@ struct Evictor {
         return report
     }
 
-    /// Since when whatever was used may be a run's that is under way. One that begins in the future
-    /// has seen the clock set back: then nothing is known of when, and everything may be its.
+    /// The time since when an object may have been used by a run in progress. If a run began in the
+    /// future, the clock was set back, and the run may have used any object.
     private static func use(since runStart: Date?, _ now: Date) -> Date {
         guard let runStart else { return now }
         return runStart > now ? .distantPast : runStart
@@ -98,8 +93,7 @@ struct Evictor {
         _ plan: EvictionPlan, from index: CacheIndex, in run: RunDirectory?, on disk: DiskSpace
     ) throws {
         for _ in 0..<Self.passLimit {
-            // A run may begin between here and the look at the index: from now on whatever is used
-            // is some run's.
+            // Before the index is read: a run may begin in between.
             let now = Date()
             let runStart = try RunDirectory.oldestStart(in: directory, except: run?.name)
             let decision = try plan.decide(
@@ -111,7 +105,7 @@ struct Evictor {
             report.left = decision.left
             let isWhole = try remove(plan, from: index, on: disk)
             if policy.isDryRun { return }
-            // Others may have stored meanwhile: older ones make room for that, too.
+            // Other processes may have stored meanwhile. Older objects make room for that, too.
             report.left = try index.objectTotals()
             report.missed = EvictionExcess(policy, left: report.left, free: try room(disk)).missed
             if isWhole, Set(report.missed).subtracting([.free]).isSubset(of: decision.missed) {
@@ -139,8 +133,7 @@ struct Evictor {
         }
     }
 
-    /// What is free in the end, as the file system says; it may first have to be told to get on
-    /// with it.
+    /// Returns the free bytes as the file system has them, if necessary after a flush.
     private func room(_ disk: DiskSpace) throws(CacheError) -> Int64 {
         let counted = disk.free + freed
         guard let limit = policy.minimumFree, !policy.isDryRun else { return counted }
@@ -150,10 +143,8 @@ struct Evictor {
         return try DiskSpace(of: directory.root).free
     }
 
-    /// Takes stock of an eviction that was cancelled, or that the disk or another process's lock
-    /// has ended.
-    ///
-    /// - Throws: what else has ended it.
+    /// Completes the report of an eviction that was cancelled, or that ended because of the disk or
+    /// another process's lock. Throws any other error.
     private mutating func stop(_ error: any Error, on disk: DiskSpace) throws {
         let cause =
             (error as? DatabaseError).map { CacheError(index: "the eviction's plan", $0) }
@@ -173,9 +164,8 @@ struct Evictor {
         report.missed = EvictionExcess(policy, left: report.left, free: free).missed
     }
 
-    /// Removes all victims; returns whether none had been used meanwhile.
-    ///
-    /// - Throws: `CancellationError`, once the files are gone whose rows are.
+    /// Removes all victims, and returns whether none had been used meanwhile. When it throws
+    /// `CancellationError`, the files of deleted rows are gone.
     private mutating func remove(
         _ plan: EvictionPlan, from index: CacheIndex, on disk: DiskSpace
     ) throws -> Bool {
@@ -199,7 +189,7 @@ struct Evictor {
                     let gone = try removeRows(of: batch, limit, from: index, &rank, &isWhole)
                     // A reader may be in the way: then the log is folded later.
                     if isTight { try? index.foldLog() }
-                    rowless += gone.map(\.digest)
+                    rowless += gone.map(\.reported.digest)
                     for victim in gone { try count(victim, as: victim.reported) }
                 }
                 if batch.isEmpty || rowless.count >= fileLimit {
@@ -218,19 +208,14 @@ struct Evictor {
                 }
             }
         } catch {
-            // Their room may be what was wanting.
+            // The room that they take may be what was missing.
             _ = try? removal.removeFiles(of: rowless, in: index)
             throw error
         }
     }
 
-    /// Removes the rows of the first of a batch, in one transaction: as many as it has time and
-    /// room for.
-    ///
-    /// - Parameters:
-    ///   - rank: the last that was dealt with.
-    ///   - isWhole: becomes false if one had been used meanwhile.
-    /// - Returns: those whose rows are gone.
+    /// Deletes the rows of as many victims as one transaction has time for, and returns these.
+    /// `rank` becomes that of the last, and `isWhole` false if one had been used meanwhile.
     private func removeRows(
         of batch: [EvictionPlan.Victim], _ limit: Int, from index: CacheIndex, _ rank: inout Int64,
         _ isWhole: inout Bool
@@ -269,24 +254,18 @@ struct Evictor {
         _ victim: EvictionPlan.Victim, as reported: EvictionReport.Victim
     ) throws {
         freed += victim.room
-        report.evicted[victim.reason, default: .init()].add(victim.size)
+        report.evicted[reported.reason, default: .init()].add(reported.size)
         try onVictim(reported)
     }
 
-    /// What has become of a victim's rows.
     private enum Removal {
         case gone
-        /// Something has happened to it since it was decided about.
         case spared
-        /// It has more URLs than one transaction may take.
         case begun
     }
 
-    /// Deletes the rows of an object's resources, then its own, if nothing has happened to it since
-    /// it was decided about. Every deposit is a use, and so are fresh hits. One that is used while
-    /// its many URLs go stays with those that are left.
-    ///
-    /// - Parameter room: how many rows may be deleted yet.
+    /// Deletes the rows of an object's resources and then its own, at most `room`, unless it was
+    /// used or pinned since the decision. Deposits and fresh hits are uses.
     private static func removeRows(
         of victim: EvictionPlan.Victim, atMost room: inout Int, _ db: Database
     ) throws -> Removal {
@@ -298,7 +277,7 @@ struct Evictor {
                 SELECT 1 FROM (SELECT key \(some)) r CROSS JOIN pins p ON p.key = r.key)
             FROM objects WHERE id = ?1 AND digest = ?3 AND used_at = ?4
             """
-        ).firstInteger(victim.object, room, victim.digest, victim.usedAt)
+        ).firstInteger(victim.object, room, victim.reported.digest, victim.usedAt)
         guard isIdle == 1 else { return .spared }
         try PreparedStatement(db, "DELETE FROM resources WHERE id IN (SELECT id \(some))")
             .run(victim.object, room)
@@ -311,16 +290,16 @@ struct Evictor {
 }
 
 extension Cache {
-    /// Opens the cache at `path` to be evicted from: as ``open(at:wait:)``, but if the disk is
-    /// nearly full, what can be had again goes first. Deleting takes room, too: for the index's
-    /// log, and the plan.
+    /// Opens the cache at `path` for an eviction: as ``open(at:wait:log:)``, but if the disk is
+    /// nearly full, files that can be made again are removed first. Deleting takes room, too, for
+    /// the index's log and the plan.
     ///
     /// - Throws: ``CacheError``.
     public static func openMakingRoom(
-        at path: String, wait: LockWait = .none
+        at path: String, wait: LockWait = .none, log: CacheLog = .none
     ) throws(CacheError) -> Cache {
-        try makeRoom(in: try CacheDirectory(path: path, create: false, wait: wait))
-        return try open(at: path, wait: wait, waitsForWriters: true)
+        try makeRoom(in: try CacheDirectory(path: path, create: false, wait: wait, log: log))
+        return try open(at: path, wait: wait, log: log, waitsForWriters: true)
     }
 
     private static func makeRoom(in directory: CacheDirectory) throws(CacheError) {
@@ -328,25 +307,22 @@ extension Cache {
             try DiskSpace(of: directory.root).free < max(Evictor.tightness, Int64(index.st_size))
         else { return }
         try RunDirectory.sweepAbandoned(in: directory)
-        // Taken again at the end.
         Reserve(directory).giveUp()
         if try directory.root.status(of: CacheLayout.snapshot)?.isRegularFile == true {
             unlinkat(directory.root.raw, CacheLayout.snapshot, 0)
         }
-        // What was freed is there once the file system has noted so.
         try? Durability.flush(directory.root)
     }
 
-    /// Keeps the cache within bounds: sweeps leftovers, then removes the objects that `policy` lets
-    /// go, the least recently used first. Beside other processes: what a run that is under way has
-    /// stored, what is used meanwhile and what is pinned stays, and readers keep what they have
-    /// open.
+    /// Removes leftovers, and then objects in the policy's order until its limits are met.
     ///
-    /// Manifests are read before anything is removed.
+    /// Other processes may use the cache meanwhile. Objects that a run in progress has stored,
+    /// that are used meanwhile or that are pinned are kept, and readers keep the files that they
+    /// have open. Manifests are read before anything is removed.
     ///
     /// - Parameters:
-    ///   - policy: the limits, and what is kept whatever they say.
-    ///   - onVictim: called for every object that goes, in order, once its rows are gone.
+    ///   - policy: the limits, and what is kept in any case.
+    ///   - onVictim: called for every removed object, in order, once its rows are gone.
     ///   - onProgress: called after every few objects.
     /// - Throws: ``CacheError``, `.storage` or `.unusable` if the cache is read-only and this is
     ///   not a dry run; what the policy's keys or `onVictim` throw.
@@ -361,6 +337,7 @@ extension Cache {
                 directory: directory, index: index, policy: policy,
                 onVictim: onVictim, onProgress: onProgress)
             let report = try evictor.run()
+            directory.log(.info, report.summary)
             if policy.isDryRun { return report }
             if try directory.root.status(of: CacheLayout.snapshot) == nil { index?.trySnapshot() }
             if report.failure == nil { Reserve(directory).take() }
@@ -372,7 +349,7 @@ extension Cache {
         }
     }
 
-    /// How many bytes the cache's file system has in all.
+    /// The size of the cache's file system in bytes.
     public var fileSystemBytes: Int64 {
         get throws(CacheError) { try DiskSpace(of: directory.root).size }
     }

@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Removes what crashes and interruptions have left, once it is older than the policy's grace.
+/// Removes what crashes and interruptions have left, if it is older than the policy's grace.
 struct Sweeper {
     typealias Leftover = EvictionReport.Leftover
 
@@ -10,7 +10,7 @@ struct Sweeper {
     private let index: CacheIndex?
     private let isDryRun: Bool
     private let isCancelled: () -> Bool
-    /// What has changed since then stays.
+    /// Files that have changed since then are kept.
     private let limit: Date
 
     init(directory: CacheDirectory, index: CacheIndex?, policy: EvictionPolicy) {
@@ -21,7 +21,6 @@ struct Sweeper {
         limit = Date(timeIntervalSinceNow: -policy.grace)
     }
 
-    /// - Parameter swept: is told of each kind, so far as it comes.
     func run(_ swept: inout [Leftover: ObjectTally]) throws {
         swept[.runs] = try sweepRuns()
         // Anything in `tmp/` may be deleted.
@@ -37,7 +36,7 @@ struct Sweeper {
         if let index { swept[.orphans] = try sweepOrphans(index) }
     }
 
-    /// Nobody's since the lock on them is free, so without grace.
+    /// Without grace: the lock on an abandoned run is free.
     private func sweepRuns() throws(CacheError) -> ObjectTally {
         let runs = try RunDirectory.sweepAbandoned(in: directory, isDryRun: isDryRun)
         var tally = ObjectTally()
@@ -46,7 +45,6 @@ struct Sweeper {
         return tally
     }
 
-    /// What is nobody's in a directory, whatever it is.
     private func sweep(
         _ path: [String], where isOwn: (String, stat) -> Bool
     ) throws(CacheError) -> ObjectTally {
@@ -65,7 +63,7 @@ struct Sweeper {
                 tally.bytes += removed.bytes
             }
         } catch  where error.isAbsence {
-            // Not there, or somebody else's.
+            // Missing, or not a directory.
         }
         return tally
     }
@@ -109,8 +107,7 @@ struct Sweeper {
         return orphans
     }
 
-    /// A rename changes the status alone (rename(2)), which on all common file systems has its
-    /// time.
+    /// A rename changes the status alone (rename(2)).
     private var isOld: @Sendable (stat) -> Bool {
         { [limit] status in
             [status.modified, status.changed].allSatisfy { time in

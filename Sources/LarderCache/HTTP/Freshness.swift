@@ -1,8 +1,7 @@
 import Foundation
 import LarderCore
 
-/// How long a response may be used without asking its origin again (RFC 9111, section 4.2), for a
-/// private cache.
+/// How long a response may be used without asking its origin again (RFC 9111, section 4.2).
 package enum Freshness {
     /// The lifetime of a response that says nothing about its age: a day.
     static let fallback: TimeInterval = 86_400
@@ -11,10 +10,8 @@ package enum Freshness {
     /// By how much two clocks may differ before a date is taken for what it says: a minute.
     package static let clockSkew: TimeInterval = 60
 
-    /// The instant at which a response received at `receivedAt` stops being fresh.
-    ///
-    /// The lifetime less the age that the response arrived with. `no-cache`, `no-store` and `Vary:
-    /// *` responses are never fresh.
+    /// The instant at which a response stops being fresh: the lifetime less the age that it arrived
+    /// with. `no-cache`, `no-store` and `Vary: *` responses are never fresh.
     ///
     /// - Parameter delay: seconds from the request to the response's end.
     package static func expiry(
@@ -38,11 +35,9 @@ package enum Freshness {
         return receivedAt.addingTimeInterval(max(0, lifetime) - age)
     }
 
-    /// How old the response was when it had come (section 4.2.3): what `Age` says and the time it
-    /// took, or the time since its `Date` if that is more.
-    ///
-    /// A `Date` less than a minute ago says nothing: clocks differ by as much. A clock of ours that
-    /// is wrong by more costs requests, never a stale icon; one that is slow makes no age at all.
+    /// The age of a response on arrival (section 4.2.3): `Age` and the time it took, or the time
+    /// since its `Date` if that is more. A `Date` less than a minute ago is ignored, because clocks
+    /// differ.
     private static func age(
         of validators: Validators, date: Date?, receivedAt: Date, delay: TimeInterval
     ) -> TimeInterval {
@@ -62,15 +57,9 @@ package enum Freshness {
 }
 
 /// The directives of a response's Cache-Control field (RFC 9111, section 5.2.2; `immutable`: RFC
-/// 8246).
-///
-/// A cache directory is a private cache: `s-maxage`, `proxy-revalidate` and `public` speak to
-/// shared ones, as a remote is, `private` keeps only those out, and `must-revalidate` forbids what
-/// is never done here: using a stale response unasked.
+/// 8246). A cache directory is a private cache, a remote is a shared one.
 package struct CacheControl: Equatable, Sendable {
-    /// `max-age` in seconds; nil if there is none, 0 if its value is not a number: "caches are
-    /// encouraged to consider responses that have invalid freshness information to be stale"
-    /// (section 4.2.1).
+    /// `max-age` in seconds; 0 if its value is not a number (section 4.2.1).
     package private(set) var maxAge: Int?
     /// `no-cache`; its qualified form (`no-cache="Set-Cookie"`) counts as the unqualified one,
     /// which section 5.2.2.4 allows.
@@ -86,9 +75,7 @@ package struct CacheControl: Equatable, Sendable {
     /// with credentials (section 3.5).
     private var isForShared = false
 
-    /// Whether a shared cache may store the response.
-    ///
-    /// - Parameter isPersonal: whether it was asked for with credentials.
+    /// Whether a shared cache may store the response; `isPersonal` if the request had credentials.
     package func mayBeShared(isPersonal: Bool) -> Bool {
         !isNoStore && !isPrivate && (!isPersonal || isForShared)
     }
@@ -106,8 +93,7 @@ package struct CacheControl: Equatable, Sendable {
     private var hasNoStore = false
     private var hasMustUnderstand = false
 
-    /// Reads the field's value; several fields are joined by commas first. Nil reads as an empty
-    /// one.
+    /// Reads the field's value; several fields are joined by commas first.
     package init(_ field: String?) {
         guard let field else { return }
         var directives = DirectiveReader(field)

@@ -42,9 +42,8 @@ public struct Validators: Sendable, Equatable, Codable {
         vary = list("Vary")
     }
 
-    /// These fields, and from `older` those that are missing: a 304 that does not repeat a
-    /// validator must not lose it (RFC 9111, section 3.2). But for `Date` and `Age`: they tell how
-    /// old this response is.
+    /// These fields, completed from `older`, since a 304 need not repeat them (RFC 9111, section
+    /// 3.2), except `Date` and `Age`.
     public func completed(from older: Validators) -> Validators {
         var merged = self
         merged.etag = etag ?? older.etag
@@ -55,9 +54,8 @@ public struct Validators: Sendable, Equatable, Codable {
         return merged
     }
 
-    /// Whether a 304 with these fields speaks of the response that has `stored` (RFC 9111, section
-    /// 4.3.4): if both have an ETag it is the same, weak or not. Another one's bytes are not
-    /// ours.
+    /// Whether a 304 with these fields is about the response that has `stored`: if both have an
+    /// ETag it is the same, weak or not (RFC 9111, section 4.3.4).
     package func vouch(for stored: Validators) -> Bool {
         guard let etag, let known = stored.etag else { return true }
         func opaque(_ tag: String) -> Substring.UTF8View {
@@ -66,11 +64,10 @@ public struct Validators: Sendable, Equatable, Codable {
         return opaque(etag).elementsEqual(opaque(known))
     }
 
-    /// The header fields that ask for a response only if it is another one than this (RFC 9111,
-    /// section 4.3.1): every validator there is. None if there is none.
+    /// The header fields of a conditional request (RFC 9111, section 4.3.1).
     ///
-    /// - Parameter sameVariant: whether the request selects the variant that this is. If not, only
-    ///   an ETag may vouch: variants are often modified at the same time.
+    /// - Parameter sameVariant: whether the request selects this variant. If not, only an ETag is
+    ///   used, because variants are often modified at the same time.
     package func conditions(sameVariant: Bool = true) -> [(name: String, value: String)] {
         var conditions: [(name: String, value: String)] = []
         // What cannot be sent as it came is not sent: the request would fail for it.
@@ -88,9 +85,8 @@ public struct Validators: Sendable, Equatable, Codable {
 package struct Vary: Equatable, Sendable {
     /// Whether the response depends on more than header fields: `*`, alone or among others.
     package let isAny: Bool
-    /// The fields' names, in lower case, sorted, each once. Without `accept-encoding`: bodies are
-    /// decoded before they are stored, so that it selects the same bytes. And without what is
-    /// beyond ASCII, which no field's name is.
+    /// The fields' names, in lower case and sorted. Without `accept-encoding`, because bodies are
+    /// decoded before they are stored.
     package let names: [String]
 
     /// Reads the field's value; several fields are joined by commas first.
@@ -110,11 +106,8 @@ package struct Vary: Equatable, Sendable {
         self.names = names.sorted()
     }
 
-    /// What tells the variant for a request with these header fields from the others: a digest,
-    /// because the values may be secrets, which no index may hold. Nil if no field selects.
-    ///
-    /// Fields of one name count as one with their values joined, and blanks around a value as none
-    /// (RFC 9111, section 4.1).
+    /// A digest of the header fields that select the variant; nil if none does. The values may be
+    /// secrets, which no index may hold. Fields of one name count as one (RFC 9111, section 4.1).
     package func variant(for fields: [(name: String, value: String)]) -> Digest? {
         guard !names.isEmpty else { return nil }
         var sent: [[UInt8]: [UInt8]] = [:]

@@ -4,10 +4,6 @@ import LarderCore
 
 /// What the index says.
 extension CacheIndex {
-    /// Rows are read so many at a time.
-    private static let pageLimit = 500
-
-    /// The resource of a key, and the object it points at.
     func resource(_ key: String) throws(CacheError) -> Resource? { try resources([key])[0] }
 
     private static let findResource = """
@@ -15,7 +11,6 @@ extension CacheIndex {
         WHERE r.key = ?
         """
 
-    /// The same for several, in their order.
     func resources(_ keys: [String]) throws(CacheError) -> [Resource?] {
         try lookUp { db in
             let find = try PreparedStatement(db, Self.findResource)
@@ -29,7 +24,6 @@ extension CacheIndex {
         }
     }
 
-    /// The resource of a URL that a manifest spells so.
     func resource(spelledAs text: String) throws(CacheError) -> Resource? {
         guard hasSpellings else { return nil }
         return try lookUp { db in
@@ -44,57 +38,71 @@ extension CacheIndex {
         }
     }
 
-    /// The object of a digest, if the index vouches for one.
     func object(_ digest: Digest) throws(CacheError) -> StoredObject? {
         try lookUp { db in
             try PreparedStatement(
                 db, "SELECT \(StoredObject.columns) FROM objects o WHERE o.digest = ?"
-            ).rows(digest) { try StoredObject($0) }.first
+            ).rows(digest, as: StoredObject.init).first
         }
     }
 
-    /// Whether the index vouches for any object.
     func hasObjects() throws(CacheError) -> Bool {
         try lookUp { db in
             try PreparedStatement(db, "SELECT 1 FROM objects LIMIT 1").firstInteger() != nil
         }
     }
 
-    /// Every resource in the order of its key, one at a time. No transaction is open meanwhile:
-    /// `body` may ask the index, and take its time.
     func forEachResource(_ body: (Resource) throws -> Void) throws {
-        var (last, comparison) = ("", ">=")
+        try forEachPage(
+            of: Resource.columns, ordered: "r.key",
+            from: "resources r JOIN objects o ON o.id = r.object", as: Resource.init, key: \.key
+        ) { page in
+            for resource in page where resource.isAsNamed { try body(resource) }
+        }
+    }
+
+    /// Hands out rows in the order of a text column, 500 at a time, each outside of transactions.
+    func forEachPage<Row>(
+        of columns: String, ordered column: String, from tables: String,
+        as row: (inout RowReader) throws -> Row, key: (Row) -> String,
+        _ body: ([Row]) throws -> Void
+    ) throws {
+        var last: String?
         while true {
             let page = try lookUp { db in
                 let page = try PreparedStatement(
                     db,
                     """
-                    SELECT \(Resource.columns) FROM resources r JOIN objects o ON o.id = r.object
-                    WHERE r.key \(comparison) ? ORDER BY r.key LIMIT \(Self.pageLimit)
+                    SELECT \(columns) FROM \(tables)
+                    WHERE \(column) \(last == nil ? ">=" : ">") ? ORDER BY \(column) LIMIT 500
                     """
-                ).rows(last, as: Resource.init)
-                try Self.confirm(page.last?.key, isBehind: comparison == ">" ? last : nil)
+                ).rows(last ?? "", as: row)
+                // It would be read for ever.
+                if let last, let end = page.last,
+                    !last.utf8.lexicographicallyPrecedes(key(end).utf8)
+                {
+                    throw DatabaseError.corruption("rows are out of order")
+                }
                 return page
             }
             guard let end = page.last else { return }
-            (last, comparison) = (end.key, ">")
-            for resource in page where resource.isAsNamed { try body(resource) }
+            last = key(end)
+            try body(page)
         }
     }
 
-    /// Every object whose digest begins with `byte`.
     func objects(fanOut byte: UInt8) throws(CacheError) -> [StoredObject] {
-        try rows(StoredObject.columns, fanOut: byte) { try StoredObject($0) }
+        try rows(StoredObject.columns, fanOut: byte, as: StoredObject.init)
     }
 
     /// Their digests, which SQLite reads from the index over them alone.
     func digests(fanOut byte: UInt8) throws(CacheError) -> [Digest] {
-        try rows("o.digest", fanOut: byte) { try $0.requireDigest(0) }
+        try rows("o.digest", fanOut: byte) { try $0.requireDigest() }
     }
 
     private func rows<Value>(
         _ columns: String, fanOut byte: UInt8,
-        as row: @escaping (PreparedStatement) throws -> Value
+        as row: (inout RowReader) throws -> Value
     ) throws(CacheError) -> [Value] {
         let rest = Digest.byteCount - 1
         return try read { db in
@@ -108,7 +116,6 @@ extension CacheIndex {
         }
     }
 
-    /// The URLs that resolve to an object.
     func keys(of digest: Digest) throws(CacheError) -> [String] {
         try lookUp { db in
             try PreparedStatement(
@@ -117,68 +124,46 @@ extension CacheIndex {
                 SELECT r.key FROM resources r JOIN objects o ON o.id = r.object
                 WHERE o.digest = ? ORDER BY r.key
                 """
-            ).rows(digest) { try $0.requireText(0) }
+            ).rows(digest) { try $0.requireText() }
         }
     }
 
-    /// Counts and sums over all rows.
     func totals() throws(CacheError) -> IndexTotals {
         try read { db in
             var totals = IndexTotals()
             // Not count(*), which no limit on steps would end.
-            _ = try PreparedStatement(
+            try PreparedStatement(
                 db,
                 """
                 SELECT count(id), coalesce(sum(size), 0), min(stored_at), max(stored_at),
                     min(used_at), max(used_at), (SELECT count(key) FROM pins)
                 FROM objects
                 """
-            ).rows { objects in
-                func instant(_ column: CInt) throws -> Date? {
-                    objects.isNull(column)
-                        ? nil : Date(timeIntervalSince1970: try objects.requireTime(column))
-                }
-                totals.objects = Int(objects.integer(ObjectColumn.count))
-                totals.bytes = try objects.requireInteger(ObjectColumn.bytes)
-                totals.oldest = try instant(ObjectColumn.oldest)
-                totals.newest = try instant(ObjectColumn.newest)
-                totals.oldestUse = try instant(ObjectColumn.oldestUse)
-                totals.newestUse = try instant(ObjectColumn.newestUse)
-                totals.pins = Int(objects.integer(ObjectColumn.pins))
+            ).forEach { objects in
+                totals.objects = Int(objects.integer())
+                totals.bytes = try objects.requireInteger()
+                totals.oldest = try objects.optional { try $0.requireDate() }
+                totals.newest = try objects.optional { try $0.requireDate() }
+                totals.oldestUse = try objects.optional { try $0.requireDate() }
+                totals.newestUse = try objects.optional { try $0.requireDate() }
+                totals.pins = Int(objects.integer())
             }
-            _ = try PreparedStatement(
+            try PreparedStatement(
                 db,
                 """
                 SELECT count(id), coalesce(sum(\(Resource.isFresh(at: Date()))), 0),
                     (SELECT count(key) FROM failures)
                 FROM resources r
                 """
-            ).rows { resources in
-                totals.resources = Int(resources.integer(ResourceColumn.count))
-                totals.freshResources = Int(resources.integer(ResourceColumn.fresh))
-                totals.failures = Int(resources.integer(ResourceColumn.failures))
+            ).forEach { resources in
+                totals.resources = Int(resources.integer())
+                totals.freshResources = Int(resources.integer())
+                totals.failures = Int(resources.integer())
             }
             return totals
         }
     }
 
-    private enum ObjectColumn {
-        static let count: CInt = 0
-        static let bytes: CInt = 1
-        static let oldest: CInt = 2
-        static let newest: CInt = 3
-        static let oldestUse: CInt = 4
-        static let newestUse: CInt = 5
-        static let pins: CInt = 6
-    }
-
-    private enum ResourceColumn {
-        static let count: CInt = 0
-        static let fresh: CInt = 1
-        static let failures: CInt = 2
-    }
-
-    /// How many objects there are, and the sum of their sizes.
     func objectTotals() throws(CacheError) -> ObjectTally {
         try read { try ObjectTally($0, "objects") }
     }
@@ -198,31 +183,12 @@ extension CacheIndex {
                 FROM objects
                 """
             ).rows(ObjectUse.earliest, instant) {
-                (Int($0.integer(0)), Int($0.integer(1)), Int($0.integer(2)), Int($0.integer(3)))
+                (Int($0.integer()), Int($0.integer()), Int($0.integer()), Int($0.integer()))
             }.first
         }
     }
 
-    /// The pinned keys after `key`, in their order.
-    func pins(after key: String, limit: Int) throws(CacheError) -> [String] {
-        try lookUp { db in
-            let page = try PreparedStatement(
-                db, "SELECT key FROM pins WHERE key > ? ORDER BY key LIMIT ?"
-            ).rows(key, limit) { try $0.requireText(0) }
-            try Self.confirm(page.last, isBehind: key)
-            return page
-        }
-    }
-
-    /// A page that does not lead on would be read for ever: its index is damaged.
-    private static func confirm(_ end: String?, isBehind last: String?) throws {
-        guard let end, let last, !last.utf8.lexicographicallyPrecedes(end.utf8) else { return }
-        throw DatabaseError.corruption("keys are out of order")
-    }
-
-    /// The first key at or behind a text, in the order of their bytes.
-    ///
-    /// - Parameter arePinned: whether to look among pins, and not among resources.
+    /// The first key of a resource or pin at or behind a text, in the order of their bytes.
     func firstKey(from text: String, arePinned: Bool) throws(CacheError) -> String? {
         try lookUp { db in
             try PreparedStatement(
@@ -231,7 +197,7 @@ extension CacheIndex {
                 SELECT key FROM \(arePinned ? "pins" : "resources")
                 WHERE key >= ? ORDER BY key LIMIT 1
                 """
-            ).rows(text) { try $0.requireText(0) }.first
+            ).rows(text) { try $0.requireText() }.first
         }
     }
 
@@ -244,7 +210,7 @@ extension CacheIndex {
                 SELECT key FROM \(arePinned ? "pins" : "resources")
                 WHERE key BETWEEN ? AND ? ORDER BY key DESC LIMIT 1
                 """
-            ).rows(text, text + "\u{10FFFF}") { try $0.requireText(0) }.first
+            ).rows(text, text + "\u{10FFFF}") { try $0.requireText() }.first
         }
     }
 
@@ -258,10 +224,28 @@ extension CacheIndex {
             }
         } catch { throw file.failure(error) }
     }
+}
 
-    func isPinned(_ key: String) throws(CacheError) -> Bool {
-        try lookUp { db in
-            try PreparedStatement(db, "SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
-        }
-    }
+/// What the index counts.
+public struct IndexTotals: Sendable, Equatable {
+    /// How many objects there are.
+    public var objects = 0
+    /// The sum of their sizes in bytes.
+    public var bytes: Int64 = 0
+    /// How many resources there are.
+    public var resources = 0
+    /// How many of them are fresh now.
+    public var freshResources = 0
+    /// How many resources failed when they were last asked for.
+    public var failures = 0
+    /// When the object stored first was stored.
+    public var oldest: Date?
+    /// When the object stored last was stored.
+    public var newest: Date?
+    /// When the object used least recently was used, within an hour.
+    public var oldestUse: Date?
+    /// When the object used last was used.
+    public var newestUse: Date?
+    /// How many resources are pinned, cached or not.
+    public var pins = 0
 }

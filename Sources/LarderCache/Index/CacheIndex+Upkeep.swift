@@ -4,11 +4,8 @@ import GRDBSQLite
 
 /// What verification, eviction and recovery do with all of an index, beside its other users.
 extension CacheIndex {
-    /// SQLite's own check of the file's structure; the complaints, none when it is sound.
-    ///
-    /// - Parameters:
-    ///   - isQuick: whether rows are not compared with the indices over them. Default: false.
-    ///   - isCancelled: asked a few times a second; there are no complaints then. Default: never.
+    /// Returns the complaints of SQLite's own check of the structure. A quick check does not
+    /// compare rows with the indices over them.
     func structuralComplaints(
         isQuick: Bool = false, isCancelled: @escaping @Sendable () -> Bool = { false }
     ) throws(CacheError) -> [String] {
@@ -44,22 +41,17 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Copies what is committed beside the index, for the day that it is lost. Best-effort: without
-    /// a copy, that day costs URLs and pins.
+    /// Copies what is committed beside the index. Best effort.
     func trySnapshot() {
         if let run = try? RunDirectory(in: directory) { try? takeSnapshot(run: run) }
     }
 
-    /// Copies what is committed beside the index.
     func takeSnapshot(run: RunDirectory) throws(CacheError) {
         do {
             try connections.reading { try IndexSnapshot.take(of: $0, in: directory, run: run) }
         } catch { throw file.failure(error) }
     }
 
-    /// Copies what is committed into another database.
-    ///
-    /// - Throws: `CancellationError`.
     func copy(to other: DatabaseQueue, unless isCancelled: () -> Bool) throws {
         try withoutActuallyEscaping(isCancelled) { isCancelled in
             try connections.reading {
@@ -73,10 +65,10 @@ extension CacheIndex {
     /// Folds the log into the index, and gives its room back.
     func foldLog() throws {
         _ = try connections.writer.writeWithoutTransaction { try $0.checkpoint(.truncate) }
+        directory.log(.debug, "folded the log of the index into it")
     }
 
-    /// Writes one step of long work in a transaction of its own, and leaves others time to begin
-    /// theirs.
+    /// Writes one step of long work in a transaction, and leaves others time to begin theirs.
     func writeStep(
         isDurable: Bool = true, _ body: (Database) throws -> Void
     ) throws(CacheError) {
@@ -87,8 +79,7 @@ extension CacheIndex {
         pause.stepEnded(version ?? nil)
     }
 
-    /// Makes durable what was committed: it is in the log, or was made durable on its way into the
-    /// index.
+    /// Makes the log durable.
     func syncLog() throws(CacheError) {
         do {
             try connections.writer.writeWithoutTransaction { db in
@@ -107,8 +98,7 @@ extension CacheIndex {
         } catch { throw file.failure(error) }
     }
 
-    /// Long work that writes all over the index, a step at a time: with room for what is written
-    /// again and again, which otherwise goes through the log each time.
+    /// Gives long work that writes all over the index room for pages that it changes repeatedly.
     func withRoom<Value>(_ body: () throws -> Value) throws -> Value {
         func set(cache: Int, checkpoint: Int) throws {
             try connections.writer.writeWithoutTransaction {
@@ -136,9 +126,8 @@ extension CacheIndex {
     /// So many free pages stay, and a twentieth of all: the next run wants them.
     private static let sparePages = 64
 
-    /// Moves what lies at the index's end into its free pages, and cuts off the end, a step at a
-    /// time. An index that was made before it could do so stays as long as it is, until it is
-    /// rebuilt.
+    /// Moves pages from the end into free ones and cuts off the end, in steps. An index that was
+    /// made before it could do so keeps its length until it is rebuilt.
     func shrink(unless isCancelled: () -> Bool) throws(CacheError) {
         while !isCancelled() {
             let free = try read { db in
@@ -155,19 +144,15 @@ extension CacheIndex {
                 let vacuum = try PreparedStatement(
                     db, "PRAGMA incremental_vacuum(\(min(free, Self.pagesPerStep)))")
                 defer { vacuum.reset() }
-                while try vacuum.step(), ContinuousClock.now < deadline {}
+                while try vacuum.next() != nil, ContinuousClock.now < deadline {}
             }
         }
     }
 }
 
 extension DatabaseQueue {
-    /// Copies it into a new file without a free page, which can give back those that come free
-    /// later.
-    ///
-    /// - Parameter file: A file that does not exist, in a directory of this run's own.
-    ///
-    /// The copy keeps no log, and is not made durable.
+    /// Copies it into a new file without free pages, which can give back pages later. The copy
+    /// keeps no log, and is not made durable.
     func compact(into file: DatabaseFile) throws {
         file.make()
         try writeWithoutTransaction { db in

@@ -11,15 +11,12 @@ final class CacheIndex: Sendable {
     let file: DatabaseFile
     /// The file that was opened; nil if it cannot be written anyway.
     private let inode: ino_t?
-    /// The index's file for another connection of this process that only reads.
     let uri: String
     /// Whether it is read with its log, and cannot be locked (``DatabaseFile/Access/frozen``).
     let isFrozen: Bool
-    /// Whether its version has the table of spellings.
     let hasSpellings: Bool
     /// Nil if its URLs have today's keys.
     let formerKeys: FormerKeys?
-    /// Whether its version has the table of damaged resources.
     let hasDamaged: Bool
     private let wait: WriterWait
     let pause = StepPause()
@@ -108,9 +105,7 @@ final class CacheIndex: Sendable {
         return IndexSchema.isCurrent(applied)
     }
 
-    /// Opens an index whose directory cannot be written; `nil` if there is none.
-    ///
-    /// - Parameter isBesideWriter: whether somebody else is known to write it. Default: false.
+    /// Opens an index that cannot be written, or that another process writes; nil if there is none.
     init?(
         readOnly directory: CacheDirectory, isBesideWriter: Bool = false
     ) throws(CacheError) {
@@ -163,14 +158,12 @@ final class CacheIndex: Sendable {
         }
     }
 
-    /// Whether an error may be that of a full disk; SQLite has many words for it.
     private static func mayLackRoom(_ error: DatabaseError) -> Bool {
         [.SQLITE_FULL, .SQLITE_IOERR, .SQLITE_CANTOPEN, .SQLITE_READONLY].contains(
             error.resultCode)
     }
 
-    /// Whether there is a database with larder's tables; false if it cannot be read. Leaves no
-    /// trace.
+    /// Whether there is a database with larder's tables. Leaves no trace.
     static func isOwn(in directory: CacheDirectory) -> Bool {
         let file = DatabaseFile(CacheLayout.index, in: directory)
         let tables = try? file.open(.alone).unsafeRead {
@@ -222,12 +215,8 @@ final class CacheIndex: Sendable {
             message: "was written by a newer version of larder; use that version")
     }
 
-    /// Writes a batch in one transaction: returns when it is durable.
-    ///
-    /// - Parameter isDurable: whether it is durable on return, and not only after ``syncLog()``.
-    ///   Default: true.
-    /// - Throws: ``CacheError``, also if the index was deleted meanwhile: what is written to it
-    ///   then is nowhere.
+    /// Writes a batch in one transaction, durably or so that ``syncLog()`` makes it durable. Throws
+    /// if the index was replaced meanwhile, because what is written then is lost.
     func write(
         isDurable: Bool = true, _ body: (Database) throws -> Void
     ) throws(CacheError) {
@@ -246,8 +235,7 @@ final class CacheIndex: Sendable {
         try confirmPlace()
     }
 
-    /// The same for what nothing depends on: not if another process has SQLite's lock for more than
-    /// a moment.
+    /// The same, unless another process has SQLite's lock for more than a moment.
     func writeInPassing(_ body: (Database) throws -> Void) throws(CacheError) {
         do {
             // Within the connection's turn: nobody else of this process waits by that limit.
@@ -269,13 +257,14 @@ final class CacheIndex: Sendable {
 
     private func confirmPlace() throws(CacheError) {
         guard try directory.root.status(of: CacheLayout.index)?.st_ino == inode else {
-            throw CacheError(
+            let error = CacheError(
                 .index, subject: path, message: "was deleted or replaced while it was in use")
+            directory.log(.notice, error.description)
+            throw error
         }
     }
 
-    /// Leaves the database: SQLite folds the log into it unless another process is there.
-    /// Everything that follows fails.
+    /// Closes the database: SQLite folds the log into it unless another process is there.
     func close() { connections.close() }
 
     /// Reads with a single statement, which needs no transaction around it: a fifth of the time.
@@ -294,12 +283,13 @@ final class CacheIndex: Sendable {
 }
 
 extension CacheDirectory {
-    /// The same, with the index's own test of what is its own.
     convenience init(
-        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none
+        path: String, create: Bool, lock: Lock = .shared, wait: LockWait = .none,
+        log: CacheLog = .none
     ) throws(CacheError) {
         try self.init(
-            path: path, create: create, lock: lock, wait: wait, hasOwnIndex: CacheIndex.isOwn)
+            path: path, create: create, lock: lock, wait: wait, log: log,
+            hasOwnIndex: CacheIndex.isOwn)
     }
 }
 

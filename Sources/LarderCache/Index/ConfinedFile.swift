@@ -30,9 +30,7 @@ enum ConfinedFile {
     /// them. Unsafe because it is a variable; every access holds `lock`.
     private nonisolated(unsafe) static var known: [Kind: UnsafeMutablePointer<Methods>] = [:]
 
-    /// The methods of a file that has `original`.
-    ///
-    /// - Parameter isFrozen: Whether locks do nothing, because the file cannot be written.
+    /// The methods of a file that has `original`. Locks of a frozen file do nothing.
     static func methods(
         over original: UnsafePointer<sqlite3_io_methods>, isFrozen: Bool
     ) -> UnsafePointer<sqlite3_io_methods> {
@@ -57,8 +55,7 @@ enum ConfinedFile {
         return UnsafeRawPointer(methods).assumingMemoryBound(to: sqlite3_io_methods.self)
     }
 
-    /// Once shared memory is lost, each of them fails: nobody knows any more where the newest pages
-    /// are.
+    /// Once shared memory is lost, each of them fails: nobody knows where the newest pages are.
     private static func replace(_ methods: inout sqlite3_io_methods) {
         // The numbers are those of macros that C has alone.
         methods.xRead = { file, bytes, count, offset in
@@ -143,8 +140,7 @@ private func takeRoom(_ start: UnsafeMutableRawPointer, _ count: Int) -> Bool {
 /// Chosen by a URI's parameter `vfs`, so that an app's other databases know nothing of it.
 enum ConfinedFileSystem {
     static let name = "larder"
-    /// The same for a database that is only just made, in a directory of this run's own: it may
-    /// have a journal.
+    /// For a database that is being made in a directory of this run's own: it may have a journal.
     static let draftName = "larder-draft"
     /// The same, for files that cannot be written and so cannot be locked.
     static let frozenName = "larder-frozen"
@@ -230,18 +226,15 @@ enum ConfinedFileSystem {
 private nonisolated(unsafe) let system: UnsafeMutablePointer<sqlite3_vfs> =
     sqlite3_vfs_find("unix") ?? sqlite3_vfs_find(nil)
 
-/// What the processes that have an index open share beside it, mapped into their memory.
+/// The memory that processes share beside an index.
 ///
-/// Once its disk has failed, a store into it ends a process with SIGBUS: the page was written down
-/// meanwhile, and cannot be made writable again. A program that is to say how far it came has it
-/// guarded.
+/// Once its disk has failed, a write to it ends a process with SIGBUS, because the page cannot be
+/// made writable again. The command line has it guarded.
 package enum SharedMemory {
-    /// Has such a store go nowhere instead; from then on every access to an index of this process
-    /// fails. For programs, not for libraries: the signal's handler is the process's own. On Linux
-    /// alone.
+    /// Makes such a write go nowhere. From then on every access to an index fails. For programs
+    /// only, because a signal handler belongs to the process. Linux only.
     package static func guardAgainstFailingDisk() { larder_guard_shared_memory() }
 
-    /// Whether that has happened. What is read from it is of no use then, and what others do is not
-    /// seen.
+    /// Whether that has happened.
     static var isLost: Bool { larder_shared_memory_is_lost() }
 }

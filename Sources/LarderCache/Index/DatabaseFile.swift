@@ -11,8 +11,7 @@ struct DatabaseFile: Sendable {
         /// As what is only just made, without anything beside it.
         case making
         case reading
-        /// Without locks, log and shared memory, none of which a read-only medium has. Leaves no
-        /// trace.
+        /// Without locks, log and shared memory, for a read-only medium. Leaves no trace.
         case alone
         /// With what its log says, without a trace, too; fails if somebody else has it open.
         case withLog
@@ -31,7 +30,6 @@ struct DatabaseFile: Sendable {
     }
 
     let directory: CacheDirectory
-    /// Its path beneath the root.
     let name: String
 
     init(_ name: String, in directory: CacheDirectory) {
@@ -39,15 +37,12 @@ struct DatabaseFile: Sendable {
         self.directory = directory
     }
 
-    /// One that a run makes.
     init(of run: RunDirectory, _ name: String, in directory: CacheDirectory) {
         self.init(CacheLayout.run(run.name, name), in: directory)
     }
 
-    /// Its path, for messages.
     var path: String { "\(directory.path)/\(name)" }
 
-    /// Its path for SQLite.
     private var place: String { "\(directory.databases)/\(name)" }
 
     func uri(_ access: Access) -> String { Self.uri(place, access) }
@@ -57,7 +52,6 @@ struct DatabaseFile: Sendable {
         error as? CacheError ?? directory.judged(CacheError(index: path, error))
     }
 
-    /// Opens it. Nothing is read before it is certain that its path led into the root.
     func open(
         _ access: Access, _ configuration: Configuration = Configuration()
     ) throws -> DatabaseQueue {
@@ -109,8 +103,7 @@ struct DatabaseFile: Sendable {
         }
     }
 
-    /// An empty file that SQLite itself fills, by way of a journal, in a directory of this run's
-    /// own.
+    /// An empty file that SQLite itself fills, with a journal, in a directory of this run's own.
     var draftURI: String {
         ConfinedFileSystem.register()
         return "file:\(Self.escaped(place))?mode=rwc&vfs=\(ConfinedFileSystem.draftName)"
@@ -147,13 +140,9 @@ struct DatabaseFile: Sendable {
     }
 }
 
-/// A copy of the index beside it, from which URLs come back should the index be lost.
-///
-/// One file, replaced as a whole by a rename: whoever reads it sees an old one or a new one.
+/// A copy of the index, from which URLs come back if the index is lost. It is replaced by a rename.
 enum IndexSnapshot {
     /// Copies what is committed, beside readers and writers.
-    ///
-    /// - Parameter run: where the copy is made before it takes the old one's place.
     static func take(
         of database: any DatabaseReader, in directory: CacheDirectory, run: RunDirectory
     ) throws(CacheError) {

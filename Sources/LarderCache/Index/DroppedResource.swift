@@ -5,11 +5,8 @@ import LarderCore
 /// A resource that a repair or a rebuild took out of the index, and what is needed to fetch it
 /// again. The index keeps it in the table `damaged` until something is stored for its key.
 package struct DroppedResource: Sendable {
-    /// What it was looked up by.
     package let key: String
-    /// Where it was fetched from.
     package let url: String
-    /// The object that it resolved to; nil if the index had none.
     package let digest: Digest?
     /// Whether its bytes were accepted although they are not a known image.
     package let isAnyContent: Bool
@@ -18,41 +15,30 @@ package struct DroppedResource: Sendable {
     /// The place of the finding that it was dropped for.
     package let finding: Int
 
-    /// The columns of a row of `resources r` and of its object.
     static let columns = "r.key, r.url, o.digest, o.media_type, r.cache_control"
 
-    /// The places of ``columns``.
-    private enum Column {
-        static let key: CInt = 0
-        static let url: CInt = 1
-        static let digest: CInt = 2
-        static let mediaType: CInt = 3
-        static let cacheControl: CInt = 4
-    }
-
-    init(_ row: PreparedStatement, finding: Int) throws {
-        key = try row.requireText(Column.key)
-        url = row.text(Column.url) ?? key
-        digest = row.digest(Column.digest)
-        isAnyContent = digest != nil && row.isNull(Column.mediaType)
-        isUnstorable = CacheControl(row.text(Column.cacheControl)).isNoStore
+    init(_ row: inout RowReader, finding: Int) throws {
+        key = try row.requireText()
+        url = row.text() ?? key
+        digest = row.digest()
+        let mediaType = row.text()
+        isAnyContent = digest != nil && mediaType == nil
+        isUnstorable = CacheControl(row.text()).isNoStore
         self.finding = finding
     }
 
-    /// The columns of a row of `damaged d`.
     static let keptColumns = "d.key, d.url, d.digest, d.is_any_content, d.is_unstorable"
 
-    init(kept row: PreparedStatement, finding: Int) throws {
-        key = try row.requireText(0)
-        url = row.text(1) ?? key
-        digest = row.digest(2)
-        isAnyContent = row.bool(3)
-        isUnstorable = row.bool(4)
+    init(kept row: inout RowReader, finding: Int) throws {
+        key = try row.requireText()
+        url = row.text() ?? key
+        digest = row.digest()
+        isAnyContent = row.bool()
+        isUnstorable = row.bool()
         self.finding = finding
     }
 
-    /// Keeps it in the index. To be called in the transaction that deletes its rows, so that a
-    /// repair that is interrupted is not forgotten.
+    /// Keeps it in the index, in the transaction that deletes its rows.
     func keep(in db: Database) throws {
         try PreparedStatement(db, "INSERT OR REPLACE INTO damaged VALUES (?, ?, ?, ?, ?, ?)").run(
             key, url == key ? nil : url, digest, isAnyContent ? 1 : 0, isUnstorable ? 1 : 0,
@@ -61,7 +47,6 @@ package struct DroppedResource: Sendable {
 }
 
 extension CacheIndex {
-    /// The damaged resources of an object, or those without one if `digest` is nil.
     func damaged(
         _ digest: Digest?, finding: Int
     ) throws(CacheError) -> [DroppedResource] {
@@ -73,7 +58,7 @@ extension CacheIndex {
                 SELECT \(DroppedResource.keptColumns) FROM damaged d WHERE d.digest IS ?
                 ORDER BY d.key
                 """
-            ).rows(digest) { try DroppedResource(kept: $0, finding: finding) }
+            ).rows(digest) { try DroppedResource(kept: &$0, finding: finding) }
         }
     }
 
@@ -82,7 +67,7 @@ extension CacheIndex {
         guard hasDamaged else { return [] }
         return try lookUp { db in
             try PreparedStatement(db, "SELECT DISTINCT digest FROM damaged ORDER BY digest")
-                .rows { $0.isNull(0) ? nil : try $0.requireDigest(0) }
+                .rows { try $0.optional { try $0.requireDigest() } }
         }
     }
 }

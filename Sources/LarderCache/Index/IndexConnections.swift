@@ -24,7 +24,6 @@ final class IndexConnections: @unchecked Sendable {
         self.openReader = openReader
     }
 
-    /// - Parameter reader: the only connection.
     init(reader: DatabaseQueue) {
         writer = reader
         openReader = nil
@@ -32,13 +31,12 @@ final class IndexConnections: @unchecked Sendable {
 
     deinit { close() }
 
-    /// Lends a connection that reads.
     func reading<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         guard let openReader else { return try body(writer) }
         places.wait()
         defer { places.signal() }
         let reader = try lock.withLock {
-            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
+            try refuseIfClosed()
             return idle.popLast()
         }
         let connection = try reader ?? openReader()
@@ -46,20 +44,22 @@ final class IndexConnections: @unchecked Sendable {
         return try body(connection)
     }
 
-    /// Lends a connection that is the same each time: what it says of others' changes, it says
-    /// since it was last asked.
+    /// Lends always the same connection, which tells of others' changes since it was last asked.
     func watching<Value>(_ body: (DatabaseQueue) throws -> Value) throws -> Value {
         guard let openReader else { return try body(writer) }
         places.wait()
         defer { places.signal() }
         let connection = try lock.withLock {
-            if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
-            if let watcher { return watcher }
-            let opened = try openReader()
-            watcher = opened
-            return opened
+            try refuseIfClosed()
+            let connection = try watcher ?? openReader()
+            watcher = connection
+            return connection
         }
         return try body(connection)
+    }
+
+    private func refuseIfClosed() throws {
+        if isClosed { throw DatabaseError(resultCode: .SQLITE_MISUSE, message: "is closed") }
     }
 
     /// Closes all, once nobody reads any more; the writer last: who leaves the index last folds its
@@ -78,11 +78,8 @@ final class IndexConnections: @unchecked Sendable {
 }
 
 extension DatabaseReader {
-    /// Reads with statements that may take long, and ends them soon after `isCancelled` returns
-    /// true. Other connections are not affected.
-    ///
-    /// - Parameter isCancelled: Called often, on the calling thread.
-    /// - Throws: `CancellationError` then; else what `body` throws.
+    /// Reads with long statements, and ends them with `CancellationError` soon after `isCancelled`,
+    /// which is called often, returns true.
     func read<Value>(
         unless isCancelled: @escaping @Sendable () -> Bool, _ body: (Database) throws -> Value
     ) throws -> Value {
@@ -101,14 +98,10 @@ extension DatabaseReader {
 }
 
 extension Database {
-    /// What SQLite's own check of the file's structure complains of; nothing if it is sound.
-    ///
-    /// - Parameters:
-    ///   - isQuick: whether rows are not compared with the indices over them.
-    ///   - limit: the most complaints.
+    /// Returns the complaints of SQLite's own check of the structure.
     func complaints(isQuick: Bool, limit: Int) throws -> [String] {
         try PreparedStatement(self, "PRAGMA \(isQuick ? "quick" : "integrity")_check(\(limit))")
-            .rows { $0.text(0) ?? "" }.filter { $0 != "ok" }
+            .rows { $0.text() ?? "" }.filter { $0 != "ok" }
     }
 }
 

@@ -10,8 +10,7 @@ enum IndexSchema {
         case own(migrations: Int)
         /// A version that knows more migrations.
         case newer
-        /// Somebody else, or what a damage has left: a single flipped bit may rename a column,
-        /// which SQLite's own checks do not mind.
+        /// Anything else, also after damage: a single flipped bit may rename a column.
         case foreign
     }
 
@@ -37,19 +36,15 @@ enum IndexSchema {
         return applied.isEmpty ? .none : .own(migrations: applied.count)
     }
 
-    /// Whether all migrations have been applied, as the origin has it.
     static func isCurrent(_ applied: Int) -> Bool { applied == migrator.migrations.count }
 
-    /// Whether there is the table of damaged resources.
     static func hasDamaged(_ applied: Int) -> Bool { applied >= 7 }
 
     /// Whether it can be read as it is: what came later is a table of its own.
     static func isReadable(_ applied: Int) -> Bool { applied >= 4 }
 
-    /// Whether there is a table of spellings.
     static func hasSpellings(_ applied: Int) -> Bool { applied >= 5 }
 
-    /// Whether URLs have the keys that they have today.
     static func hasURLKeys(_ applied: Int) -> Bool { applied >= 6 }
 
     /// Whether the tables are those that the migrations which have been applied make.
@@ -61,7 +56,7 @@ enum IndexSchema {
     /// The migrations that have been applied; nil if that is not a list of names.
     private static func identifiers(_ db: Database) throws -> Set<String>? {
         let names = try PreparedStatement(db, "SELECT identifier FROM grdb_migrations LIMIT 1000")
-            .rows { $0.isText(0) ? $0.text(0) : nil }
+            .rows { try? $0.requireText() }
         let some = names.compactMap(\.self)
         return some.count == names.count ? Set(some) : nil
     }
@@ -95,7 +90,7 @@ enum IndexSchema {
             WHERE NOT (type = 'table' AND name IN ('sqlite_stat1', 'sqlite_stat4'))
             ORDER BY type, name LIMIT 64
             """
-        ).rows { row in (0..<4).map { row.withBytes($0) { Array($0) } } }
+        ).rows { row in (0..<4).map { _ in row.value().withBytes { Array($0) } } }
     }
 
     /// The rows that break a rule of their tables, as a condition for each table. SQLite's own
@@ -119,7 +114,7 @@ enum IndexSchema {
     private static func isNoTime(_ column: String) -> String {
         """
         typeof(\(column)) NOT IN ('real', 'integer') OR abs(\(column)) > \
-        \(PreparedStatement.longestTime)
+        \(RowReader.longestTime)
         """
     }
 

@@ -2,8 +2,7 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// When objects were last used: stored, confirmed by their origin, found fresh by a prefetch, or
-/// read.
+/// When objects were last used: stored, confirmed, found fresh by a prefetch, or read.
 package enum ObjectUse {
     /// A use is recorded only if the recorded one is older than this, in seconds: a run that
     /// finds everything fresh once more writes nothing.
@@ -12,9 +11,8 @@ package enum ObjectUse {
     /// Uses are recorded so many at a time, between which other writers get their turn.
     package static let stepLimit = 2_000
 
-    /// Before that nothing was ever used, in seconds since 1970 (the beginning of 2020): whoever
-    /// recorded such a use had a clock that was not set, as a machine without a battery has until
-    /// it asks the network.
+    /// The beginning of 2020, in seconds since 1970. An earlier use was recorded by a clock that
+    /// was not set yet.
     static let earliest: TimeInterval = 1_577_836_800
 
     /// Whether to record a use at `instant` of an object that was used at `last`. None takes the
@@ -28,7 +26,6 @@ package enum ObjectUse {
         "\(instant.timeIntervalSince1970) - o.used_at >= \(precision)"
     }
 
-    /// Records uses that are due; nothing if the object is gone.
     static func record(_ objects: [Digest], at instant: Date, in db: Database) throws {
         let update = try PreparedStatement(
             db, "UPDATE objects SET used_at = ?1 WHERE digest = ?2 AND ?1 - used_at >= \(precision)"
@@ -54,10 +51,9 @@ package enum ObjectUse {
     /// How many days most uses may be in the future, until it is they that are wrong.
     private static let patience = 7
 
-    /// Takes what no clock that was right can have recorded as of now: the objects age from now on.
-    /// That is what is recorded before ``earliest``, and what is in the future; if that is so of
-    /// most objects, it may be today's clock that is wrong, and they stay as they are for a week of
-    /// its days.
+    /// Sets impossible times to now, so that the objects age from now on: those before
+    /// ``earliest``, and those in the future. If most are in the future, today's clock may be
+    /// wrong, and they stay for a week.
     static func settle(in index: CacheIndex) throws(CacheError) {
         let now = Date().timeIntervalSince1970
         guard now >= earliest else { return }
@@ -106,11 +102,10 @@ public struct ObjectTally: Sendable, Equatable {
     /// None.
     public init() {}
 
-    /// All objects of a table.
     init(_ db: Database, _ table: String) throws {
         let sums = try PreparedStatement(
             db, "SELECT count(id), coalesce(sum(size), 0) FROM \(table)"
-        ).rows { (Int($0.integer(0)), try $0.requireInteger(1)) }
+        ).rows { (Int($0.integer()), try $0.requireInteger()) }
         (count, bytes) = sums.first ?? (0, 0)
     }
 

@@ -3,10 +3,10 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A statement that is run for every entry of a manifest: its values are bound and read by SQLite's
-/// own functions, without GRDB's boxes around each, which take longer than SQLite does.
+/// A statement that may run a million times: values are bound and read by SQLite's own functions,
+/// because GRDB's boxes around each value take longer than SQLite does.
 ///
-/// Not for statements that begin or end transactions, which GRDB would not notice.
+/// It must not begin or end a transaction, which GRDB would not notice.
 package struct PreparedStatement {
     private let statement: Statement
     @usableFromInline package let raw: OpaquePointer
@@ -18,15 +18,13 @@ package struct PreparedStatement {
         sqlite3_reset(raw)
     }
 
-    /// Runs it to its end, with these values.
     @inlinable
     package func run<each Value: SQLiteValue>(_ values: repeat each Value) throws {
         try bind(repeat each values)
         try finish()
     }
 
-    /// The same for what is run a million times: Swift makes no code of its own for each list of
-    /// values, as it does for each value.
+    /// The same for statements that run a million times: Swift does not specialize lists of values.
     @inlinable
     package func run(_ bind: (inout Parameters) -> Void) throws {
         reset()
@@ -53,17 +51,16 @@ package struct PreparedStatement {
         }
     }
 
-    /// Runs it until its first row, and reads an integer from that; nil without a row.
     @inlinable
     package func firstInteger<each Value: SQLiteValue>(
         _ values: repeat each Value
     ) throws -> Int64? {
         try bind(repeat each values)
         defer { reset() }
-        return try step() ? integer(0) : nil
+        var row = try next()
+        return row?.integer()
     }
 
-    /// Binds values to its parameters, in their order; it begins anew.
     @inlinable
     package func bind<each Value: SQLiteValue>(_ values: repeat each Value) throws {
         reset()
@@ -75,17 +72,21 @@ package struct PreparedStatement {
     }
 
     @usableFromInline
-    package func check(_ code: CInt) throws {
+    func check(_ code: CInt) throws {
         guard code == SQLITE_OK else { throw error(code) }
     }
 
     @usableFromInline
-    package func finish() throws {
-        defer { sqlite3_reset(raw) }
+    func finish() throws {
+        defer { reset() }
         while try step() {}
     }
 
-    /// Goes to the next row; false if there is none.
+    /// Goes to the next row, and returns its columns; nil if there is none.
+    @inlinable
+    package func next() throws -> RowReader? { try step() ? RowReader(raw) : nil }
+
+    @usableFromInline
     package func step() throws -> Bool {
         switch sqlite3_step(raw) {
         case SQLITE_ROW: return true
@@ -94,19 +95,25 @@ package struct PreparedStatement {
         }
     }
 
-    /// Its rows with these values.
     @inlinable
-    package func rows<each Value: SQLiteValue, Row>(
-        _ values: repeat each Value, as row: (PreparedStatement) throws -> Row
-    ) throws -> [Row] {
+    package func forEach<each Value: SQLiteValue>(
+        _ values: repeat each Value, body: (inout RowReader) throws -> Void
+    ) throws {
         try bind(repeat each values)
         defer { reset() }
+        while var row = try next() { try body(&row) }
+    }
+
+    @inlinable
+    package func rows<each Value: SQLiteValue, Row>(
+        _ values: repeat each Value, as read: (inout RowReader) throws -> Row
+    ) throws -> [Row] {
         var rows: [Row] = []
-        while try step() { rows.append(try row(self)) }
+        try forEach(repeat each values) { rows.append(try read(&$0)) }
         return rows
     }
 
-    /// Lets go of what is locked for the rows that were not read.
+    /// Releases the locks that are held for rows that were not read.
     package func reset() { sqlite3_reset(raw) }
 
     private func error(_ code: CInt) -> DatabaseError {
@@ -116,118 +123,121 @@ package struct PreparedStatement {
             resultCode: ResultCode(rawValue: sqlite3_extended_errcode(connection)),
             message: String(cString: sqlite3_errmsg(connection)), sql: statement.sql)
     }
+}
 
-    // MARK: Columns of the row
+/// The columns of a statement's current row, each read once and in the order of the statement.
+///
+/// The `require` functions throw `SQLITE_CORRUPT` if the column has another type.
+package struct RowReader {
+    private let raw: OpaquePointer
+    private var position: CInt = -1
 
-    /// How many columns a row has.
-    package var columnCount: Int { Int(sqlite3_column_count(raw)) }
+    @usableFromInline
+    init(_ raw: OpaquePointer) { self.raw = raw }
 
-    /// Whether a column is NULL.
-    package func isNull(_ column: CInt) -> Bool { sqlite3_column_type(raw, column) == SQLITE_NULL }
-
-    /// Whether a column is text.
-    package func isText(_ column: CInt) -> Bool { sqlite3_column_type(raw, column) == SQLITE_TEXT }
-
-    /// A column that must be text.
-    ///
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if it is not, as of the following ones.
-    package func requireText(_ column: CInt) throws -> String {
-        guard isText(column), let text = text(column) else { throw corrupt("a row has no text") }
-        return text
+    private mutating func advance() -> CInt {
+        position += 1
+        return position
     }
 
-    /// A column that must be an integer within bounds.
-    package func requireInteger(
-        _ column: CInt, in range: ClosedRange<Int64> = .min ... .max
+    /// Whether the next column is NULL, or there is none.
+    package var isNull: Bool { sqlite3_column_type(raw, position + 1) == SQLITE_NULL }
+
+    package mutating func skip() { position += 1 }
+
+    /// Returns nil if the next column is NULL, else what `read` returns.
+    package mutating func optional<Value>(
+        _ read: (inout RowReader) throws -> Value
+    ) rethrows -> Value? {
+        if !isNull { return try read(&self) }
+        skip()
+        return nil
+    }
+
+    /// Returns an integer; 0 for NULL.
+    package mutating func integer() -> Int64 { sqlite3_column_int64(raw, advance()) }
+
+    package mutating func optionalInteger() -> Int64? { optional { $0.integer() } }
+
+    package mutating func requireInteger(
+        in range: ClosedRange<Int64> = .min ... .max
     ) throws -> Int64 {
-        let value = integer(column)
-        guard sqlite3_column_type(raw, column) == SQLITE_INTEGER, range.contains(value) else {
+        let isInteger = sqlite3_column_type(raw, position + 1) == SQLITE_INTEGER
+        let value = integer()
+        guard isInteger, range.contains(value) else {
             throw corrupt("a row has no number of its kind")
         }
         return value
     }
 
-    /// A column that must be a time, in seconds since 1970: a number that a date can have.
-    package func requireTime(_ column: CInt) throws -> Double {
-        let value = double(column)
-        guard [SQLITE_FLOAT, SQLITE_INTEGER].contains(sqlite3_column_type(raw, column)),
-            abs(value) <= Self.longestTime
+    package mutating func bool() -> Bool { sqlite3_column_int(raw, advance()) != 0 }
+
+    /// Returns a number; 0 for NULL.
+    package mutating func double() -> Double { sqlite3_column_double(raw, advance()) }
+
+    /// Returns a time in seconds since 1970 that a `Date` can have.
+    package mutating func requireTime() throws -> Double {
+        let type = sqlite3_column_type(raw, position + 1)
+        let value = double()
+        guard type == SQLITE_FLOAT || type == SQLITE_INTEGER, abs(value) <= Self.longestTime
         else { throw corrupt("a row has no time") }
         return value
     }
 
-    /// Some 30,000 years.
+    package mutating func requireDate() throws -> Date {
+        Date(timeIntervalSince1970: try requireTime())
+    }
+
+    /// The largest time in seconds, some 30,000 years.
     package static let longestTime = 1e12
 
-    private func corrupt(_ message: String) -> DatabaseError {
-        .corruption(message, sql: statement.sql)
+    package mutating func text() -> String? { value().text }
+
+    package mutating func requireText() throws -> String {
+        let isText = sqlite3_column_type(raw, position + 1) == SQLITE_TEXT
+        guard let text = text(), isText else { throw corrupt("a row has no text") }
+        return text
     }
 
-    /// A column as an integer; NULL is 0.
-    package func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(raw, column) }
+    package mutating func data() -> Data? { optional { $0.value().withBytes { Data($0) } } }
 
-    /// A column as an integer; nil if it is NULL.
-    package func optionalInteger(_ column: CInt) -> Int64? {
-        isNull(column) ? nil : integer(column)
-    }
+    /// Returns a digest; nil if the bytes are none.
+    package mutating func digest() -> Digest? { value().withBytes { Digest(bytes: $0) } }
 
-    /// A column as a truth value; NULL is false.
-    package func bool(_ column: CInt) -> Bool { sqlite3_column_int(raw, column) != 0 }
-
-    /// A column as a number; NULL is 0.
-    package func double(_ column: CInt) -> Double { sqlite3_column_double(raw, column) }
-
-    /// A column as it is, to be bound to another statement of the connection.
-    package func value(_ column: CInt) -> Column { Column(raw: raw, column: column) }
-
-    /// Lends the bytes of a column; none if it is NULL.
-    package func withBytes<Value>(
-        _ column: CInt, _ body: (UnsafeRawBufferPointer) -> Value
-    ) -> Value {
-        let start = sqlite3_column_blob(raw, column)
-        return body(
-            UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(raw, column))))
-    }
-
-    /// A column of the row that a statement is at.
-    package struct Column: SQLiteValue {
-        fileprivate let raw: OpaquePointer
-        fileprivate let column: CInt
-
-        package func bind(to statement: OpaquePointer, at position: CInt) -> CInt {
-            sqlite3_bind_value(statement, position, sqlite3_column_value(raw, column))
-        }
-    }
-
-    /// A column as text; nil if it is NULL.
-    package func text(_ column: CInt) -> String? {
-        guard let bytes = sqlite3_column_text(raw, column) else { return nil }
-        let count = Int(sqlite3_column_bytes(raw, column))
-        return String(
-            decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
-    }
-
-    /// A column as bytes; nil if it is NULL.
-    package func data(_ column: CInt) -> Data? {
-        guard !isNull(column) else { return nil }
-        guard let bytes = sqlite3_column_blob(raw, column) else { return Data() }
-        return Data(bytes: bytes, count: Int(sqlite3_column_bytes(raw, column)))
-    }
-
-    /// A column that must be a digest.
-    ///
-    /// - Throws: `DatabaseError`, `SQLITE_CORRUPT` if it is none.
-    package func requireDigest(_ column: CInt) throws -> Digest {
-        if let digest = digest(column) { return digest }
+    package mutating func requireDigest() throws -> Digest {
+        if let digest = digest() { return digest }
         throw corrupt("a row has no digest")
     }
 
-    /// A column as a digest; nil if it is none.
-    package func digest(_ column: CInt) -> Digest? {
-        guard let bytes = sqlite3_column_blob(raw, column) else { return nil }
-        return Digest(
-            bytes: UnsafeRawBufferPointer(
-                start: bytes, count: Int(sqlite3_column_bytes(raw, column))))
+    /// Returns the column itself, for as long as the statement stays at this row.
+    package mutating func value() -> Column { Column(raw: raw, position: advance()) }
+
+    private func corrupt(_ message: String) -> DatabaseError {
+        .corruption(message, sql: sqlite3_sql(raw).map { String(cString: $0) })
+    }
+
+    /// A column of the current row, which another statement of the connection can take as a value.
+    package struct Column: SQLiteValue {
+        fileprivate let raw: OpaquePointer
+        fileprivate let position: CInt
+
+        package func bind(to statement: OpaquePointer, at place: CInt) -> CInt {
+            sqlite3_bind_value(statement, place, sqlite3_column_value(raw, position))
+        }
+
+        package var text: String? {
+            guard let bytes = sqlite3_column_text(raw, position) else { return nil }
+            let count = Int(sqlite3_column_bytes(raw, position))
+            return String(
+                decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self)
+        }
+
+        /// Lends the bytes; none for NULL.
+        package func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
+            let start = sqlite3_column_blob(raw, position)
+            let count = Int(sqlite3_column_bytes(raw, position))
+            return body(UnsafeRawBufferPointer(start: start, count: count))
+        }
     }
 }
 
@@ -236,8 +246,7 @@ package protocol SQLiteValue {
     func bind(to statement: OpaquePointer, at position: CInt) -> CInt
 }
 
-/// SQLite is to copy what it is given (sqlite3_bind_blob(3): SQLITE_TRANSIENT, a macro that C has
-/// alone).
+/// Makes SQLite copy the value (SQLITE_TRANSIENT, a macro that C has alone).
 private let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
 extension Int64: SQLiteValue {

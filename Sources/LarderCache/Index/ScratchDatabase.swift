@@ -3,12 +3,9 @@ import GRDB
 import GRDBSQLite
 import LarderCore
 
-/// A database of one run's own, joined with a cache's index as `cache`. Nobody else reads it and
-/// nobody wants it after a crash.
+/// A temporary database, joined with a cache's index as `cache`.
 enum ScratchDatabase {
-    /// - Parameters:
-    ///   - path: where it will be, in the index's directory; nil leaves the place to SQLite.
-    ///   - index: nil if there is none.
+    /// Opens a database at `path`, or where SQLite likes, and joins an index.
     static func open(at path: String?, joining index: CacheIndex?) throws -> DatabaseQueue {
         var configuration = Configuration()
         // The paths are valid only as long as the root's descriptor.
@@ -43,12 +40,10 @@ enum ScratchDatabase {
     }
 }
 
-/// A set of keys in a database of its own: a million take the same memory as ten. It stores
-/// their digests, since a key may have kilobytes.
+/// A set of keys on disk, by their digests, so that memory is bounded.
 package struct ScratchKeys {
     private let database: DatabaseQueue
 
-    /// An empty one; where it is on the disk, if it is, is left to SQLite.
     package init() throws(CacheError) {
         do {
             database = try ScratchDatabase.open(at: nil, joining: nil)
@@ -61,7 +56,6 @@ package struct ScratchKeys {
         }
     }
 
-    /// Adds some.
     package func insert(_ keys: [String]) throws(CacheError) {
         guard !keys.isEmpty else { return }
         do {
@@ -77,7 +71,6 @@ package struct ScratchKeys {
         }
     }
 
-    /// Whether it has one.
     package func contains(_ key: String) throws(CacheError) -> Bool {
         do {
             return try database.unsafeRead { db in
@@ -92,22 +85,4 @@ package struct ScratchKeys {
     private static func digest(of key: String) -> Digest { Digest(of: Array(key.utf8)) }
 
     private static let subject = "a temporary database"
-}
-
-extension Cache {
-    /// A database of one run's own (``ScratchDatabase``), joined with the index of a cache.
-    ///
-    /// - Parameters:
-    ///   - path: where it will be; nil leaves the place to SQLite.
-    ///   - cache: nil if there is none.
-    package static func scratchDatabase(
-        at path: String?, beside cache: Cache?
-    ) throws -> DatabaseQueue {
-        try ScratchDatabase.open(at: path, joining: cache?.index)
-    }
-
-    /// Lists former keys of the joined index (``CacheIndex/listFormerKeys(in:)``).
-    package func listFormerKeys(in db: Database) throws -> Bool {
-        try index?.listFormerKeys(in: db) ?? false
-    }
 }

@@ -2,18 +2,15 @@ import Foundation
 import GRDB
 import GRDBSQLite
 
-/// A bound on the steps of a statement: the pages of a foreign index may lead to each other for
-/// ever. In proportion to the bytes that there are, several times what any statement of larder's
-/// takes.
-///
-/// SQLite says then that it was interrupted.
+/// A limit on the steps of a statement, because pages of a foreign index may form a loop. It is
+/// proportional to the size of the files, several times what larder's statements take. SQLite
+/// reports it as an interrupt.
 final class StepLimit {
     private static let interval: CInt = 10_000
     private static let least = 4_000_000
     private static let stepsPerByte = 16
 
-    /// Says whether to end the statements that this thread runs. SQLite asks between steps, on the
-    /// thread that runs the statement, so that no other thread has to.
+    /// Whether to end the statements that this thread runs. SQLite asks between steps.
     @TaskLocal static var cancellation: Cancellation?
 
     /// A type of its own, because a task-local function crashes in release builds (Swift 6.3): its
@@ -32,10 +29,7 @@ final class StepLimit {
         self.indexBytes = indexBytes
     }
 
-    /// Bounds all statements of a connection.
-    ///
-    /// - Parameter indexBytes: how long the files are, as of now, that are not the connection's
-    ///   own.
+    /// Limits all statements of a connection, by the current length of the index's files.
     static func install(on db: Database, indexBytes: @escaping @Sendable () -> Int64) {
         guard let connection = db.sqliteConnection else { return }
         // Unmanaged because SQLite keeps a pointer. Released once, because a connection that is
@@ -63,7 +57,6 @@ final class StepLimit {
             }, limit)
     }
 
-    /// Whether the statement may go on.
     private func count() -> Bool {
         if Self.cancellation?.isCancelled() == true { return false }
         steps += Int(Self.interval)
@@ -85,11 +78,10 @@ final class StepLimit {
     }
 }
 
-/// When long work leaves SQLite's write lock to others between its steps.
+/// Leaves SQLite's write lock to others between the steps of long work.
 ///
-/// Who waits for the lock asks for it every millisecond, and nobody can see that it waits. So the
-/// lock is left free after each step while others commit, and else so often that whoever comes does
-/// not wait long.
+/// Waiting processes poll for the lock every millisecond, and cannot be seen. So the lock is left
+/// free after each step while others commit, and else every ``patience``.
 final class StepPause: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. (`Mutex` needs iOS 18.)
 
@@ -105,10 +97,7 @@ final class StepPause: @unchecked Sendable {
     private var lastCommit: ContinuousClock.Instant?
     private var lastPause = ContinuousClock.now
 
-    /// Called after each step, outside its transaction.
-    ///
-    /// - Parameter version: `PRAGMA data_version` of the connection that has written the step:
-    ///   another one than before if others have committed since.
+    /// Called after each step, with `PRAGMA data_version`, which changes if others have committed.
     func stepEnded(_ version: Int?) {
         let isDue = lock.withLock {
             if self.version != nil, version != self.version { lastCommit = .now }

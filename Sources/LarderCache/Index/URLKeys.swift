@@ -5,10 +5,8 @@ import LarderCore
 /// Keys of URLs in indexes of earlier versions. They have libcurl's spelling, which does not encode
 /// characters such as `|`, keeps backslashes and the manifest's escapes, and drops an empty query.
 enum URLKeys {
-    /// The maximum number of rows to read at once.
     private static let pageLimit = 500
-    /// An SQL condition for keys that may differ from today's. All other keys have only characters
-    /// that no version encodes.
+    /// An SQL condition for keys that may differ from today's.
     private static let mayDiffer = #"key GLOB 'http*' AND key GLOB '*[]"%<>[\^`{|}'']*'"#
 
     /// Returns the key and URL that an entry has today for a URL's text; nil if the key is `key`,
@@ -55,8 +53,6 @@ enum URLKeys {
     }
 
     /// Calls `body` with the spellings whose key today is not the key of their resource.
-    ///
-    /// - Parameter schema: The schema of the index in the connection, with a dot behind it.
     static func forEachSpelling(
         in schema: String = "", _ db: Database,
         _ body: (_ text: String, _ old: String, _ new: (key: String, url: String)) throws -> Void
@@ -70,7 +66,7 @@ enum URLKeys {
             """)
         var last = ""
         while true {
-            let page = try select.rows(last) { (try $0.requireText(0), try $0.requireText(1)) }
+            let page = try select.rows(last) { (try $0.requireText(), try $0.requireText()) }
             guard let end = page.last else { return }
             last = end.0
             for (text, key) in page {
@@ -79,7 +75,6 @@ enum URLKeys {
         }
     }
 
-    /// Calls `body` with the keys of a table that differ from today's, in their order.
     static func forEach(
         in table: String, _ db: Database,
         _ body: (String, (key: String, url: String)) throws -> Void
@@ -92,7 +87,7 @@ enum URLKeys {
             """)
         var last = ""
         while true {
-            let page = try select.rows(last) { try $0.requireText(0) }
+            let page = try select.rows(last) { try $0.requireText() }
             guard let end = page.last else { return }
             last = end
             for key in page {
@@ -106,15 +101,13 @@ enum URLKeys {
 final class FormerKeys: @unchecked Sendable {
     // Unchecked because the compiler cannot see that `lock` is held at every access to `keys`.
 
-    /// The maximum size of all keys in memory, in bytes. The remaining URLs are found by their old
-    /// keys only.
+    /// The maximum size of all keys in memory, in bytes. Other URLs are found by old keys only.
     private static let sizeLimit = 16 << 20
 
     private let lock = NSLock()
     private let hasSpellings: Bool
     private var keys: [String: String]?
 
-    /// - Parameter hasSpellings: Whether the index has the table of spellings.
     init(hasSpellings: Bool) { self.hasSpellings = hasSpellings }
 
     /// Returns the index's key for one of today's; nil if there is no other.
@@ -136,10 +129,8 @@ final class FormerKeys: @unchecked Sendable {
 }
 
 extension CacheIndex {
-    /// Lists today's keys of URLs whose rows have a key of an earlier version, in the table
-    /// `former_keys` of a scratch database that is joined with this index.
-    ///
-    /// - Returns: Whether there is such a table. An index that can be written has today's keys.
+    /// Lists today's keys of URLs whose rows have a former key, in the table `former_keys` of a
+    /// joined scratch database; false if all have today's.
     func listFormerKeys(in db: Database) throws -> Bool {
         guard formerKeys != nil else { return false }
         try db.execute(

@@ -17,17 +17,15 @@ struct IndexRecovery {
         run = try RunDirectory(in: directory)
     }
 
-    /// Whether the index must be rebuilt before it is used: somebody came upon damage in it, or it
-    /// is gone.
+    /// Whether the index must be rebuilt: it was found to be damaged, or is gone.
     static func isDue(in directory: CacheDirectory) throws(CacheError) -> Bool {
         if try directory.root.status(of: CacheLayout.damage) != nil { return true }
         return try isIndexGone(from: directory)
     }
 
-    /// Whether the index is not there, or without a byte, although objects are left.
+    /// Whether the index is missing or empty although objects are left.
     ///
-    /// - Parameter waiting: whether to look again once nobody is about to put a new one in its
-    ///   place. Default: false.
+    /// - Parameter waiting: whether to look again when no other process is opening the index.
     static func isIndexGone(
         from directory: CacheDirectory, waiting: Bool = false
     ) throws(CacheError) -> Bool {
@@ -52,19 +50,12 @@ struct IndexRecovery {
         return try IndexRecovery(directory).rebuild()
     }
 
-    /// Leaves a mark that ``isDue(in:)`` finds: whoever meets damage in the middle of its work
-    /// cannot rebuild the index under the others' hands.
+    /// Leaves a mark that ``isDue(in:)`` finds, since others may be using the index.
     static func markDamage(in directory: CacheDirectory) {
         _ = try? directory.root.createOrOpen(CacheLayout.damage)
     }
 
-    /// Rebuilds the index.
-    ///
-    /// - Parameters:
-    ///   - isCancelled: asked often, until the old index is replaced. Default: never.
-    ///   - onProgress: called for each object of the tree. Default: nobody looks.
-    /// - Throws: ``CacheError``, `.index` if the index is a newer version's, which is never
-    ///   touched.
+    /// Rebuilds the index. Throws `.index` if it is a newer version's, which is never touched.
     func rebuild(
         isCancelled: @escaping @Sendable () -> Bool = { false },
         onProgress: (ObjectProgress) -> Void = { _ in }
@@ -101,12 +92,17 @@ struct IndexRecovery {
         report.setAside = try setAside(isDamaged: report.source != .index)
         try IndexSnapshot.publish(name, of: run, as: CacheLayout.index, in: directory)
         unlinkat(directory.root.raw, CacheLayout.damage, 0)
+        directory.log(
+            .notice,
+            """
+            rebuilt the index from \(report.source.rawValue): \(report.objects) objects, \
+            \(report.resources) resources, \(report.damaged) damaged files\
+            \(report.setAside.map { "; the damaged index is now \($0)" } ?? "")
+            """)
         return report
     }
 
-    /// The best rows there are, as a whole database.
-    ///
-    /// - Parameter stop: is set before rows are copied from the index.
+    /// Copies the best rows that exist. `stop` is set before rows are copied from the index.
     private func copyRows(
         to database: DatabaseQueue, _ stop: inout CommitStop?,
         unless isCancelled: @escaping @Sendable () -> Bool
@@ -252,21 +248,18 @@ struct IndexRecovery {
         }
     }
 
-    /// Keeps resources as damaged, so that the next repair or prefetch fetches them.
     private func keepDamaged(_ db: Database, where condition: String) throws {
-        let rows = try PreparedStatement(
+        try PreparedStatement(
             db,
             """
             SELECT \(DroppedResource.columns)
             FROM resources r LEFT JOIN objects o ON o.id = r.object
                 LEFT JOIN temp.found f ON f.digest = o.digest
             WHERE \(condition)
-            """)
-        defer { rows.reset() }
-        while try rows.step() { try DroppedResource(rows, finding: 0).keep(in: db) }
+            """
+        ).forEach { try DroppedResource(&$0, finding: 0).keep(in: db) }
     }
 
-    /// What is in an object's place.
     private enum Content {
         case whole(size: Int64, modified: Date)
         case unreadable
@@ -329,8 +322,7 @@ struct IndexRecovery {
 struct CommitStop {
     private let database: DatabaseQueue
 
-    /// - Throws: `DatabaseError`, `SQLITE_BUSY` if somebody goes on writing for longer than
-    ///   `wait`.
+    /// - Throws: `SQLITE_BUSY` if another process goes on writing for longer than `wait`.
     init(at file: DatabaseFile, wait: WriterWait) throws {
         var configuration = Configuration()
         configuration.busyMode = .callback(wait.goesOn)

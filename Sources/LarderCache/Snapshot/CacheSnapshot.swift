@@ -2,11 +2,8 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// A copy of a cache that needs nothing beside itself: the index as one file, and every object that
-/// it names, read through its digest.
-///
-/// It is made next to its place and takes it with a rename, durable by then: who finds it finds all
-/// of it.
+/// A copy of a cache: the index as one file, and every object that it names, compared with its
+/// digest. It is made next to its place, made durable, and renamed.
 struct CacheSnapshot {
     private let source: CacheDirectory
     private let index: CacheIndex?
@@ -80,18 +77,17 @@ struct CacheSnapshot {
         try database.read { db in
             progress.total = try Int.fetchOne(db, sql: "SELECT count(*) FROM objects")
             var fanOut: (name: String, directory: FileDescriptor)?
-            let rows = try PreparedStatement(
-                db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest")
-            defer { rows.reset() }
-            while try rows.step() {
+            try PreparedStatement(
+                db, "SELECT \(StoredObject.columns) FROM objects o ORDER BY o.digest"
+            ).forEach { row in
                 if isCancelled() { throw CancellationError() }
-                let object = try StoredObject(rows)
+                let object = try StoredObject(&row)
                 let name = CacheLayout.fanOut(object.digest)
                 if fanOut?.name != name {
                     if let old = fanOut?.directory { try Durability.add(old) }
                     fanOut = (name, try objects.directory(name, create: true))
                 }
-                guard let directory = fanOut?.directory else { continue }
+                guard let directory = fanOut?.directory else { return }
                 let copied = try copyBytes(of: object, into: directory, reader)
                 switch copied {
                 case .whole(let size):
@@ -127,10 +123,8 @@ struct CacheSnapshot {
         }
     }
 
-    /// What became of an object.
     private enum Copied { case whole(size: Int64), damaged, unreadable, brokenOff }
 
-    /// Puts an object in its place in the copy, if it is whole.
     private func copyBytes(
         of object: StoredObject, into fanOut: FileDescriptor, _ reader: ObjectReader
     ) throws(CacheError) -> Copied {
@@ -184,12 +178,10 @@ struct SnapshotPlace {
     private let path: String
     private let name: String
     private let parent: FileDescriptor
-    /// The name of the directory in which the copy is made.
     private let stagingName: String
     /// The directory in which the copy is made. It is locked as long as this is open: what a killed
     /// process has left is not, and is swept by the next.
     let staging: FileDescriptor
-    /// The path of ``staging``, for messages.
     let stagingPath: String
 
     /// - Throws: ``CacheError`` `.unusable` if the place is taken, lies beneath `source` or behind
@@ -270,7 +262,6 @@ struct SnapshotPlace {
         }
     }
 
-    /// Removes what there is of an unfinished copy.
     func discard() { parent.remove(staging, named: stagingName) }
 }
 
@@ -282,8 +273,7 @@ public struct SnapshotReport: Sendable, Equatable {
     public internal(set) var bytes: Int64 = 0
     /// URLs and keys that resolve to one of them.
     public internal(set) var resources = 0
-    /// Objects that were evicted between the copy of the index and their turn: the copy knows
-    /// nothing of them.
+    /// Objects that were evicted between the copy of the index and their turn.
     public internal(set) var evicted = 0
     /// Objects that were not whole, and are left out; ``Cache/verify(_:onProgress:)`` says more.
     public internal(set) var damaged: [Digest] = []

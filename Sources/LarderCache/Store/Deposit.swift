@@ -1,9 +1,8 @@
 import Foundation
 import LarderCore
 
-/// What one fetch came to, to be recorded with the next batch.
+/// The result of one fetch, to be recorded with the next batch.
 package struct Deposit: Sendable {
-    /// What the resource resolves to.
     package enum Content: Sendable {
         /// Bytes that were staged by ``Store/stage(_:digest:attributes:)``.
         case staged(StagedObject)
@@ -14,44 +13,35 @@ package struct Deposit: Sendable {
         case kept(Digest)
         /// What is not to be stored: the resource stays as it was, and did not fail.
         case unstored
-        /// Nothing: the fetch failed, which is remembered. The resource stays as it was.
-        ///
-        /// - Parameters:
-        ///   - code: the reason's name.
-        ///   - status: the HTTP status, if that is the reason.
+        /// The fetch failed, which is remembered. The resource stays as it was.
         case failed(code: String, status: Int?)
     }
 
-    /// The caller's own name for it, handed back with the outcome.
-    package let token: Int64
+    /// What the caller knows of it, handed back with the outcome.
+    package let context: (any Sendable)?
     /// What the resource will be looked up by: a ``ResourceKey``.
     package let key: String
-    /// The URL it came from.
     package let url: String
     /// Where redirects led, if that is another URL: whose validators they are.
     package let responseURL: String?
-    /// What the origin said about its age and version.
     package let validators: Validators
     /// Tells the variant from others that the same URL may select; nil if none does.
     package let variant: Digest?
     /// Until when the redirects to ``responseURL`` may be used without asking again; nil: there
     /// were none.
     package let redirectsFreshUntil: Date?
-    /// When the response was received.
     package let receivedAt: Date
     /// Seconds from the request to the response's end.
     package let delay: TimeInterval
-    /// What the resource resolves to.
     package let content: Content
 
-    /// A resource to be recorded.
     package init(
-        token: Int64, key: String, url: String, responseURL: String? = nil,
+        context: (any Sendable)? = nil, key: String, url: String, responseURL: String? = nil,
         validators: Validators = Validators(), variant: Digest? = nil,
         redirectsFreshUntil: Date? = nil, receivedAt: Date,
         delay: TimeInterval = 0, content: Content
     ) {
-        self.token = token
+        self.context = context
         self.key = key
         self.url = url
         self.responseURL = responseURL == url ? nil : responseURL
@@ -67,20 +57,17 @@ package struct Deposit: Sendable {
 /// Bytes that wait in the run's directory, or were found to be in the cache already. Good for the
 /// deposits of one batch.
 package struct StagedObject: Sendable {
-    /// The digest of the bytes.
     package let digest: Digest
-    /// How many there are.
     package let size: Int64
-    /// What a check of the bytes found out.
     package let attributes: ObjectAttributes
     /// The staged file; nil if the index vouches for an object with this digest.
     let file: String?
 }
 
-/// Whoever hands deposits to a ``Store``, and is told what became of them.
+/// Adds deposits to a ``Store``, and receives their outcomes.
 package protocol Depositor: AnyObject, Sendable {
-    /// Takes the outcomes of its own deposits in a batch, in the order in which they were added.
-    /// Called on the store's queue, never beside itself.
+    /// Receives the outcomes of its own deposits in a batch, in the order in which they were added.
+    /// Called on the store's queue, never concurrently.
     func committed(_ outcomes: [Store.Outcome])
 }
 

@@ -89,7 +89,6 @@ struct DepositRows {
         return db.lastInsertedRowID
     }
 
-    /// The row of the resource itself.
     func record(_ deposit: Deposit, object: Int64) throws {
         try mend?.run(deposit.key)
         let validators = deposit.validators
@@ -123,9 +122,8 @@ struct ObjectPublisher {
         self.run = run
     }
 
-    /// Renames staged files to their digests, one directory after another.
-    ///
-    /// - Returns: why those could not be put in their place that something else is in.
+    /// Renames staged files to their digests, one directory after another. Returns why some could
+    /// not be.
     func publish(_ files: [Digest: String]) throws(CacheError) -> [Digest: CacheError] {
         let objects = try directory.objects(create: true)
         var obstructions: [Digest: CacheError] = [:]

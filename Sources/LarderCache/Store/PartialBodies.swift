@@ -1,11 +1,10 @@
 import Foundation
 import LarderCore
 
-/// Interrupted bodies, kept in `tmp/partial/` for another attempt of this run or a later one.
+/// Interrupted bodies in `tmp/partial/`, for another attempt of this run or a later one.
 ///
-/// A file is named by the digest of its URL and ends in a ``PartialTrailer``. Whoever goes on with
-/// one renames it into its own run's directory first: two processes never write to the same. What
-/// cannot be kept is lost, which costs a download.
+/// A file is named by the digest of its URL and ends in a ``PartialTrailer``. A run that continues
+/// one moves it into its own directory first, so that two processes never write to the same.
 package final class PartialBodies: @unchecked Sendable {
     // Unchecked because `names` is a variable; every access holds `lock`.
 
@@ -64,13 +63,11 @@ package final class PartialBodies: @unchecked Sendable {
         return PartialBody(trailer, in: self, name: name, hasher: hasher, claim: (claimed, file))
     }
 
-    /// Keeps what has arrived of a body, if that is more than is held in memory
-    /// (``StagedBody/memoryLimit``); nothing else may be done with it.
+    /// Keeps the received part of a body if it is longer than ``StagedBody/memoryLimit``. The body
+    /// cannot be used afterwards.
     ///
-    /// - Parameters:
-    ///   - validator: the strong ETag or the date by which its origin tells whether it has changed.
-    ///   - fields: what else the response said of its age and version.
-    ///   - totalBytes: the length of the whole, if it is known.
+    /// - Parameter validator: the strong ETag or the date by which its origin tells whether it has
+    ///   changed.
     package func keep(
         _ body: StagedBody, of url: String, validator: String, fields: Validators,
         totalBytes: Int64?
@@ -136,7 +133,6 @@ package final class PartialBody: @unchecked Sendable {
     /// What its response said beside; that of the rest need not repeat it (RFC 9110, section
     /// 15.3.7).
     package let fields: Validators
-    /// How many bytes there are.
     package let count: Int64
     /// How many the whole body has, if it was said.
     package let totalBytes: Int64?
@@ -215,14 +211,14 @@ struct PartialTrailer: Codable {
     }
 
     private static func read(_ file: FileDescriptor, at offset: off_t, count: Int) -> [UInt8]? {
-        guard offset >= 0 else { return nil }
-        var bytes = [UInt8](repeating: 0, count: count)
-        return pread(file.raw, &bytes, count, offset) == count ? bytes : nil
+        guard offset >= 0, let bytes = try? file.read(at: Int64(offset), atMost: count) else {
+            return nil
+        }
+        return bytes.count == count ? bytes : nil
     }
 }
 
 extension PartialTrailer {
-    /// Reads the trailer of a file; nil if there is none that fits the file.
     init?(of file: FileDescriptor) {
         guard let size = try? file.status().st_size,
             let end = Self.read(file, at: size - 12, count: 12), end.suffix(8) == Self.mark[...]

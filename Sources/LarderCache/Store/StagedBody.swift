@@ -1,11 +1,9 @@
 import Foundation
 import LarderCore
 
-/// One response body on its way into the cache.
-///
-/// Small bodies stay in memory; beyond ``memoryLimit`` they are digested and written to the run's
-/// directory while they arrive, on another queue, so that the thread that receives never waits for
-/// the disk.
+/// A response body on its way into the cache. Up to ``memoryLimit`` it stays in memory. Longer ones
+/// are digested and written on another queue while they arrive, so that the receiving thread never
+/// waits for the disk.
 package final class StagedBody: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`, but for `hasher` and
     // `file`, which belong to the serial queue `writer` until `finish` has waited for it.
@@ -69,12 +67,9 @@ package final class StagedBody: @unchecked Sendable {
         if let file { run.remove(file.name) }
     }
 
-    /// How many bytes were taken so far.
     package var count: Int64 { lock.withLock { received } }
 
-    /// Takes received bytes; never waits.
-    ///
-    /// - Throws: ``CacheError`` if an earlier write failed.
+    /// Takes received bytes without waiting. Throws if an earlier write failed.
     package func append(_ bytes: UnsafeRawBufferPointer) throws(CacheError) -> Acceptance {
         lock.lock()
         defer { lock.unlock() }

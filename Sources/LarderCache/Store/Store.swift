@@ -21,12 +21,11 @@ package final class Store: @unchecked Sendable {
     /// Digests remembered so that the same bytes are not staged twice; forgotten all at once.
     private static let rememberedLimit = 65_536
 
-    /// What became of a deposit.
+    /// The outcome of a deposit.
     package struct Outcome: Sendable {
-        /// The deposit's token.
-        package let token: Int64
-        /// The object now recorded and durable, nil if there is none to record; or why it could
-        /// not be recorded.
+        package let context: (any Sendable)?
+        /// The object that is recorded and durable, nil if there is none to record; or why it
+        /// could not be recorded.
         package let result: Result<Digest?, CacheError>
     }
 
@@ -39,7 +38,7 @@ package final class Store: @unchecked Sendable {
 
     private let lock = NSLock()
     private var pending: [Deposit] = []
-    /// Who wants to know what becomes of each of them: apart, since deposits are large to copy.
+    /// The depositor of each of them: apart, since deposits are large to copy.
     private var depositors: [(any Depositor)?] = []
     /// Digests of this run's own deposits: what comes after one of them finds its object stored.
     private var deposited: Set<Digest> = []
@@ -63,21 +62,17 @@ package final class Store: @unchecked Sendable {
         partials = try PartialBodies(in: directory, run: run)
     }
 
-    /// The path of a file of this run's own, removed when the run ends.
     package func scratchPath(_ name: String) -> String { directory.path(of: name, in: run) }
 
-    /// A body to be filled. `onDrained` is called after ``StagedBody/append(_:)`` answered `full`.
-    ///
-    /// - Parameter expected: so many bytes it will probably have; default: nobody knows.
+    /// Returns an empty body. `onDrained` is called after ``StagedBody/append(_:)`` returned
+    /// `full`.
     package func newBody(
         expecting expected: Int? = nil, onDrained: @escaping @Sendable () -> Void
     ) -> StagedBody {
         StagedBody(run: run, expecting: expected, onDrained: onDrained)
     }
 
-    /// A body of bytes that are at hand.
-    ///
-    /// - Parameter fill: calls its argument with them, piece by piece; that waits for the disk.
+    /// Returns a body with the bytes that `fill` hands over. Waits for the disk.
     package func newBody(
         filledBy fill: (_ append: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
     ) throws -> StagedBody {
@@ -89,7 +84,6 @@ package final class Store: @unchecked Sendable {
         return body
     }
 
-    /// A body that goes on where an interrupted one ended.
     package func newBody(
         continuing partial: PartialBody, onDrained: @escaping @Sendable () -> Void
     ) throws(CacheError) -> StagedBody {
@@ -98,11 +92,8 @@ package final class Store: @unchecked Sendable {
 
     /// Puts a finished body where the next batch picks it up.
     ///
-    /// An object that is there already is trusted only if the index vouches for it and its file
-    /// has the right size; otherwise the staged bytes will replace it.
-    ///
-    /// - Parameter isReplacing: whether they do so in any case, because what is there is known to
-    ///   be damaged. Default: false.
+    /// An existing object is trusted only if the index has it and its file has the right size, and
+    /// if `isReplacing` is not set. Otherwise the staged bytes replace it.
     package func stage(
         _ body: StagedBody, digest: Digest, attributes: ObjectAttributes,
         isReplacing: Bool = false
@@ -130,12 +121,12 @@ package final class Store: @unchecked Sendable {
     /// Adds a deposit to the current batch.
     ///
     /// - Parameters:
-    ///   - depositor: is told what became of it, and kept until then; nil if nobody wants to know.
+    ///   - depositor: receives the outcome, and is retained until then. Default: nil.
     ///   - accepted: called when there is room for another: at once, or once the disk has caught
-    ///     up.
+    ///     up. Default: does nothing.
     package func add(
-        _ deposit: Deposit, for depositor: (any Depositor)?,
-        accepted: @escaping @Sendable () -> Void
+        _ deposit: Deposit, for depositor: (any Depositor)? = nil,
+        accepted: @escaping @Sendable () -> Void = {}
     ) {
         lock.lock()
         pending.append(deposit)
@@ -168,7 +159,6 @@ package final class Store: @unchecked Sendable {
     /// Commits what is pending; returns when it and every earlier batch has been reported.
     package func flush() { commits.sync { commitPending() } }
 
-    /// Runs `body` after the batches before it were reported, never beside one.
     package func afterCommits(_ body: @escaping @Sendable () -> Void) {
         commits.async(execute: body)
     }
@@ -195,22 +185,33 @@ package final class Store: @unchecked Sendable {
         for accepted in released { accepted() }
         guard !deposits.isEmpty else { return }
         let outcomes: [Outcome]
+        let start = ContinuousClock.now
         do throws(CacheError) {
             // After a sync or a commit failed, nothing that the kernel says later can be trusted.
             if let failure { throw failure }
             outcomes = try commit(deposits)
             hasCommitted = true
+            directory.log(.debug, Self.summary(of: deposits, since: start))
         } catch {
             failure = error
+            directory.log(.warning, "could not commit \(deposits.count) deposits: \(error)")
             for case .staged(let object) in deposits.map(\.content) {
                 if let file = object.file { run.remove(file) }
             }
-            outcomes = deposits.map { Outcome(token: $0.token, result: .failure(error)) }
+            outcomes = deposits.map { Outcome(context: $0.context, result: .failure(error)) }
         }
         report(outcomes, to: owners)
     }
 
-    /// Tells each depositor once of all its own.
+    private static func summary(
+        of deposits: [Deposit], since start: ContinuousClock.Instant
+    ) -> String {
+        var bytes: Int64 = 0
+        for case .staged(let object) in deposits.map(\.content) { bytes += object.size }
+        let time = DurationText.describe((ContinuousClock.now - start) / .seconds(1))
+        return "committed \(deposits.count) deposits, \(bytes) bytes, in \(time)"
+    }
+
     private func report(_ outcomes: [Outcome], to depositors: [(any Depositor)?]) {
         var shares: [ObjectIdentifier: (depositor: any Depositor, outcomes: [Outcome])] = [:]
         for (outcome, depositor) in zip(outcomes, depositors) {
@@ -260,11 +261,11 @@ package final class Store: @unchecked Sendable {
                     let obstruction = obstructions[object.digest]
                 {
                     forget(object.digest)
-                    outcomes.append(.init(token: deposit.token, result: .failure(obstruction)))
+                    outcomes.append(.init(context: deposit.context, result: .failure(obstruction)))
                     continue
                 }
                 let result = try record(deposit, vanished: vanished, &failures, rows)
-                outcomes.append(Outcome(token: deposit.token, result: result))
+                outcomes.append(Outcome(context: deposit.context, result: result))
             }
             try bound(failures, db)
         }
@@ -304,7 +305,8 @@ package final class Store: @unchecked Sendable {
             try failures.remove(deposit.key)
             return .success(nil)
         case .failed(let code, let status):
-            try failures.add(deposit, code: code, status: status)
+            try failures.add(
+                deposit.key, url: deposit.url, code: code, status: status, at: deposit.receivedAt)
             return .success(nil)
         }
         guard let row else {

@@ -3,10 +3,8 @@ import LarderCore
 
 /// Compares one fan-out directory with its rows.
 struct FanOutCheck {
-    /// What rows there are to compare with.
     enum Rows {
         case of(CacheIndex)
-        /// There is no index: nothing is vouched for.
         case none
         /// The index cannot be read: all that can be said is whether objects have their digests.
         case unreadable
@@ -129,7 +127,6 @@ struct FanOutCheck {
         }
     }
 
-    /// Forgets an object that was not read to its end.
     private mutating func breakOff(at digest: Digest, _ row: StoredObject?, _ status: stat) {
         isBrokenOff = true
         expected[digest] = row

@@ -2,14 +2,12 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// Mends what a verification found, as far as that needs no network: nothing is deleted but rows,
-/// and what they say is kept in the table `damaged` until it is fetched again.
+/// Repairs what a verification found, as far as that needs no network. Only rows are deleted, and
+/// what they say is kept in the table `damaged` until it is fetched again.
 ///
-/// What is not whole is moved before its rows go: a crash between the two leaves rows without a
-/// file, which the next repair or prefetch mends. The other way round would leave things in an
-/// object's place that no row vouches for, and what is nobody's is not touched. Other processes may
-/// store meanwhile, so that every finding is looked at again, and once more inside the transaction
-/// that drops its rows.
+/// Bad files are moved before their rows are deleted. A crash between the two leaves rows without a
+/// file, which the next repair or prefetch mends. Other processes may store meanwhile, so every
+/// finding is checked again, and once more inside the transaction that drops its rows.
 struct Repairer {
     /// How many objects are dropped in one transaction: other writers wait for it.
     private static let batch = 64
@@ -24,12 +22,8 @@ struct Repairer {
         reader = ObjectReader(directory.sparse)
     }
 
-    /// Fills in what became of the findings. A finding whose resources were dropped counts as lost
-    /// until they are fetched again.
-    ///
-    /// - Parameter isCancelled: asked before each object: the rest is left as it is.
-    /// - Returns: The resources to fetch again: those that were dropped now, and those that an
-    ///   earlier repair dropped.
+    /// Notes the repair of each finding. Dropped resources count as lost until they are fetched
+    /// again. Returns the resources to fetch, including those of earlier repairs.
     func repair(
         _ findings: inout [VerifyReport.Finding], isCancelled: () -> Bool
     ) throws(CacheError) -> [DroppedResource] {
@@ -77,7 +71,6 @@ struct Repairer {
 
     // MARK: Objects that are not whole
 
-    /// What is in an object's place.
     private enum Place {
         case whole(size: Int64)
         case bad(inode: ino_t)
@@ -152,7 +145,6 @@ struct Repairer {
         }
     }
 
-    /// Deletes an object's row, and with it those of its resources.
     private func drop(_ digest: Digest, finding: Int, in db: Database) throws {
         let dropped = try PreparedStatement(
             db,
@@ -160,14 +152,13 @@ struct Repairer {
             SELECT \(DroppedResource.columns)
             FROM resources r JOIN objects o ON o.id = r.object WHERE o.digest = ? ORDER BY r.key
             """
-        ).rows(digest) { try DroppedResource($0, finding: finding) }
+        ).rows(digest) { try DroppedResource(&$0, finding: finding) }
         for resource in dropped { try resource.keep(in: db) }
         try PreparedStatement(db, "DELETE FROM objects WHERE digest = ?").run(digest)
     }
 
     // MARK: The index
 
-    /// Drops resources that point at no object.
     private func mendIndex(
         _ findings: inout [VerifyReport.Finding]
     ) throws(CacheError) {
@@ -183,7 +174,7 @@ struct Repairer {
                 FROM resources r LEFT JOIN objects o ON o.id = r.object WHERE o.id IS NULL
                 ORDER BY r.key
                 """
-            ).rows { try DroppedResource($0, finding: first) }
+            ).rows { try DroppedResource(&$0, finding: first) }
             for resource in dropped { try resource.keep(in: db) }
             try db.execute(
                 sql: "DELETE FROM resources WHERE object NOT IN (SELECT id FROM objects)")
@@ -302,18 +293,14 @@ extension VerifyReport {
 }
 
 extension VerifyReport {
-    /// The findings about entries of manifests: not cached, or not as the manifest demands. A
-    /// manifest may have millions, so they are kept in a temporary file.
+    /// The findings about entries of manifests, in a temporary file, because there may be millions.
     public struct EntryFindings: Sendable {
         /// The number of findings.
         public let count: Int
-        /// The number of those whose entry has a URL that a prefetch would fetch.
         package let fetchable: Int
-        /// The first finding, in the order of the manifests.
         package let first: Finding?
         private let read: @Sendable ((Finding) throws -> Void) throws -> Void
 
-        /// - Parameter read: calls its argument for each finding, in the order of the manifests.
         package init(
             count: Int = 0, fetchable: Int = 0, first: Finding? = nil,
             read: @escaping @Sendable ((Finding) throws -> Void) throws -> Void = { _ in }

@@ -6,7 +6,7 @@ final class Verifier: @unchecked Sendable {
     private let directory: CacheDirectory
     private var rows: FanOutCheck.Rows
     private let options: VerifyOptions
-    private let onProgress: @Sendable (VerifyProgress) -> Void
+    private let onProgress: @Sendable (ObjectProgress) -> Void
     private let lock = NSLock()
     private var report = VerifyReport()
     private var failure: CacheError?
@@ -17,14 +17,13 @@ final class Verifier: @unchecked Sendable {
     /// Those that were verified to their end, by earlier runs that were continued, too.
     private var done = VerifyPosition()
     private var deadline: ContinuousClock.Instant?
-    private var progress = VerifyProgress()
+    private var progress = ObjectProgress()
     private var start = ContinuousClock.now
     private var lastShown = ContinuousClock.now
 
-    /// - Parameter damage: why there is no index although there should be.
     init(
         directory: CacheDirectory, index: CacheIndex?, damage: CacheError?, options: VerifyOptions,
-        onProgress: @escaping @Sendable (VerifyProgress) -> Void
+        onProgress: @escaping @Sendable (ObjectProgress) -> Void
     ) {
         self.directory = directory
         self.options = options
@@ -124,7 +123,6 @@ final class Verifier: @unchecked Sendable {
         if let root, position.isEmpty { try noteStrays(in: root) }
     }
 
-    /// The next directory; nil if none is left or there is no time.
     private func takeDirectory() -> UInt8? {
         guard next < leadingBytes.count, failure == nil else { return nil }
         if options.isCancelled() {
@@ -150,7 +148,6 @@ final class Verifier: @unchecked Sendable {
         }
     }
 
-    /// What lies beside the fan-out directories, and beside the directory that holds them.
     private func noteStrays(in root: FileDescriptor) throws(CacheError) {
         guard options.selection.includesStrays(0) else { return }
         let objects = try directory.root.directory(CacheLayout.objects)
@@ -171,7 +168,6 @@ final class Verifier: @unchecked Sendable {
         if !report.isInterrupted { try noteDamaged(index) }
     }
 
-    /// Notes what an earlier repair could not fetch again.
     private func noteDamaged(_ index: CacheIndex) throws(CacheError) {
         // Manifests may name resources of these, and no objects.
         if case .named = options.selection { return }
@@ -194,7 +190,6 @@ final class Verifier: @unchecked Sendable {
         }
     }
 
-    /// Goes on without an index that cannot be read.
     private func giveUpIndex(_ damage: CacheError) {
         rows = .unreadable
         progress.total = nil

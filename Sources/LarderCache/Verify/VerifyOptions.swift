@@ -14,8 +14,7 @@ public struct VerifyOptions: Sendable {
     /// ``VerifySelection/part(_:of:)``, and if the cache can be written.
     public var maximumDuration: Duration?
 
-    /// Asked often, from any thread: true ends the verification within moments, as if the time were
-    /// up. Default: never.
+    /// Asked often, from any thread: true ends the verification within moments. Default: never.
     public var isCancelled: @Sendable () -> Bool = { false }
 
     /// The defaults.
@@ -26,10 +25,8 @@ public struct VerifyOptions: Sendable {
     var positionName: String? { selection.name.map { isQuick ? "\($0) quick" : $0 } }
 }
 
-/// Which part of a cache is verified.
-///
-/// Whatever is no object in its place belongs to the part that the beginning of its directory's
-/// objects belongs to, so that parts which cover the objects cover everything, once.
+/// Which part of a cache is verified. Anything that is no object in its place belongs to the part
+/// of the first object of its directory.
 public enum VerifySelection: Sendable {
     /// Everything.
     case all
@@ -100,22 +97,17 @@ public enum VerifySelection: Sendable {
     }
 }
 
-/// How far a verification of limited duration has come: the leading bytes of the directories that
-/// are done. Not the first that is not, since a thread that falls behind would have all be done
-/// again that others have done meanwhile.
-///
-/// Kept in a file of the root, for each verification that may be continued, by its name.
-/// Expendable: without it the next one begins at the beginning.
+/// The leading bytes of the directories that a limited verification has done. A set, because a slow
+/// thread must not make the next run repeat what others have done. Kept in a file of the root, by
+/// the name of the verification. Expendable.
 struct VerifyPosition {
     /// More than anybody keeps up; beyond it all others are forgotten.
     private static let limit = 100
 
     private var done: Set<UInt8> = []
 
-    /// The beginning.
     init() {}
 
-    /// Where the last one of a name has stopped.
     init(_ name: String, in directory: CacheDirectory) {
         guard let bits = Self.all(in: directory)[name].flatMap(Digest.init(hex:))?.bytes
         else { return }
@@ -128,7 +120,6 @@ struct VerifyPosition {
 
     mutating func insert(_ byte: UInt8) { done.insert(byte) }
 
-    /// Replaces the file in one step.
     func save(as name: String, in directory: CacheDirectory) throws(CacheError) {
         var positions = Self.all(in: directory)
         guard !isEmpty || positions[name] != nil else { return }

@@ -45,8 +45,7 @@ public struct VerifyReport: Sendable {
     public internal(set) var isQuick = false
     /// Whether it went on where an earlier verification had stopped.
     public internal(set) var isResumed = false
-    /// Whether it came to the end of what was selected; otherwise the time was up, or it was
-    /// cancelled.
+    /// Whether it came to the end of the selection, and was not cancelled or out of time.
     public internal(set) var reachesEnd = true
     /// Whether everything selected was looked at, and by this verification alone.
     public var isComplete: Bool { reachesEnd && !isResumed }
@@ -108,7 +107,6 @@ public struct VerifyReport: Sendable {
         findings.sort { ($0.subject, $0.kind.rawValue) < ($1.subject, $1.kind.rawValue) }
     }
 
-    /// Times a step.
     package mutating func time<Failure: Error>(
         _ step: Step, _ body: (inout VerifyReport) throws(Failure) -> Void
     ) throws(Failure) {
@@ -127,7 +125,6 @@ public struct VerifyReport: Sendable {
         seconds += taken
     }
 
-    /// Adds what one directory came to.
     mutating func add(_ other: VerifyReport) {
         objects += other.objects
         bytes += other.bytes
@@ -230,36 +227,9 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Finding {
-    /// Damaged resources of an object that were not fetched again yet.
     package init(damaged digest: Digest?, urls: [String]) {
         self.init(
             .missing, digest.map(CacheLayout.path) ?? CacheLayout.index,
             "was damaged, and is not fetched again yet", digest: digest, urls: urls)
-    }
-}
-
-/// How far a verification is.
-public struct VerifyProgress: Sendable, Equatable {
-    /// Objects looked at so far.
-    public var objects = 0
-    /// How many there are in all; nil if that is not known beforehand.
-    public var total: Int?
-    /// Bytes read so far.
-    public var bytes: Int64 = 0
-    /// Findings so far, in directories that are done.
-    public var findings = 0
-    /// Seconds since the first object.
-    public var seconds: Double = 0
-
-    /// Nothing done yet.
-    public init() {}
-
-    /// Bytes read per second.
-    public var bytesPerSecond: Double { seconds > 0 ? Double(bytes) / seconds : 0 }
-
-    /// The time left in seconds if the rest goes on like this; nil if nobody knows.
-    public var secondsLeft: Double? {
-        guard let total, objects > 0 else { return nil }
-        return seconds / Double(objects) * Double(max(0, total - objects))
     }
 }

@@ -25,11 +25,11 @@ struct ExportedIcon {
 extension ExportedIcon {
     fileprivate static let columns = "id, name, url, key, stem, \(StoredObject.columns)"
 
-    fileprivate init(_ row: PreparedStatement) throws {
+    fileprivate init(_ row: inout RowReader) throws {
         self.init(
-            id: row.integer(0), name: try row.requireText(1), url: row.text(2),
-            key: try row.requireText(3), stem: row.text(4),
-            object: row.isNull(5) ? nil : try StoredObject(row, startingAt: 5))
+            id: row.integer(), name: try row.requireText(), url: row.text(),
+            key: try row.requireText(), stem: row.text(),
+            object: try row.optional { try StoredObject(&$0) })
     }
 }
 
@@ -85,8 +85,8 @@ final class ExportList {
                 """
             ).rows(last?.folded ?? "", last?.id ?? 0) {
                 (
-                    folded: try $0.requireText(0), id: $0.integer(1), base: try $0.requireText(2),
-                    identity: try $0.requireText(3)
+                    folded: try $0.requireText(), id: $0.integer(), base: try $0.requireText(),
+                    identity: try $0.requireText()
                 )
             }
         } _: { page in

@@ -109,9 +109,9 @@ struct FileLines {
                     """
                 ).rows(last?.file ?? "", last?.digest) {
                     Earlier(
-                        file: try $0.requireText(0), stem: try $0.requireText(1),
-                        digest: try $0.requireDigest(2), size: $0.integer(3),
-                        isReplaced: $0.bool(4), isRespelled: $0.bool(5), isSure: $0.bool(6))
+                        file: try $0.requireText(), stem: try $0.requireText(),
+                        digest: try $0.requireDigest(), size: $0.integer(),
+                        isReplaced: $0.bool(), isRespelled: $0.bool(), isSure: $0.bool())
                 }
             }, body)
     }
@@ -133,8 +133,8 @@ struct FileLines {
                 """
             ).rows(last?.file ?? "", last?.digest) {
                 (
-                    file: try $0.requireText(0), digest: try $0.requireDigest(1),
-                    line: try $0.requireText(2)
+                    file: try $0.requireText(), digest: try $0.requireDigest(),
+                    line: try $0.requireText()
                 )
             }
         } _: {
@@ -148,7 +148,7 @@ struct FileLines {
             try PreparedStatement(
                 db, "SELECT file, line FROM current WHERE file > ? ORDER BY file LIMIT 256"
             ).rows(last?.file ?? "") {
-                (file: try $0.requireText(0), line: try $0.requireText(1))
+                (file: try $0.requireText(), line: try $0.requireText())
             }
         } _: {
             try body($0.line)

@@ -128,7 +128,7 @@ final class Journal {
                 try PreparedStatement(
                     db,
                     "SELECT key FROM entries WHERE is_dirty AND key > ? ORDER BY key LIMIT 500"
-                ).rows(last ?? "") { try $0.requireText(0) }
+                ).rows(last ?? "") { try $0.requireText() }
             }, body)
         try database.writeWithoutTransaction {
             try $0.execute(sql: "DELETE FROM entries WHERE is_dirty")
@@ -165,7 +165,7 @@ final class Journal {
                 WHERE place > ? AND sizes IS NOT NULL ORDER BY place LIMIT 500
                 """
             ).rows(last?.place ?? 0) {
-                (place: $0.integer(0), stem: try $0.requireText(1), sizes: try $0.requireText(2))
+                (place: $0.integer(), stem: try $0.requireText(), sizes: try $0.requireText())
             }
         } _: {
             try body($0.stem, $0.sizes)

@@ -68,7 +68,7 @@ extension Gallery {
     private func lookUp(_ keys: [String?]) throws -> [Found] {
         let known = keys.compactMap { $0 }
         let resources = try cache.resources(known)
-        let failures = try PastFailure.of(known, in: cache)
+        let failures = try cache.failures(known)
         var next = 0
         return keys.map { key in
             guard key != nil else { return (nil, nil) }

@@ -16,10 +16,10 @@ struct ImportPages {
     var report: ImportReport
     private var page: [Entry] = []
     private var spellings: [Spelling] = []
-    /// The objects that the store has not committed, by their tokens, and the entries that want
+    /// The objects that the store has not committed, by their numbers, and the entries that want
     /// them: the first has staged it.
-    private var staged: [Int64: (size: Int64, entries: [Entry])] = [:]
-    private var lastToken: Int64 = 0
+    private var staged: [Int: (size: Int64, entries: [Entry])] = [:]
+    private var lastNumber = 0
 
     init(
         _ cache: Cache, _ store: Store, source: ImportSource, file: ImportFile,
@@ -54,7 +54,7 @@ struct ImportPages {
             resources.compactMap { $0.map { ($0.object.digest, $0.object.size) } })
         var isPresent = arePresent.makeIterator()
         // Of this page: the cache finds them only once they are committed.
-        var known: [[UInt8]: (digest: Digest, size: Int64, token: Int64)] = [:]
+        var known: [[UInt8]: (digest: Digest, size: Int64, number: Int)] = [:]
         for (entry, resource) in zip(entries, resources) {
             let object = resource != nil && isPresent.next() == true ? resource?.object : nil
             let key = Array(entry.resourceKey.utf8)
@@ -62,10 +62,10 @@ struct ImportPages {
                 report.present += 1
                 note(entry)
             } else if let known = known[key], entry.accepts(known.digest, known.size) {
-                staged[known.token]?.entries.append(entry)
+                staged[known.number]?.entries.append(entry)
                 note(entry)
             } else if let object = try stage(entry) {
-                known[key] = (object.digest, object.size, lastToken)
+                known[key] = (object.digest, object.size, lastNumber)
             }
         }
         try settle()
@@ -82,8 +82,8 @@ struct ImportPages {
         for place in places {
             do {
                 guard let object = try file.stage(place, entry.expectation) else { continue }
-                lastToken += 1
-                staged[lastToken] = (object.size, [entry])
+                lastNumber += 1
+                staged[lastNumber] = (object.size, [entry])
                 add(object, key: entry.resourceKey, url: canonical)
                 note(entry)
                 return object
@@ -109,7 +109,7 @@ struct ImportPages {
         let accepted = DispatchSemaphore(value: 0)
         store.add(
             Deposit(
-                token: lastToken, key: key, url: url, redirectsFreshUntil: now, receivedAt: now,
+                context: lastNumber, key: key, url: url, redirectsFreshUntil: now, receivedAt: now,
                 content: .staged(object)),
             for: outcomes
         ) { accepted.signal() }
@@ -128,7 +128,9 @@ struct ImportPages {
     mutating func settle() throws {
         store.flush()
         for outcome in outcomes.take() {
-            guard let (size, entries) = staged.removeValue(forKey: outcome.token) else { continue }
+            guard let number = outcome.context as? Int,
+                let (size, entries) = staged.removeValue(forKey: number)
+            else { continue }
             switch outcome.result {
             case .success:
                 report.imported += 1

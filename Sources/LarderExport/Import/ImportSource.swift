@@ -73,7 +73,7 @@ struct ListedFiles {
         let rows = try database.read { db in
             try PreparedStatement(
                 db, "SELECT file, digest FROM files WHERE url = ? ORDER BY file LIMIT 100"
-            ).rows(url) { (file: try $0.requireText(0), digest: try $0.requireDigest(1)) }
+            ).rows(url) { (file: try $0.requireText(), digest: try $0.requireDigest()) }
         }
         var places: [ImportPlace] = []
         for (file, digest) in rows {

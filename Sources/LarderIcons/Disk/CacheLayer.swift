@@ -9,12 +9,11 @@ struct CacheLayer {
     let source: MemoryCache.Entry.Source
     let cache: LiveCache
 
-    init(path: String, source: MemoryCache.Entry.Source) {
-        cache = LiveCache(path: path)
+    init(path: String, source: MemoryCache.Entry.Source, log: CacheLog) {
+        cache = LiveCache(path: path, log: log)
         self.source = source
     }
 
-    /// The resource of a URL in any spelling; nil if it is not cached, or there is no cache.
     func resource(_ url: String) throws -> Resource? {
         try unlessMissing { try cache.resource(url) } ?? nil
     }

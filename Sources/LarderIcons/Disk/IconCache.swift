@@ -33,6 +33,7 @@ public final class IconCache: Sendable {
     /// The icons in memory.
     public let memory: MemoryCache
 
+    let log: CacheLog
     private let layers: [CacheLayer]
     private let recorder: UseRecorder?
     private let writer: IconWriter?
@@ -48,18 +49,28 @@ public final class IconCache: Sendable {
     ///   - bundle: a cache that is only read, such as one that the app is shipped with. Of an icon
     ///     in both, the one that was received later counts. Default: nil, none.
     ///   - memory: what keeps icons in memory. Default: one with the default limit.
-    public init(directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache()) {
+    ///   - log: receives what is done, in the directories and by an ``IconLoader``. Default: none.
+    public init(
+        directory: URL, bundle: URL? = nil, memory: MemoryCache = MemoryCache(),
+        log: CacheLog = .none
+    ) {
         self.memory = memory
-        let main = CacheLayer(path: directory.path, source: .disk)
-        layers = [main] + (bundle.map { [CacheLayer(path: $0.path, source: .bundle)] } ?? [])
+        self.log = log
+        let main = CacheLayer(path: directory.path, source: .disk, log: log)
+        layers =
+            [main]
+            + [bundle].compactMap { bundle in
+                bundle.map { CacheLayer(path: $0.path, source: .bundle, log: log) }
+            }
         recorder = UseRecorder(main.cache)
-        writer = IconWriter(path: directory.path)
+        writer = IconWriter(path: directory.path, log: log)
         prepare()
     }
 
     /// A cache in memory alone.
-    public init(memory: MemoryCache) {
+    public init(memory: MemoryCache, log: CacheLog = .none) {
         self.memory = memory
+        self.log = log
         layers = []
         recorder = nil
         writer = nil
@@ -79,9 +90,7 @@ public final class IconCache: Sendable {
         memory.entry(for: url.absoluteString)
     }
 
-    /// The icon's bytes; nil if it is not cached.
-    ///
-    /// - Throws: as ``entry(for:)``.
+    /// The icon's bytes; nil if it is not cached. Throws as ``entry(for:)``.
     public func data(for url: URL) async throws -> Data? { try await entry(for: url)?.data }
 
     /// The icon, from memory or the disk; nil if it is not cached. Several that ask for one at a
@@ -113,20 +122,16 @@ public final class IconCache: Sendable {
         }
     }
 
-    /// Whether the icon is cached.
-    ///
-    /// - Throws: as ``lookup(_:)``.
+    /// Whether the icon is cached. Throws as ``lookup(_:)``.
     public func contains(_ url: URL) async throws -> Bool {
         let key = url.absoluteString
         if memory.contains(key) || unstoredEntry(key) != nil { return true }
         return try await lookup(url) != nil
     }
 
-    /// Keeps an icon that was fetched in memory, and stores it, if it may be: a URL's secrets are
-    /// kept nowhere, and only what HTTP answered is a URL's. It is stored where a prefetch would
-    /// store it; what is no http or https URL is in memory alone.
+    /// Keeps a fetched icon in memory, and stores it as a prefetch would. URLs with secrets, and
+    /// others than http and https, are in memory alone.
     ///
-    /// - Parameter isReplacing: whether what is stored of it is damaged.
     /// - Returns: also whether it is being stored, see ``waitUntilStorable()``.
     func keep(
         _ icon: FetchedIcon, for url: URL, isReplacing: Bool
@@ -143,7 +148,6 @@ public final class IconCache: Sendable {
         return (entry, isStored)
     }
 
-    /// An icon that ``keep(_:for:isReplacing:)`` has taken in and that is still held.
     func entry(keptMeanwhileFor url: URL) -> MemoryCache.Entry? {
         let key = url.absoluteString
         // A look-up that finds nothing would count as another miss.
@@ -162,13 +166,11 @@ public final class IconCache: Sendable {
     /// Returns when there is room for another icon that is to be stored.
     func waitUntilStorable() async { await writer?.waitUntilStorable() }
 
-    /// Why fetched icons could not be stored when that was last tried: the disk is full, or another
-    /// process rebuilds the cache. Nil if they could. They are in memory all the same.
+    /// Why fetched icons, which are in memory all the same, could not be stored; nil if they could.
     public var storeFailure: CacheError? { writer?.lastFailure }
 
-    /// Stores icons and records uses that wait for that, and closes the directories, on a thread of
-    /// its own. The next read opens them again: for an app that is about to be suspended. Done even
-    /// if the task is cancelled.
+    /// Stores waiting icons and uses, and closes the directories, for an app that is about to be
+    /// suspended. The next read opens them again. A cancelled task does not stop it.
     public func flush() async {
         await withCheckedContinuation { waiter in
             perform { [self] in
@@ -231,10 +233,8 @@ public final class IconCache: Sendable {
     }
 }
 
-/// Tells an eviction which objects an app uses: in batches, on a queue of its own.
-///
-/// Nobody waits for it. If another process writes the index just then, the batch is dropped: the
-/// objects are noted again when they are next read.
+/// Records in batches which objects an app uses. If another process writes the index, a batch is
+/// dropped: the objects are noted again when they are next read.
 final class UseRecorder: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
@@ -248,7 +248,6 @@ final class UseRecorder: @unchecked Sendable {
 
     init(_ cache: LiveCache) { self.cache = cache }
 
-    /// Notes that an object was used, if its last recorded use is long enough ago.
     func note(_ object: StoredObject) {
         guard ObjectUse.isDue(object.usedAt) else { return }
         let isFirst = lock.withLock {
@@ -259,7 +258,6 @@ final class UseRecorder: @unchecked Sendable {
         queue.asyncAfter(deadline: .now() + Self.delay) { [weak self] in self?.record() }
     }
 
-    /// Records what waits, and returns when that is done.
     func flush() { queue.sync { record() } }
 
     private func record() {

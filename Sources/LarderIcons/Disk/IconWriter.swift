@@ -10,14 +10,13 @@ import LarderCore
 final class IconWriter: Depositor, @unchecked Sendable {
     // Unchecked because there are variables: `lock` guards those behind it; `queue` has all others.
 
-    /// An icon that is to be stored: it is read from memory until it is committed.
-    private struct Unstored {
-        let token: Int64
+    /// An icon to store, the context of its deposit. It is read from memory until it is committed.
+    private struct Unstored: Sendable {
+        let number: Int
         let url: HTTPURL
         let icon: FetchedIcon
         let validators: Validators
         let entry: MemoryCache.Entry
-        /// Whether what is stored of it is damaged.
         let isReplacing: Bool
     }
 
@@ -27,14 +26,14 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private static let idleSeconds: TimeInterval = 30
 
     private let path: String
+    private let log: CacheLog
     private let queue = DispatchQueue(label: "larder.icons.write", qos: .utility)
 
     private let lock = NSLock()
     /// By a URL's key the last one that is not committed yet.
     private var waiting: [String: Unstored] = [:]
-    private var keys: [Int64: String] = [:]
     private var waitingBytes = 0
-    private var lastToken: Int64 = 0
+    private var taken = 0
     private var failure: CacheError?
 
     private var opened: (cache: Cache, store: Store)?
@@ -43,7 +42,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     /// Nothing is tried before, after a failure.
     private var notBefore = Date.distantPast
 
-    init(path: String) { self.path = path }
+    init(path: String, log: CacheLog) { (self.path, self.log) = (path, log) }
 
     deinit {
         // Not on the thread that lets go of this, which may be the app's main one. Nothing is
@@ -55,30 +54,23 @@ final class IconWriter: Depositor, @unchecked Sendable {
         }
     }
 
-    /// An icon that is not committed yet.
     func entry(_ key: String) -> MemoryCache.Entry? { lock.withLock { waiting[key]?.entry } }
 
-    /// Why icons could not be stored when that was last tried; nil if they could.
     var lastFailure: CacheError? { lock.withLock { failure } }
 
-    /// Takes in an icon, which can be read from then on, and has it stored. Whoever closes
-    /// afterwards waits for that.
-    ///
-    /// - Returns: false if it may not be stored.
+    /// Takes an icon, which can be read from then on, and stores it; false if it may not be stored.
     func take(
         _ icon: FetchedIcon, _ entry: MemoryCache.Entry, for url: HTTPURL, isReplacing: Bool
     ) -> Bool {
         let validators = Validators(icon.values)
         guard !CacheControl(validators.cacheControl).isNoStore else { return false }
-        let key = url.key
         let unstored = lock.withLock {
-            lastToken += 1
+            taken += 1
             let unstored = Unstored(
-                token: lastToken, url: url, icon: icon, validators: validators, entry: entry,
+                number: taken, url: url, icon: icon, validators: validators, entry: entry,
                 isReplacing: isReplacing)
-            let replaced = waiting.updateValue(unstored, forKey: key)
+            let replaced = waiting.updateValue(unstored, forKey: url.key)
             waitingBytes += entry.data.count - (replaced?.entry.data.count ?? 0)
-            keys[unstored.token] = key
             return unstored
         }
         queue.async { [self] in write(unstored) }
@@ -91,7 +83,6 @@ final class IconWriter: Depositor, @unchecked Sendable {
         await withCheckedContinuation { waiter in queue.async { waiter.resume() } }
     }
 
-    /// Commits what waits, and closes the directory.
     func close() {
         queue.sync {
             opened?.store.flush()
@@ -107,7 +98,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
         let problem = problems.first { ![.missing, .obstructed].contains($0.code) }
         lock.withLock {
             failure = problem ?? problems.first
-            for outcome in outcomes { settle(outcome.token) }
+            for case let unstored as Unstored in outcomes.map(\.context) { settle(unstored) }
         }
         if problem != nil { queue.async { [self] in giveUp() } }
     }
@@ -118,12 +109,11 @@ final class IconWriter: Depositor, @unchecked Sendable {
     }
 
     /// With the lock: one icon waits no more.
-    private func settle(_ token: Int64) {
+    private func settle(_ unstored: Unstored) {
+        let key = unstored.url.key
         // It may have been fetched again meanwhile.
-        guard let key = keys.removeValue(forKey: token), let known = waiting[key],
-            known.token == token
-        else { return }
-        waitingBytes -= known.entry.data.count
+        guard waiting[key]?.number == unstored.number else { return }
+        waitingBytes -= unstored.entry.data.count
         waiting[key] = nil
     }
 
@@ -132,7 +122,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
     private func write(_ unstored: Unstored) {
         lastUse = Date()
         do {
-            guard lastUse >= notBefore else { return lock.withLock { settle(unstored.token) } }
+            guard lastUse >= notBefore else { return lock.withLock { settle(unstored) } }
             let store = try openStore()
             let data = unstored.entry.data
             let body = try store.newBody { append in try data.withUnsafeBytes(append) }
@@ -142,11 +132,10 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 isReplacing: unstored.isReplacing)
             store.add(
                 Deposit(
-                    token: unstored.token, key: unstored.url.key, url: unstored.url.string,
+                    context: unstored, key: unstored.url.key, url: unstored.url.string,
                     responseURL: unstored.icon.responseURL, validators: unstored.validators,
                     receivedAt: lastUse, content: .staged(staged)),
-                for: self
-            ) {}
+                for: self)
             if lock.withLock({ isMuch }) { store.flush() }
         } catch {
             let problem =
@@ -154,7 +143,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
                 ?? CacheError(.unusable, subject: path, message: "\(error)")
             lock.withLock {
                 failure = problem
-                settle(unstored.token)
+                settle(unstored)
             }
             giveUp()
         }
@@ -162,7 +151,7 @@ final class IconWriter: Depositor, @unchecked Sendable {
 
     private func openStore() throws -> Store {
         if let opened { return opened.store }
-        let cache = try Cache.create(at: path)
+        let cache = try Cache.create(at: path, log: log)
         let store = try cache.store()
         opened = (cache, store)
         closeWhenIdle()

@@ -5,9 +5,7 @@ import Foundation
 final class SharedWork<Value: Sendable>: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`.
 
-    /// Begins the work. It ends by a call of `finish`, unless it is given up first.
-    ///
-    /// - Returns: how to give it up.
+    /// Begins the work, which ends by a call of `finish`. Returns how to cancel it.
     typealias Start = (_ finish: @escaping Finish) -> @Sendable () -> Void
     typealias Finish = @Sendable (Result<Value, any Error>) -> Void
 
@@ -31,16 +29,12 @@ final class SharedWork<Value: Sendable>: @unchecked Sendable {
     private var jobs: [String: Job] = [:]
     private var serial = 0
 
-    /// How many keys are worked on.
     var count: Int { lock.withLock { jobs.count } }
 
-    /// How many callers wait.
     var callers: Int { lock.withLock { jobs.values.reduce(0) { $0 + $1.waiters.count } } }
 
-    /// The result of the work for `key`, which begins now unless it is under way.
-    ///
-    /// - Throws: what the work throws; `CancellationError` at once if the task is cancelled. The
-    ///   work goes on for the others, and is given up if there are none.
+    /// The result of the work for `key`, which begins unless it is in progress. A cancelled task
+    /// gets `CancellationError` at once. The work is cancelled with the last of its callers.
     func value(for key: String, start: Start) async throws -> Value {
         let caller = Caller()
         return try await withTaskCancellationHandler {

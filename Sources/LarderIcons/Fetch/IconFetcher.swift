@@ -1,9 +1,8 @@
 import Foundation
 
-/// Gets icons from the network for an ``IconLoader``, which limits how many at once, and in which
-/// order.
+/// Fetches icons for an ``IconLoader``, which limits their number and chooses the order.
 ///
-/// LarderPrefetch has one that uses libcurl (`TransferFetcher`); on Apple's platforms there is
+/// LarderPrefetch has one with libcurl (`TransferFetcher`), Apple's platforms have
 /// `URLSessionFetcher`. An app may have its own.
 public protocol IconFetcher: Sendable {
     /// Fetches one icon.
@@ -36,15 +35,12 @@ public final class IconRequest: @unchecked Sendable {
     /// The highest priority of those who wait for it.
     public var priority: IconPriority { lock.withLock { current } }
 
-    /// Has `body` called with each new priority, on any thread, and no earlier one any more. Two
-    /// changes may come at once: ``priority`` is the last one.
-    ///
-    /// The request keeps `body`, and nobody keeps the request once it was fetched.
+    /// Calls `body`, in place of an earlier one, with each new priority, on any thread. Two changes
+    /// may come at once: ``priority`` is the last one. The request keeps `body`.
     public func onPriorityChange(_ body: @escaping @Sendable (IconPriority) -> Void) {
         lock.withLock { onChange = body }
     }
 
-    /// - Returns: whether that is another one: then ``tell()`` is due.
     func change(to priority: IconPriority) -> Bool {
         lock.withLock {
             defer { current = priority }
@@ -80,14 +76,12 @@ public struct FetchedIcon: Sendable {
         self.responseURL = responseURL
     }
 
-    /// The values of a header field, by its name in any case.
     func values(of name: String) -> [String] {
         headers.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
     }
 }
 
-/// How soon an icon is wanted. What has the higher priority is read and fetched first; of two that
-/// have the same, what was asked for first.
+/// How soon an icon is wanted. Of two icons with one priority, the first comes first.
 public enum IconPriority: Int, Sendable, Comparable, CaseIterable {
     case veryLow
     /// Rows ahead, see ``IconLoader/prefetch(_:)``.

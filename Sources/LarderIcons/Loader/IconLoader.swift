@@ -39,7 +39,6 @@ public final class IconLoader: Sendable {
         self.init(cache: cache, fetcher: fetcher, options: options) { Date() }
     }
 
-    /// - Parameter now: the time, by which failures are remembered.
     init(
         cache: IconCache, fetcher: (any IconFetcher)?, options: Options,
         now: @escaping @Sendable () -> Date
@@ -71,8 +70,7 @@ public final class IconLoader: Sendable {
             waiter == nil ? nil : loads, key: url.absoluteString, waiter: waiter ?? 0)
     }
 
-    /// The states of the icon for a view: a placeholder if memory has no answer, and then what came
-    /// of it. A task that ends to go through them ends the load.
+    /// The states of the icon for a view. Cancelling the task that reads them ends the load.
     public func states(
         for url: URL, priority: IconPriority = .normal
     ) -> AsyncStream<IconState> {
@@ -106,14 +104,11 @@ public final class IconLoader: Sendable {
     /// like.
     public func prefetch(_ urls: [URL]) { loads.prefetch(urls) }
 
-    /// Ends what ``prefetch(_:)`` has begun for these, unless somebody waits for them. This goes by
-    /// URL: leave out those that other rows ahead share.
+    /// Ends what ``prefetch(_:)`` has begun for these URLs, unless others wait for them.
     public func stopPrefetching(_ urls: [URL]) { loads.stopPrefetching(urls) }
 
-    /// Asks for icons that could not be got again when they are next wanted: because a person
-    /// wants that, or there is a network again.
-    ///
-    /// - Parameter url: only for this one. Default: nil, for all.
+    /// Makes failed icons be asked for again when they are next wanted, of one URL or, by default,
+    /// all.
     public func forgetFailures(of url: URL? = nil) { loads.forgetFailures(url?.absoluteString) }
 
     /// How many icons are being got, or wait for that.
@@ -158,8 +153,7 @@ public enum IconState: Sendable {
     }
 }
 
-/// One caller's interest in an icon, see ``IconLoader/load(_:priority:then:)``. To let go of it
-/// cancels nothing.
+/// One caller's interest in an icon, see ``IconLoader/load(_:priority:then:)``.
 public final class IconTask: Sendable {
     private let loads: Loads?
     private let key: String
@@ -171,12 +165,10 @@ public final class IconTask: Sendable {
         self.waiter = waiter
     }
 
-    /// Ends the interest: what was to be called is not called any more, unless that has begun. If
-    /// nobody else waits for the icon, it is neither read nor fetched.
+    /// Ends the interest. If nobody else waits for the icon, it is neither read nor fetched.
     public func cancel() { loads?.leave(key, waiter) }
 
-    /// Raises or lowers the priority; nothing happens once the icon is there. The icon has the
-    /// highest one of all who wait for it.
+    /// Changes the priority of this caller. An icon has the highest one of all its callers.
     public func setPriority(_ priority: IconPriority) {
         loads?.setPriority(priority, key, waiter)
     }

@@ -1,12 +1,12 @@
 import Foundation
 import LarderCache
+import LarderCore
 
-/// The icons that are being got: memory → disk → network, each once for all who wait for it.
+/// The icons that are being loaded: memory → disk → network, each once for all callers.
 ///
-/// An icon that is not in memory waits for one of the places to be read in, and if it is not
-/// cached, for one to be fetched in. Both go by priority, and an icon has its place until its bytes
-/// are handed over. If many wait to be stored, they keep their places: a slow disk slows the
-/// network down.
+/// Reads and fetches have a limited number of places, by priority. An icon keeps its place until
+/// its bytes are handed over, or while many wait to be stored: so a slow disk slows the network
+/// down.
 final class Loads: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `lock`. No foreign code is
     // called with it, nor a task cancelled.
@@ -61,13 +61,11 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// How many icons are being got.
     var count: Int { lock.withLock { loads.count } }
 
     /// How many are being read, fetched or stored, those that nobody waits for included.
     var workCount: Int { lock.withLock { readers.taken + fetches.taken } }
 
-    /// What is known without waiting for anything but memory.
     func state(of key: String) -> IconState {
         if let entry = cache.memory.entry(for: key) { return .image(entry, from: .memory) }
         return lock.withLock {
@@ -88,9 +86,8 @@ final class Loads: @unchecked Sendable {
             && lock.withLock { failures.failure(of: key, at: now()) == nil }
     }
 
-    /// Waits for an icon; `then` is called once, within this call if memory has the answer.
-    ///
-    /// - Returns: the waiter, to leave with; nil if nothing is waited for.
+    /// Waits for an icon. `then` is called once, within this call if memory has the answer. Returns
+    /// the waiter, or nil if nothing is waited for.
     func join(
         _ url: URL, _ priority: IconPriority, then: @escaping @Sendable (IconState) -> Void
     ) -> Int? {
@@ -112,7 +109,6 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Has icons ready that nobody waits for yet.
     func prefetch(_ urls: [URL]) {
         let missing = urls.filter { !cache.memory.contains($0.absoluteString) }
         withEffects { effects in
@@ -127,7 +123,6 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Ends what ``prefetch(_:)`` has begun and nobody else waits for.
     func stopPrefetching(_ urls: [URL]) {
         withEffects { effects in
             for url in urls {
@@ -150,7 +145,6 @@ final class Loads: @unchecked Sendable {
         }
     }
 
-    /// Asks for what has failed again when it is next wanted.
     func forgetFailures(_ key: String?) {
         lock.withLock { if let key { failures.forget(key) } else { failures.forgetAll() } }
     }
@@ -175,7 +169,11 @@ final class Loads: @unchecked Sendable {
     ) -> Int {
         serial += 1
         let number = serial
-        if loads[key] == nil { loads[key] = Load(url: url, serial: number) }
+        if loads[key] == nil {
+            loads[key] = Load(url: url, serial: number)
+        } else if cache.log.isEnabled {
+            effects.append { [log = cache.log] in log(.debug, "joined the load of \(url.masked)") }
+        }
         loads[key]?.waiters[number] = waiter
         reorder(key, &effects)
         return number
@@ -230,13 +228,23 @@ final class Loads: @unchecked Sendable {
                     if let entry = cache.entry(keptMeanwhileFor: load.url) {
                         self?.settle(key, load.serial, .image(entry, from: .memory))
                     } else {
+                        cache.log(.debug, "fetching \(load.url.masked)")
                         let icon = try await fetcher.fetch(request)
+                        cache.log(
+                            .debug, "fetched \(load.url.masked): \(icon.data.count) bytes")
                         let (entry, isStored) = cache.keep(
                             icon, for: load.url, isReplacing: load.isDamaged)
                         self?.settle(key, load.serial, .image(entry, from: .network))
                         if isStored { await cache.waitUntilStorable() }
                     }
                 } catch {
+                    // Any other error may quote the URL with its secrets.
+                    cache.log(
+                        .info,
+                        """
+                        could not fetch \(load.url.masked): \
+                        \((error as? IconFailure)?.message ?? "\(type(of: error))")
+                        """)
                     self?.fetchFailed(key, load.serial, error)
                 }
                 self?.fetchEnded()
@@ -311,13 +319,14 @@ final class Loads: @unchecked Sendable {
     }
 }
 
-/// One icon that is being got, for all who wait for it.
+extension URL {
+    /// For a log: without what may be a secret.
+    fileprivate var masked: String { absoluteString.maskingSecrets.sanitizedForTerminal }
+}
+
 struct Load {
-    /// Where it is on its way.
     enum Stage {
-        /// It waits to be read from the disk, or is being read.
         case reading
-        /// It waits to be fetched, or is being fetched.
         case fetching
     }
 
@@ -336,7 +345,6 @@ struct Load {
     var task: Task<Void, Never>?
     /// Whether it is on the disk, and damaged there.
     var isDamaged = false
-    /// What is fetched; nil before.
     var request: IconRequest?
 
     var priority: IconPriority { waiters.values.map(\.priority).max() ?? .veryLow }

@@ -42,7 +42,6 @@ struct TurnQueue {
         if tickets.isEmpty { self = TurnQueue() }
     }
 
-    /// Takes out the key whose turn it is.
     mutating func next() -> String? {
         for priority in IconPriority.allCases.reversed() {
             while let place = takeFirst(of: priority) {
@@ -97,7 +96,6 @@ struct FailureMemory {
 
     var count: Int { failures.count }
 
-    /// The failure of `key`, if it is not over at `now`.
     mutating func failure(of key: String, at now: Date) -> IconFailure? {
         guard let (failure, until) = failures[key] else { return nil }
         if now < until { return failure }

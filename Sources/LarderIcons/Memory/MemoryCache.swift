@@ -1,4 +1,5 @@
 import Foundation
+import LarderCache
 import LarderCore
 
 /// Icons in memory, by URL: as many of the most recently used as a limit of bytes allows.
@@ -14,14 +15,13 @@ public final class MemoryCache: @unchecked Sendable {
     private let lock = NSLock()
     private var store: MemoryStore
     private var observation: MemoryPressure.Observation?
+    private let log: CacheLog
 
     /// The limit that is meant for icons: 32 MiB, several thousand of them. Bytes are held as they
     /// are stored, not decoded.
     public static let defaultCostLimit = 32 << 20
 
-    /// What an entry costs beside the bytes of its data, key and media type: its places in the
-    /// table, and the headers of its blocks of memory. So a million tiny entries are not free.
-    ///
+    /// The cost of an entry besides its data, key and media type: table places and block headers.
     /// Measured with tiny entries, and rounded up.
     package static let entryOverhead = 384
 
@@ -39,10 +39,12 @@ public final class MemoryCache: @unchecked Sendable {
     ///     a quarter: 8 MiB of 32, which is more than any icon has.
     ///   - pressure: the source of memory pressure, or nil for none. Default: the system's, which
     ///     on Linux reports only what the app does.
+    ///   - log: receives a message when memory pressure evicts entries. Default: none.
     public init(
         costLimit: Int = MemoryCache.defaultCostLimit, countLimit: Int = .max,
-        entryShare: Double = 0.25, pressure: MemoryPressure? = .system()
+        entryShare: Double = 0.25, pressure: MemoryPressure? = .system(), log: CacheLog = .none
     ) {
+        self.log = log
         store = MemoryStore(
             MemoryStore.Limits(cost: max(0, costLimit), count: max(0, countLimit)),
             entryShare: entryShare)
@@ -89,11 +91,15 @@ public final class MemoryCache: @unchecked Sendable {
     /// Gives up half of what is held for a warning, and everything if memory is critical. Called by
     /// the cache's own source of memory pressure; an app may call it, too.
     public func respond(to level: MemoryPressure.Level) {
+        let before = log.isEnabled ? counts : Counts()
         switch level {
-        case .normal: break
+        case .normal: return
         case .warning: shrink { MemoryStore.Limits(cost: $0.counts.cost / 2) }
         case .critical: empty(\.evictions)
         }
+        log(
+            .info,
+            "memory pressure (\(level)) evicted \(counts.evictions - before.evictions) icons")
     }
 
     /// What is held, and what has happened so far.

@@ -29,10 +29,8 @@ public final class MemoryPressure: @unchecked Sendable {
     /// Makes a source that reports only what ``report(_:)`` is given.
     public init() {}
 
-    /// Returns the source of the process, which caches observe by default.
-    ///
-    /// On Apple's platforms it reports what the system does. On Linux it reports only what
-    /// ``report(_:)`` is given.
+    /// Returns the source of the process, which caches observe by default. On Linux it reports only
+    /// what ``report(_:)`` is given.
     public static func system() -> MemoryPressure { shared }
 
     private static let shared: MemoryPressure = {
@@ -89,7 +87,6 @@ extension MemoryPressure {
 }
 
 #if canImport(Darwin)
-    /// Apple's source of memory pressure.
     private final class DispatchWatch: @unchecked Sendable {
         // Unchecked because dispatch sources are not marked; this one is only set up and cancelled.
         private let source: any DispatchSourceMemoryPressure

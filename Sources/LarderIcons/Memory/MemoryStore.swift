@@ -1,8 +1,7 @@
 import LarderCore
 
-/// What a ``MemoryCache`` does, on one thread: entries, limits and counts.
-///
-/// What is removed is handed out, and not freed here: that takes longer than all the rest.
+/// What a ``MemoryCache`` does on one thread. Removed items are returned, because to free them
+/// takes longer than all the rest.
 struct MemoryStore {
     typealias Item = RecencyTable.Item
 
@@ -23,7 +22,6 @@ struct MemoryStore {
         self.entryShare = entryShare
     }
 
-    /// What one entry may cost.
     var entryCostLimit: Int {
         if entryShare >= 1 { return limits.cost }
         return entryShare > 0 ? Int(Double(limits.cost) * entryShare) : 0
@@ -85,7 +83,6 @@ struct MemoryStore {
         }
     }
 
-    /// Removes everything, counted as that.
     mutating func empty(_ counter: WritableKeyPath<MemoryCache.Counts, Int>) -> RecencyTable {
         let removed = table
         table = RecencyTable()
@@ -102,12 +99,9 @@ struct MemoryStore {
     }
 }
 
-/// Entries by key, in the order of their last use. Each operation takes constant time.
-///
-/// The order is a ring of links in an array: an entry has no object of its own, and a use touches
-/// five links at most.
+/// Entries by key, in the order of their last use, in constant time. The order is a ring of links
+/// in an array, so that an entry has no object of its own.
 struct RecencyTable {
-    /// An entry with its key, and what both cost.
     struct Item {
         let key: CacheKey
         let entry: MemoryCache.Entry
@@ -140,7 +134,6 @@ struct RecencyTable {
 
     func contains(_ key: CacheKey) -> Bool { places[key] != nil }
 
-    /// The entry of a key, which is now the most recently used.
     mutating func use(_ key: CacheKey) -> MemoryCache.Entry? {
         guard let place = places[key] else { return nil }
         makeNewest(place)
@@ -174,7 +167,6 @@ struct RecencyTable {
         places.removeValue(forKey: key).map { vacate($0) }
     }
 
-    /// Removes what was not used for the longest time.
     mutating func removeOldest() -> Item? {
         let place = links[Int(Self.end)].newer
         guard place != Self.end else { return nil }

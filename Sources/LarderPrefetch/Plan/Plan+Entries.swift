@@ -11,7 +11,7 @@ extension Plan {
     func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
         let leader = try database.unsafeRead { db in
             try PreparedStatement(db, Self.selectEntry + " WHERE e.id = ?")
-                .rows(fetch) { try entry($0) }
+                .rows(fetch) { try entry(&$0) }
         }
         guard !leader.isEmpty else { return }
         try body(leader)
@@ -22,7 +22,7 @@ extension Plan {
         let select =
             Self.selectEntry + " WHERE e.leader = ? AND e.id > ? ORDER BY e.id LIMIT 512"
         try forEachPage(body) { db, last in
-            try PreparedStatement(db, select).rows(fetch, last?.id ?? fetch) { try entry($0) }
+            try PreparedStatement(db, select).rows(fetch, last?.id ?? fetch) { try entry(&$0) }
         }
     }
 
@@ -59,10 +59,8 @@ extension Plan {
             }
         } reading: { db, last in
             try PreparedStatement(db, select).rows(last?.turn ?? .min, last?.entry.id ?? 0) { row in
-                (
-                    turn: row.integer(Column.others), icons: row.integer(Column.others + 1),
-                    entry: try entry(row)
-                )
+                let entry = try entry(&row)
+                return (turn: row.integer(), icons: row.integer(), entry: entry)
             }
         }
     }
@@ -74,10 +72,9 @@ extension Plan {
         let select = select + " WHERE e.id > ? AND \(condition) ORDER BY e.id LIMIT 512"
         try forEachPage(body) { db, last in
             try PreparedStatement(db, select).rows(last?.id ?? 0) { row in
-                var entry = try entry(row)
-                if row.columnCount > Column.others, !row.isNull(Column.others) {
-                    entry.object = try StoredObject(row, startingAt: Column.others)
-                }
+                var entry = try entry(&row)
+                // NULL, too, if no columns of an object are selected.
+                entry.object = try row.optional { try StoredObject(&$0) }
                 return entry
             }
         }
@@ -110,71 +107,43 @@ extension Plan {
         from: "pending p CROSS JOIN entries e ON e.id = p.fetch CROSS JOIN entries f ON f.id = e.id"
     )
 
-    /// The columns of an entry as `select` has them, and of the first that follows.
-    private enum Column {
-        static let id: CInt = 0
-        static let manifest: CInt = 1
-        static let position: CInt = 2
-        static let name: CInt = 3
-        static let fetch: CInt = 4
-        /// The first of its columns.
-        static let expectation: CInt = 5
-        static let code: CInt = 7
-        static let message: CInt = 8
-        static let isDuplicate: CInt = 9
-        static let key: CInt = 10
-        static let url: CInt = 11
-        static let priority: CInt = 12
-        static let status: CInt = 13
-        static let failureCode: CInt = 14
-        static let failureStatus: CInt = 15
-        static let failedAt: CInt = 16
-        static let failures: CInt = 17
-        static let hasCredentials: CInt = 18
-        static let icon: CInt = 19
-        static let others: CInt = 20
-    }
-
     private static func select(
         _ columns: String = "", from tables: String, _ more: String = ""
     ) -> String {
         """
-        SELECT e.id, e.manifest, e.position, e.name, f.id, \(Expectation.columns), e.code,
-            e.message, e.leader IS NOT NULL, f.key, f.url, f.priority,
-            iif(f.id, coalesce(p.status, s.status, \(PlanStatus.cached.rawValue)), NULL),
-            x.code, x.status, x.failed_at, x.count, f.credentials IS NOT NULL, e.icon\(columns)
+        SELECT iif(f.id, coalesce(p.status, s.status, \(PlanStatus.cached.rawValue)), NULL),
+            x.code, x.failed_at, x.count, x.status,
+            e.message, e.code, f.url, f.key, f.credentials IS NOT NULL, e.manifest, e.position,
+            e.icon, e.name, e.leader IS NOT NULL, f.priority, e.id, f.id,
+            \(Expectation.columns)\(columns)
         FROM \(tables) LEFT JOIN settled s ON s.fetch = f.id
             LEFT JOIN main.failures x ON x.fetch = f.id \(more)
         """
     }
 
-    private func entry(_ row: PreparedStatement) throws -> PlannedEntry {
-        let status = row.optionalInteger(Column.status).flatMap { PlanStatus(rawValue: Int($0)) }
-        let lastFailure = row.text(Column.failureCode).map { code in
-            PastFailure(
-                code: code, status: row.optionalInteger(Column.failureStatus).map(Int.init),
-                failedAt: Date(timeIntervalSince1970: row.double(Column.failedAt)),
-                count: Int(row.integer(Column.failures)))
+    private func entry(_ row: inout RowReader) throws -> PlannedEntry {
+        let status = row.optionalInteger().flatMap { PlanStatus(rawValue: Int($0)) }
+        let failureCode = row.text()
+        let failedAt = Date(timeIntervalSince1970: row.double())
+        let failures = Int(row.integer())
+        let failureStatus = row.optionalInteger().map(Int.init)
+        let lastFailure = failureCode.map {
+            PastFailure(code: $0, status: failureStatus, failedAt: failedAt, count: failures)
         }
+        let (message, code) = (row.text(), row.text())
         return PlannedEntry(
-            manifest: manifests[Int(row.integer(Column.manifest))],
-            position: Int(row.integer(Column.position)),
-            icon: Int(row.integer(Column.icon)), name: row.text(Column.name) ?? "",
-            url: ResourceKey.shownURL(
-                row.text(Column.url), key: row.text(Column.key),
-                hasCredentials: row.bool(Column.hasCredentials)),
-            status: status,
-            isDuplicate: row.bool(Column.isDuplicate), priority: Int(row.integer(Column.priority)),
-            error: problem(row, status, lastFailure), lastFailure: lastFailure,
-            id: row.integer(Column.id), fetch: row.optionalInteger(Column.fetch),
-            expectation: Expectation(row, startingAt: Column.expectation))
+            url: ResourceKey.shownURL(row.text(), key: row.text(), hasCredentials: row.bool()),
+            manifest: manifests[Int(row.integer())], position: Int(row.integer()),
+            icon: Int(row.integer()), name: row.text() ?? "", status: status,
+            isDuplicate: row.bool(), priority: Int(row.integer()),
+            error: problem(message, code, status, lastFailure), lastFailure: lastFailure,
+            id: row.integer(), fetch: row.optionalInteger(), expectation: Expectation(&row))
     }
 
     private func problem(
-        _ row: PreparedStatement, _ status: PlanStatus?, _ lastFailure: PastFailure?
+        _ message: String?, _ code: String?, _ status: PlanStatus?, _ lastFailure: PastFailure?
     ) -> EntryProblem? {
-        if let message = row.text(Column.message) {
-            let code = row.text(Column.code)
+        if let message {
             return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
         }
         return switch (status, lastFailure) {
@@ -188,6 +157,8 @@ extension Plan {
 
 /// One icon of an entry of a manifest, or an entry without any, as the plan sees it.
 public struct PlannedEntry: Sendable {
+    /// The icon's URL, credentials masked; nil if the entry has none.
+    public let url: String?
     /// The manifest's name, as it was given.
     public let manifest: String
     /// Its place among the manifest's elements; the first is 1.
@@ -196,8 +167,6 @@ public struct PlannedEntry: Sendable {
     public let icon: Int
     /// The app's name; text from outside.
     public let name: String
-    /// The icon's URL, credentials masked; nil if the entry has none.
-    public let url: String?
     /// What has to be done for the URL; nil if the entry has none.
     public let status: PlanStatus?
     /// Whether an earlier entry asks for the same resource.

@@ -102,13 +102,8 @@ final class Plan: Sendable {
                     SELECT first.fetch FROM pending first WHERE first.origin = p.origin
                     ORDER BY first.turn, first.fetch LIMIT 1)
                 """
-            ).rows { (Int($0.integer(OriginColumn.origin)), Int($0.integer(OriginColumn.urls))) }
+            ).rows { (Int($0.integer()), Int($0.integer())) }
         }
-    }
-
-    private enum OriginColumn {
-        static let origin: CInt = 0
-        static let urls: CInt = 1
     }
 
     /// The next URLs of an origin that are to be fetched: by priority, then in the order of the
@@ -125,7 +120,7 @@ final class Plan: Sendable {
                 SELECT \(Self.fetchColumns) FROM pending p JOIN entries f ON f.id = p.fetch
                 WHERE p.origin = ? AND (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
                 """
-            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { try fetch($0) }
+            ).rows(origin, place?.turn ?? .min, place?.fetch ?? 0, limit) { try fetch(&$0) }
         }
     }
 
@@ -138,35 +133,23 @@ final class Plan: Sendable {
                 SELECT \(Self.fetchColumns) FROM pending p CROSS JOIN entries f ON f.id = p.fetch
                 WHERE p.fetch = ?
                 """
-            ).rows(id) { try fetch($0) }.first
+            ).rows(id) { try fetch(&$0) }.first
         }
     }
 
     private static let fetchColumns =
-        "f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials, p.entries, p.icons"
+        "f.key, f.id, f.url, f.credentials, f.priority, p.is_strict, p.status, p.entries, p.icons"
 
-    private enum FetchColumn {
-        static let id: CInt = 0
-        static let key: CInt = 1
-        static let url: CInt = 2
-        static let priority: CInt = 3
-        static let isStrict: CInt = 4
-        static let status: CInt = 5
-        static let credentials: CInt = 6
-        static let entries: CInt = 7
-        static let icons: CInt = 8
-    }
-
-    private func fetch(_ row: PreparedStatement) throws -> PlannedFetch {
-        let key = row.text(FetchColumn.key) ?? ""
+    private func fetch(_ row: inout RowReader) throws -> PlannedFetch {
+        let key = row.text() ?? ""
         return PlannedFetch(
-            id: row.integer(FetchColumn.id), key: key, url: row.text(FetchColumn.url) ?? key,
-            credentials: try row.data(FetchColumn.credentials).map(seal.open),
-            priority: Int(row.integer(FetchColumn.priority)),
-            hasExpectation: row.bool(FetchColumn.isStrict),
-            status: PlanStatus(rawValue: Int(row.integer(FetchColumn.status))) ?? .missing,
-            entries: Int(row.integer(FetchColumn.entries)),
-            icons: Int(row.integer(FetchColumn.icons)))
+            id: row.integer(), key: key, url: row.text() ?? key,
+            credentials: try row.data().map(seal.open),
+            priority: Int(row.integer()),
+            hasExpectation: row.bool(),
+            status: PlanStatus(rawValue: Int(row.integer())) ?? .missing,
+            entries: Int(row.integer()),
+            icons: Int(row.integer()))
     }
 
     /// What the manifests themselves have for pending fetches, in their order, one at a time.
@@ -185,8 +168,8 @@ final class Plan: Sendable {
                     """
                 ).rows(last) { row in
                     (
-                        row.integer(InlineColumn.fetch), row.text(InlineColumn.key) ?? "",
-                        row.data(InlineColumn.bytes) ?? Data()
+                        row.integer(), row.text() ?? "",
+                        row.data() ?? Data()
                     )
                 }
             }
@@ -194,12 +177,6 @@ final class Plan: Sendable {
             last = fetch
             try body(fetch, key, bytes)
         }
-    }
-
-    private enum InlineColumn {
-        static let fetch: CInt = 0
-        static let key: CInt = 1
-        static let bytes: CInt = 2
     }
 
     /// The largest number of different demands that are read of a fetch. At most one of them can be
@@ -215,7 +192,7 @@ final class Plan: Sendable {
                 SELECT \(Expectation.columns) FROM entries e WHERE id = ?1 OR leader = ?1
                 GROUP BY digest, size ORDER BY min(id) LIMIT \(Self.demandLimit)
                 """
-            ).rows(fetch) { Expectation($0, startingAt: 0) }
+            ).rows(fetch) { Expectation(&$0) }
         }
     }
 
@@ -233,7 +210,7 @@ final class Plan: Sendable {
             guard accepting == nil else { return nil }
             return try PreparedStatement(
                 db, "SELECT \(Expectation.columns) FROM entries e WHERE id = ?"
-            ).rows(fetch) { Expectation($0, startingAt: 0) }.first?
+            ).rows(fetch) { Expectation(&$0) }.first?
             .refusal(digest: digest, size: size)
         }
     }
@@ -251,56 +228,39 @@ final class Plan: Sendable {
     /// order in which the index has them.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
         try database.unsafeRead { db in
-            let rows = try PreparedStatement(db, "SELECT object, digest FROM uses ORDER BY object")
-            defer { rows.reset() }
             var page: [IndexedObject] = []
-            while try rows.step() {
-                page.append(
-                    IndexedObject(
-                        row: rows.integer(UseColumn.object),
-                        digest: try rows.requireDigest(UseColumn.digest)))
-                guard page.count == ObjectUse.stepLimit else { continue }
+            try PreparedStatement(
+                db, "SELECT object, digest FROM uses ORDER BY object"
+            ).forEach { row in
+                page.append(IndexedObject(row: row.integer(), digest: try row.requireDigest()))
+                guard page.count == ObjectUse.stepLimit else { return }
                 try body(page)
                 page.removeAll(keepingCapacity: true)
             }
             if !page.isEmpty { try body(page) }
         }
-    }
-
-    private enum UseColumn {
-        static let object: CInt = 0
-        static let digest: CInt = 1
     }
 
     /// Hands out the spellings of URLs that are not their resources' keys, in pages. Those of
     /// entries with a key of their own are left out: nothing is looked up by them.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
         try database.unsafeRead { db in
-            let rows = try PreparedStatement(
+            var page: [Spelling] = []
+            try PreparedStatement(
                 db,
                 """
                 SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
                     JOIN entries f ON f.id = coalesce(e.leader, e.id)
                 WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
-                """)
-            defer { rows.reset() }
-            var page: [Spelling] = []
-            while try rows.step() {
-                page.append(
-                    Spelling(
-                        try rows.requireText(SpellingColumn.text),
-                        of: try rows.requireText(SpellingColumn.key)))
-                guard page.count == ObjectUse.stepLimit else { continue }
+                """
+            ).forEach { row in
+                page.append(Spelling(try row.requireText(), of: try row.requireText()))
+                guard page.count == ObjectUse.stepLimit else { return }
                 try body(page)
                 page.removeAll(keepingCapacity: true)
             }
             if !page.isEmpty { try body(page) }
         }
-    }
-
-    private enum SpellingColumn {
-        static let text: CInt = 0
-        static let key: CInt = 1
     }
 
     /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a

@@ -75,24 +75,22 @@ struct PlanClassification {
                     FROM main.former_keys f WHERE f.key = entries.key
                     """)
         }
-        let rows = try PreparedStatement(
-            db,
-            """
-            SELECT id, key, url, credentials IS NOT NULL, origin, priority,
-                \(Expectation.columns), icon = 1
-            FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
-            """)
-        defer {
-            rows.reset()
-            recall?.close()
-        }
+        defer { recall?.close() }
         // While the objects of one page are looked for in the tree, the next one is read.
         var lookup: PresenceLookup?
         var page: [PlannedResource] = []
         var current: PlannedResource?
         var key: [UInt8] = []
-        while try rows.step() {
-            let isNext = rows.withBytes(Column.key) { bytes in
+        try PreparedStatement(
+            db,
+            """
+            SELECT key, id, url, credentials IS NOT NULL, origin, priority,
+                \(Expectation.columns), icon = 1
+            FROM main.entries e WHERE key IS NOT NULL ORDER BY key, id
+            """
+        ).forEach { row in
+            let keyColumn = row.value()
+            let isNext = keyColumn.withBytes { bytes in
                 // As bytes, since that is how SQLite has them in order.
                 let isSame =
                     bytes.count == key.count
@@ -109,72 +107,57 @@ struct PlanClassification {
                     page = []
                     page.reserveCapacity(Self.pageLimit)
                 }
-                current = try resource(rows, key: key)
+                current = try resource(&row, keyColumn, key: key)
             } else {
-                try follow(&current, rows)
+                try follow(&current, &row)
             }
+            demand(&current, Expectation(&row))
             current?.icons += 1
-            if rows.bool(Column.isFirst) { current?.entries += 1 }
-            demand(&current, rows)
+            if row.bool() { current?.entries += 1 }
         }
         if let current { page.append(current) }
         try lookup.map { try settle($0, &summary) }
         try settle(look(for: page), &summary)
     }
 
-    /// The columns of an entry's icon, as they are selected.
-    private enum Column {
-        static let id: CInt = 0
-        static let key: CInt = 1
-        static let url: CInt = 2
-        static let hasCredentials: CInt = 3
-        static let origin: CInt = 4
-        static let priority: CInt = 5
-        /// The first of its columns.
-        static let expectation: CInt = 6
-        static let isFirst: CInt = 8
-    }
-
     private mutating func resource(
-        _ row: PreparedStatement, key: [UInt8]
+        _ row: inout RowReader, _ keyColumn: RowReader.Column, key: [UInt8]
     ) throws -> PlannedResource {
         var resource = PlannedResource(
-            id: row.integer(Column.id), url: row.text(Column.url),
-            origin: row.integer(Column.origin),
-            priority: row.integer(Column.priority), hasCredentials: row.bool(Column.hasCredentials))
-        resource.known = try recall?.known(for: key, row.value(Column.key))
+            id: row.integer(), url: row.text(), hasCredentials: row.bool(), origin: row.integer(),
+            priority: row.integer())
+        resource.known = try recall?.known(for: key, keyColumn)
         if let recallFailure {
-            try recallFailure.bind(row.value(Column.key))
-            defer { recallFailure.reset() }
-            if try recallFailure.step() { resource.lastFailure = .init(recallFailure) }
+            resource.lastFailure =
+                try recallFailure.rows(keyColumn, as: PlannedResource.Failure.init).first
         }
         // Of most, nobody asks for the key.
         if resource.known?.variant != nil || resource.lastFailure != nil {
-            resource.key = row.text(Column.key)
+            resource.key = keyColumn.text
         }
         return resource
     }
 
     /// An entry that is not the first to name its resource raises its priority at most, and lends
     /// its credentials if they are for the same URL and there were none.
-    private func follow(_ current: inout PlannedResource?, _ row: PreparedStatement) throws {
+    private func follow(_ current: inout PlannedResource?, _ row: inout RowReader) throws {
         guard let leader = current else { return }
-        try setLeader.run(leader.id, row.integer(Column.id))
-        if row.integer(Column.priority) > leader.priority {
-            current?.priority = row.integer(Column.priority)
-            try raise.run(row.integer(Column.priority), leader.id)
+        let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
+        row.skip()
+        let priority = row.integer()
+        try setLeader.run(leader.id, id)
+        if priority > leader.priority {
+            current?.priority = priority
+            try raise.run(priority, leader.id)
         }
-        if !leader.hasCredentials, row.bool(Column.hasCredentials),
-            row.text(Column.url) == leader.url
-        {
+        if !leader.hasCredentials, hasCredentials, url == leader.url {
             current?.hasCredentials = true
-            try lendCredentials.run(row.integer(Column.id), leader.id)
+            try lendCredentials.run(id, leader.id)
         }
     }
 
     /// Takes down which bytes an entry demands.
-    private func demand(_ current: inout PlannedResource?, _ row: PreparedStatement) {
-        let expectation = Expectation(row, startingAt: Column.expectation)
+    private func demand(_ current: inout PlannedResource?, _ expectation: Expectation) {
         guard expectation.digest != nil || expectation.size != nil else { return }
         current?.isStrict = true
         guard let known = current?.known,

@@ -76,11 +76,11 @@ struct PlannedResource {
     var key: String?
     /// Nil if it is the key.
     let url: String?
+    var hasCredentials: Bool
     let origin: Int64
     var priority: Int64
     /// Whether an entry demands particular bytes.
     var isStrict = false
-    var hasCredentials: Bool
     /// How many entries and icons name it.
     var entries = 0
     var icons = 0
@@ -151,54 +151,40 @@ struct PlannedResource {
 }
 
 extension PlannedResource.Known {
-    /// As ``ResourceRecall`` selects them.
-    private enum Column {
-        static let digest: CInt = 0
-        static let size: CInt = 1
-        static let isImage: CInt = 2
-        static let isFresh: CInt = 3
-        static let cacheControl: CInt = 4
-        static let isUseDue: CInt = 5
-        static let redirectedTo: CInt = 6
-        static let vary: CInt = 7
-        static let variant: CInt = 8
-        static let object: CInt = 9
+    /// The columns that ``init(_:)`` reads, of `resources r` and `objects o`.
+    ///
+    /// - Parameter directives: the column of the Cache-Control field, or NULL if it is not needed.
+    static func columns(at now: Date, directives: String) -> String {
+        """
+        o.digest, o.id, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
+        \(directives), \(ObjectUse.isDue(at: now)), r.response_url, r.variant IS NOT NULL,
+        r.variant, r.vary
+        """
     }
 
     /// Nil if the row is damaged: what it is of is fetched again.
-    init?(_ row: PreparedStatement) {
-        guard let digest = row.digest(Column.digest) else { return nil }
+    init?(_ row: inout RowReader) {
+        guard let digest = row.digest() else { return nil }
         self.init(
-            object: row.integer(Column.object), digest: digest, size: row.integer(Column.size),
-            isImage: row.bool(Column.isImage),
-            isFresh: row.bool(Column.isFresh),
-            isImmutable: CacheControl(row.text(Column.cacheControl)).isImmutable,
-            isUseDue: row.bool(Column.isUseDue), redirectedTo: row.text(Column.redirectedTo),
-            variant: row.isNull(Column.variant)
-                ? nil : (row.digest(Column.variant), row.text(Column.vary)))
+            object: row.integer(), digest: digest, size: row.integer(), isImage: row.bool(),
+            isFresh: row.bool(), isImmutable: CacheControl(row.text()).isImmutable,
+            isUseDue: row.bool(), redirectedTo: row.text(),
+            variant: row.bool() ? (row.digest(), row.text()) : nil)
     }
 }
 
 extension PlannedResource.Failure {
-    /// As they are selected of `failures`.
-    private enum Column {
-        static let code: CInt = 0
-        static let status: CInt = 1
-        static let failedAt: CInt = 2
-        static let count: CInt = 3
-        static let url: CInt = 4
-    }
 
-    init(_ row: PreparedStatement) {
+    init(_ row: inout RowReader) {
         self.init(
             failure: PastFailure(
-                code: row.text(Column.code),
-                status: row.optionalInteger(Column.status).map(Int.init),
+                code: row.text(),
+                status: row.optionalInteger().map(Int.init),
                 failedAt: Date(
                     timeIntervalSince1970: min(
-                        max(row.double(Column.failedAt), 0), PreparedStatement.longestTime)
-                ), count: Int(row.integer(Column.count))),
-            url: row.text(Column.url))
+                        max(row.double(), 0), RowReader.longestTime)
+                ), count: Int(row.integer())),
+            url: row.text())
     }
 }
 
@@ -212,10 +198,10 @@ extension Expectation {
 }
 
 extension Expectation {
-    /// The columns that ``init(_:startingAt:)`` reads, of `entries e`.
+    /// The columns that ``init(_:)`` reads, of `entries e`.
     static let columns = "e.digest, e.size"
 
-    init(_ row: PreparedStatement, startingAt column: CInt) {
-        self.init(digest: row.digest(column), size: row.optionalInteger(column + 1))
+    init(_ row: inout RowReader) {
+        self.init(digest: row.digest(), size: row.optionalInteger())
     }
 }

@@ -12,11 +12,9 @@ struct ResourceRecall {
     /// So many rows that nobody wants are passed over before the next key is looked up.
     private static let mostPassed = 2
 
-    /// The column of the key, behind those of ``PlannedResource/Known``.
-    private static let keyColumn: CInt = 10
-
     private let rows: PreparedStatement
-    private var isAtRow = false
+    /// The columns of the current row, the key first; nil before the first and after the last.
+    private var row: RowReader?
 
     /// - Parameter now: when what is recalled is to be fresh.
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
@@ -25,9 +23,7 @@ struct ResourceRecall {
         rows = try PreparedStatement(
             db,
             """
-            SELECT o.digest, o.size, o.media_type IS NOT NULL, \(Resource.isFresh(at: now)),
-                \(directives), \(ObjectUse.isDue(at: now)), r.response_url, r.vary, r.variant,
-                o.id, r.key
+            SELECT r.key, \(PlannedResource.Known.columns(at: now, directives: directives))
             FROM cache.resources r CROSS JOIN cache.objects o ON o.id = r.object
             WHERE r.key >= ? ORDER BY r.key
             """)
@@ -39,32 +35,38 @@ struct ResourceRecall {
     ///   - key: in bytes, the order of which is SQLite's; greater than all keys before.
     ///   - column: the same key, as a statement has it.
     mutating func known(
-        for key: [UInt8], _ column: PreparedStatement.Column
+        for key: [UInt8], _ column: RowReader.Column
     ) throws -> PlannedResource.Known? {
         var passed = 0
-        while isAtRow {
-            let order = order(of: key)
-            if order == 0 { return row(as: key) }
+        while let row {
+            let order = Self.order(of: row, key)
+            if order == 0 { return Self.known(row, as: key) }
             // A damaged row may seem to come after all that is wanted: it is not waited at.
             guard order < 0, passed < Self.mostPassed else { break }
             passed += 1
-            isAtRow = try rows.step()
+            self.row = try rows.next()
         }
         try rows.bind(column)
-        isAtRow = try rows.step()
-        return isAtRow && order(of: key) == 0 ? row(as: key) : nil
+        row = try rows.next()
+        guard let row, Self.order(of: row, key) == 0 else { return nil }
+        return Self.known(row, as: key)
     }
 
-    private func row(as key: [UInt8]) -> PlannedResource.Known? {
-        PlannedResource.Known(rows).flatMap { ResourceKey.mayName($0.digest, key) ? $0 : nil }
+    private static func known(_ row: RowReader, as key: [UInt8]) -> PlannedResource.Known? {
+        var row = row
+        row.skip()
+        return PlannedResource.Known(&row).flatMap {
+            ResourceKey.mayName($0.digest, key) ? $0 : nil
+        }
     }
 
     /// Lets go of the index.
     func close() { rows.reset() }
 
     /// Below 0 if the row's key comes before `key`, above if it comes after.
-    private func order(of key: [UInt8]) -> Int {
-        rows.withBytes(Self.keyColumn) { bytes in
+    private static func order(of row: RowReader, _ key: [UInt8]) -> Int {
+        var row = row
+        return row.value().withBytes { bytes in
             let order = bytes.baseAddress.map { memcmp($0, key, min(bytes.count, key.count)) } ?? 0
             return order == 0 ? bytes.count - key.count : Int(order)
         }

@@ -13,14 +13,8 @@ final class InlineStage: Depositor, Sendable {
     private let reporter: Reporter
     private let check: BodyCheck
     private let isCancelled: @Sendable () -> Bool
-    private let state = Mutex(State())
-
-    private struct State {
-        /// What was handed to the store and is not yet reported, by the fetch's id.
-        var results: [Int64: FetchResult] = [:]
-        /// Why the cache cannot go on.
-        var failure: CacheError?
-    }
+    /// Why the cache cannot go on.
+    private let failure = Mutex<CacheError?>(nil)
 
     init(
         plan: Plan, store: Store, reporter: Reporter, check: BodyCheck,
@@ -37,7 +31,7 @@ final class InlineStage: Depositor, Sendable {
     func run() throws -> CacheError? {
         do {
             try plan.forEachInline { fetch, key, bytes in
-                guard !isCancelled(), state.withLock({ $0.failure == nil }) else { return }
+                guard !isCancelled(), failure.withLock({ $0 == nil }) else { return }
                 do {
                     try deposit(fetch, key, bytes)
                 } catch let failure as FetchFailure {
@@ -50,20 +44,19 @@ final class InlineStage: Depositor, Sendable {
             return error
         }
         store.flush()
-        return state.withLock { $0.failure }
+        return failure.withLock { $0 }
     }
 
     func committed(_ outcomes: [Store.Outcome]) {
         for outcome in outcomes {
-            let result = state.withLock { $0.results.removeValue(forKey: outcome.token) }
-            guard let result else { continue }
+            guard let result = outcome.context as? FetchResult else { continue }
             switch outcome.result {
             case .success: reporter.report([result])
             case .failure(let error):
                 if let failure = FetchFailure(ofDeposit: error) {
-                    reporter.report([FetchResult(id: outcome.token, result: .failure(failure))])
+                    reporter.report([FetchResult(id: result.id, result: .failure(failure))])
                 } else {
-                    state.withLock { $0.failure = $0.failure ?? error }
+                    failure.withLock { $0 = $0 ?? error }
                 }
             }
         }
@@ -73,17 +66,15 @@ final class InlineStage: Depositor, Sendable {
         let body = try store.newBody { append in try bytes.withUnsafeBytes(append) }
         let (content, success) = try check.stage(
             body, of: fetch, hasExpectation: true, mayStore: true)
-        state.withLock {
-            $0.results[fetch] = FetchResult(id: fetch, result: .success(success))
-        }
         // The bytes are the manifest's, and do not age.
         var validators = Validators()
         validators.cacheControl = "max-age=31536000, immutable"
         let accepted = DispatchSemaphore(value: 0)
         store.add(
             Deposit(
-                token: fetch, key: key, url: ResourceKey.name(of: success.digest),
-                validators: validators, receivedAt: Date(), content: content),
+                context: FetchResult(id: fetch, result: .success(success)), key: key,
+                url: ResourceKey.name(of: success.digest), validators: validators,
+                receivedAt: Date(), content: content),
             for: self
         ) { accepted.signal() }
         accepted.wait()

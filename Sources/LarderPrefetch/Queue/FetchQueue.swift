@@ -122,7 +122,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         var broken: CacheError?
         var deposits = 0
         for outcome in outcomes {
-            guard let (fetch, result) = stage.takeDeposited(outcome.token) else { continue }
+            guard let deposited = outcome.context as? FetchStage.Deposited else { continue }
+            let (fetch, result) = (deposited.fetch, deposited.result)
             if case .success = result.result { deposits += 1 }
             switch outcome.result {
             case .success:

@@ -14,17 +14,13 @@ final class FetchStage: Sendable {
     let store: Store
     let policy: FetchPolicy
     private let check: BodyCheck
-    /// What was handed to the store and is not yet reported, by the fetch's id.
-    private let deposited = Mutex<[Int64: Deposited]>([:])
     private let received = Atomic<Int64>(0)
     private let requests = Atomic<Int>(0)
 
-    /// An object, since a table's free places are as large as what it holds.
-    private final class Deposited: Sendable {
+    /// The context of a deposit.
+    struct Deposited: Sendable {
         let fetch: Fetch
         let result: FetchResult
-
-        init(_ fetch: Fetch, _ result: FetchResult) { (self.fetch, self.result) = (fetch, result) }
     }
 
     init(loop: TransferLoop, store: Store, policy: FetchPolicy, check: BodyCheck) {
@@ -95,7 +91,6 @@ final class FetchStage: Sendable {
             let result = FetchResult(
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
-            note(result, of: fetch)
             if success.way == .revalidated, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
@@ -104,8 +99,9 @@ final class FetchStage: Sendable {
             }
             store.add(
                 Deposit(
-                    token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
-                    responseURL: fetch.target.url.string, validators: validators,
+                    context: Deposited(fetch: fetch, result: result), key: fetch.planned.key,
+                    url: fetch.planned.url, responseURL: fetch.target.url.string,
+                    validators: validators,
                     variant: policy.variant(validators, at: fetch.target),
                     redirectsFreshUntil: fetch.target.redirectsFreshUntil, receivedAt: Date(),
                     delay: metrics.total / .seconds(1), content: content),
@@ -139,24 +135,12 @@ final class FetchStage: Sendable {
         _ failure: FetchFailure, of fetch: Fetch, _ result: FetchResult,
         for depositor: any Depositor
     ) {
-        note(result, of: fetch)
         store.add(
             Deposit(
-                token: fetch.planned.id, key: fetch.planned.key, url: fetch.planned.url,
-                receivedAt: Date(), content: .failed(code: failure.code, status: failure.status)),
-            for: depositor
-        ) {}
-    }
-
-    private func note(_ result: FetchResult, of fetch: Fetch) {
-        // Made outside: nothing waits for the lock while memory is found.
-        let entry = Deposited(fetch, result)
-        deposited.withLock { $0[fetch.planned.id] = entry }
-    }
-
-    /// What is known of a fetch whose batch was committed.
-    func takeDeposited(_ id: Int64) -> (Fetch, FetchResult)? {
-        deposited.withLock { $0.removeValue(forKey: id) }.map { ($0.fetch, $0.result) }
+                context: Deposited(fetch: fetch, result: result), key: fetch.planned.key,
+                url: fetch.planned.url, receivedAt: Date(),
+                content: .failed(code: failure.code, status: failure.status)),
+            for: depositor)
     }
 
     /// Body bytes received so far, those of unfinished transfers included.

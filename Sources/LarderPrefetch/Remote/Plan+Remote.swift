@@ -35,7 +35,8 @@ extension Plan {
                     """)
             try db.inTransaction {
                 let insert = try PreparedStatement(db, "INSERT INTO wanted VALUES (?, ?, ?)")
-                let rows = try PreparedStatement(
+                let present = try PreparedStatement(db, "INSERT INTO present VALUES (?)")
+                try PreparedStatement(
                     db,
                     """
                     SELECT e.id, e.key, e.origin, p.fetch IS NULL
@@ -44,16 +45,15 @@ extension Plan {
                     WHERE e.key IS NOT NULL AND e.leader IS NULL AND s.fetch IS NULL
                         AND i.fetch IS NULL
                     ORDER BY e.id
-                    """)
-                let present = try PreparedStatement(db, "INSERT INTO present VALUES (?)")
-                defer { rows.reset() }
-                while try rows.step() {
-                    let key = try rows.requireText(1)
+                    """
+                ).forEach { row in
+                    let (id, key) = (row.integer(), try row.requireText())
                     let own = ReferenceName(key: key, host: nil)
                     let isURL = !ResourceKey.isSpelledOut(key)
-                    let part = isURL ? parts[Int(rows.integer(2))] : own.part
-                    try insert.run(Int64(part), own.name, rows.integer(0))
-                    if rows.bool(3) { try present.run(rows.integer(0)) }
+                    let origin = Int(row.integer())
+                    let part = isURL ? parts[origin] : own.part
+                    try insert.run(Int64(part), own.name, id)
+                    if row.bool() { try present.run(id) }
                 }
                 try db.execute(
                     sql: "CREATE INDEX main.wanted_by_name ON wanted (part, name, fetch)")
@@ -66,7 +66,7 @@ extension Plan {
     func wantedParts() throws -> [UInt8] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT DISTINCT part FROM wanted ORDER BY part")
-                .rows { UInt8(truncatingIfNeeded: $0.integer(0)) }
+                .rows { UInt8(truncatingIfNeeded: $0.integer()) }
         }
     }
 
@@ -78,7 +78,7 @@ extension Plan {
             try PreparedStatement(
                 db,
                 "SELECT name FROM wanted WHERE part = ? AND name > ? ORDER BY part, name LIMIT ?"
-            ).rows(Int64(part), Data(last?.bytes ?? []), limit) { try $0.requireDigest(0) }
+            ).rows(Int64(part), Data(last?.bytes ?? []), limit) { try $0.requireDigest() }
         }
     }
 
@@ -129,7 +129,7 @@ extension Plan {
                 WHERE (p.turn, p.fetch) > (?, ?) ORDER BY p.turn, p.fetch LIMIT ?
                 """
             ).rows(place?.turn ?? .min, place?.fetch ?? 0, limit) { row in
-                (row.integer(0), try Self.known(row, 1))
+                (row.integer(), try Self.known(&row))
             }
         }
         return try ids.compactMap { id, known in try fetch(id).map { ($0, known) } }
@@ -139,7 +139,7 @@ extension Plan {
     func pendingFetches(limit: Int) throws -> [Int64] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT fetch FROM pending ORDER BY fetch LIMIT ?")
-                .rows(limit) { $0.integer(0) }
+                .rows(limit) { $0.integer() }
         }
     }
 
@@ -173,23 +173,23 @@ extension Plan {
     }
 
     private static let selectShareable = """
-        SELECT e.id, e.key, e.url, e.credentials IS NOT NULL, r.digest, r.modified,
-            r.is_usable
+        SELECT e.id, r.is_usable, e.key, e.url, e.credentials IS NOT NULL, r.digest,
+            r.modified
         FROM main.entries e LEFT JOIN found r ON r.fetch = e.id
         """
 
-    private static func shareable(_ row: PreparedStatement) throws -> Shareable {
-        let key = try row.requireText(1)
+    private static func shareable(_ row: inout RowReader) throws -> Shareable {
+        let (id, isUsable, key) = (row.integer(), row.bool(), try row.requireText())
         return Shareable(
-            id: row.integer(0), key: key, url: row.text(2) ?? key, hasCredentials: row.bool(3),
-            known: row.isNull(4) ? nil : try known(row, 4), isUsable: row.bool(6))
+            id: id, key: key, url: row.text() ?? key, hasCredentials: row.bool(),
+            known: try row.optional { try known(&$0) }, isUsable: isUsable)
     }
 
     private static func known(
-        _ row: PreparedStatement, _ column: CInt
+        _ row: inout RowReader
     ) throws -> RemoteStore.Known {
         RemoteStore.Known(
-            digest: try row.requireDigest(column),
-            modified: Date(timeIntervalSince1970: row.double(column + 1)))
+            digest: try row.requireDigest(),
+            modified: Date(timeIntervalSince1970: row.double()))
     }
 }

@@ -14,14 +14,13 @@ final class PullStage: Depositor, Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// What was handed to the store and is not yet committed, by the fetch's id.
-        var deposits: [Int64: Deposited] = [:]
         /// Why the cache cannot go on.
         var failure: CacheError?
         var hasLooked = false
     }
 
-    private struct Deposited {
+    /// The context of a deposit.
+    private struct Deposited: Sendable {
         let result: FetchResult
         /// If not, its origin is asked whether it changed.
         let isFresh: Bool
@@ -129,8 +128,8 @@ final class PullStage: Depositor, Sendable {
             let result = FetchResult(
                 id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
-            state.withLock { $0.deposits[fetch.id] = Deposited(result: result, isFresh: isFresh) }
-            let deposit = Deposit(fetch, reference, content)
+            let deposit = Deposit(
+                Deposited(result: result, isFresh: isFresh), fetch, reference, content)
             await withCheckedContinuation { accepted in
                 context.store.add(deposit, for: self) { accepted.resume() }
             }
@@ -177,8 +176,8 @@ final class PullStage: Depositor, Sendable {
     ) -> Bool {
         if remote.use == .only { return true }
         let resource = PlannedResource(
-            id: fetch.id, key: fetch.key, url: fetch.url, origin: 0, priority: 0,
-            hasCredentials: fetch.credentials != nil)
+            id: fetch.id, key: fetch.key, url: fetch.url,
+            hasCredentials: fetch.credentials != nil, origin: 0, priority: 0)
         return resource.mayBeUsed(
             PlannedResource.Known(known.digest, reference), policy: context.policy,
             headers: context.headers)
@@ -218,17 +217,17 @@ final class PullStage: Depositor, Sendable {
         var results: [FetchResult] = []
         var stale: [Int64] = []
         for outcome in outcomes {
-            let deposited = state.withLock { $0.deposits.removeValue(forKey: outcome.token) }
-            guard let deposited, case .success(let success) = deposited.result.result else {
-                continue
-            }
+            guard let deposited = outcome.context as? Deposited,
+                case .success(let success) = deposited.result.result
+            else { continue }
+            let id = deposited.result.id
             switch outcome.result {
             case .success where deposited.isFresh: results.append(deposited.result)
-            case .success: stale.append(outcome.token)
+            case .success: stale.append(id)
             case .failure(let error):
                 // What was evicted meanwhile, or has something else in its place, is the queue's.
                 if let failure = FetchFailure(ofDeposit: error) {
-                    fail(outcome.token, failure)
+                    fail(id, failure)
                 } else {
                     state.withLock { $0.failure = $0.failure ?? error }
                 }
@@ -264,9 +263,11 @@ extension PlannedResource.Known {
 
 extension Deposit {
     /// As the index of the machine had it that fetched it.
-    fileprivate init(_ fetch: PlannedFetch, _ reference: Reference, _ content: Content) {
+    fileprivate init(
+        _ context: any Sendable, _ fetch: PlannedFetch, _ reference: Reference, _ content: Content
+    ) {
         self.init(
-            token: fetch.id, key: fetch.key, url: fetch.url,
+            context: context, key: fetch.key, url: fetch.url,
             responseURL: reference.responseURL, validators: reference.validators,
             variant: reference.variantDigest,
             // The earlier of it and what the fields say: that machine's, in the end.

@@ -113,7 +113,7 @@ struct Reference: Codable, Sendable {
         let texts = [
             key, url, mediaType, etag, lastModified, date, cacheControl, expires, vary, responseURL,
         ]
-        return times.allSatisfy { $0.isFinite && abs($0) <= PreparedStatement.longestTime }
+        return times.allSatisfy { $0.isFinite && abs($0) <= RowReader.longestTime }
             && (0...StoredObject.largest).contains(size)
             // What they say is sent, or printed.
             && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }

@@ -82,7 +82,7 @@ final class RemoteScratch: Sendable {
                 ORDER BY digest LIMIT ?
                 """
             ).rows(Data(last?.bytes ?? []), Int64(state.rawValue), limit) {
-                (try $0.requireDigest(0), $0.integer(1))
+                (try $0.requireDigest(), $0.integer())
             }
         }
     }
@@ -107,7 +107,7 @@ final class RemoteScratch: Sendable {
     func names(to digest: Digest) throws -> [String] {
         try database.read { db in
             try PreparedStatement(db, "SELECT key FROM names WHERE digest = ?")
-                .rows(digest) { try $0.requireText(0) }
+                .rows(digest) { try $0.requireText() }
         }
     }
 }

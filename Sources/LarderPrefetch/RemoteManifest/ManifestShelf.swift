@@ -49,7 +49,7 @@ struct ManifestShelf: Sendable {
         _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: ManifestResponse
     ) {
         guard let store else { return }
-        store.add(response.deposit(content, on: kept.resource), for: nil) {}
+        store.add(response.deposit(content, on: kept.resource))
         store.flush()
     }
 
@@ -83,7 +83,7 @@ struct ManifestShelf: Sendable {
 
     private func record(_ deposit: Deposit, in store: Store) -> CacheError? {
         let result = Result()
-        store.add(deposit, for: result) {}
+        store.add(deposit, for: result)
         store.flush()
         return result.failure.withLock { $0 }
     }

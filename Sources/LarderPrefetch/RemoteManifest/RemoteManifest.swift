@@ -255,7 +255,7 @@ struct ManifestResponse {
     /// - Parameter known: whose fields it completes, if it said that nothing has changed.
     func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
         Deposit(
-            token: 0, key: url.key, url: url.string, responseURL: target.url.string,
+            key: url.key, url: url.string, responseURL: target.url.string,
             validators: known.map { validators.completed(from: $0.validators) } ?? validators,
             variant: variant, redirectsFreshUntil: target.redirectsFreshUntil, receivedAt: Date(),
             delay: delay / .seconds(1), content: content)

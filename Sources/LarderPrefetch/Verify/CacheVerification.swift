@@ -26,7 +26,7 @@ public struct CacheVerification: Sendable {
     /// - Throws: `ManifestError`, `CacheError`.
     public func verify(
         _ cache: Cache, manifests: [ManifestSource] = [], options: VerifyOptions = VerifyOptions(),
-        onProgress: @escaping @Sendable (VerifyProgress) -> Void = { _ in }
+        onProgress: @escaping @Sendable (ObjectProgress) -> Void = { _ in }
     ) throws -> VerifyReport {
         guard !manifests.isEmpty else {
             return try cache.verify(options, onProgress: onProgress)

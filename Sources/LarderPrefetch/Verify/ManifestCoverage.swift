@@ -158,7 +158,7 @@ final class ManifestCoverage: Sendable {
                 SELECT d.digest, d.key FROM cache.damaged d CROSS JOIN main.entries f
                 WHERE f.key = d.key AND f.leader IS NULL ORDER BY d.digest, d.key
                 """
-            ).rows { (digest: $0.digest(0), key: try $0.requireText(1)) }
+            ).rows { (digest: $0.digest(), key: try $0.requireText()) }
         }
         return Dictionary(grouping: rows, by: \.digest).map { digest, rows in
             .init(damaged: digest, urls: rows.map(\.key))

@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test func verificationsProgressSaysWhatIsKnown() {
-        var progress = VerifyProgress()
+        var progress = ObjectProgress()
         progress.objects = 25
         progress.bytes = 4_000_000
         progress.findings = 2

@@ -149,9 +149,9 @@ private struct EvictionHistory {
         var order = EvictionModel.Order()
         if random.next(below: 2) == 0 { order.bytes = Int64(random.next(below: 40_000)) }
         if random.next(below: 3) == 0 { order.count = random.next(below: 40) }
-        if random.next(below: 4) == 0 { order.age = .fetched }
+        order.order = EvictionOrder.all[random.next(below: EvictionOrder.all.count)]
         if random.next(below: 3) == 0 {
-            let objects = model.objects.values.map { order.age == .used ? $0.used : $0.stored }
+            let objects = model.objects.values.map { order.order == .fetched ? $0.stored : $0.used }
             // The limit is one of theirs, or now.
             order.oldest =
                 objects.sorted().filter { $0 <= start }.randomElement(using: &random) ?? start
@@ -167,7 +167,7 @@ private struct EvictionHistory {
         policy.maximumObjects = order.count
         // A second of leeway: the clock goes on.
         policy.maximumAge = order.oldest.map { Date().timeIntervalSince1970 - $0 - 1 }
-        policy.age = order.age
+        policy.order = order.order
         policy.minimumFree = order.needsAllSpace ? .max : 0
         if !order.kept.isEmpty { policy.keep = keys(order.kept.sorted()) }
         policy.only = order.only.map { keys($0.sorted()) }

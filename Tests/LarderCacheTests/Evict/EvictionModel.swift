@@ -17,7 +17,7 @@ struct EvictionModel {
         var count: Int?
         /// Whoever is of this instant or before is too old.
         var oldest: Double?
-        var age = EvictionPolicy.Age.used
+        var order = EvictionOrder.used
         var needsAllSpace = false
         var kept: Set<String> = []
         var only: Set<String>?
@@ -35,7 +35,7 @@ struct EvictionModel {
         _ order: Order
     ) -> (victims: [EvictionReport.Victim], missed: [EvictionReport.Reason]) {
         func instant(_ object: Object) -> Double {
-            order.age == .used ? object.used : object.stored
+            order.order == .fetched ? object.stored : object.used
         }
         let ordered = objects.sorted {
             (instant($0.value), $0.key) < (instant($1.value), $1.key)

@@ -27,20 +27,22 @@ import Testing
                 policy, index: index, at: nil, in: scene.cache.directory)
             _ = try plan.decide(
                 at: Self.old.addingTimeInterval(age), runStart: Date(), free: disk.free)
-            #expect(try plan.victims(after: 0, limit: 10).map(\.reason) == (isVictim ? [.age] : []))
+            #expect(
+                try plan.victims(after: 0, limit: 10).map(\.reported.reason)
+                    == (isVictim ? [.age] : []))
             try plan.close()
         }
     }
 
     /// Fetched first, used last.
     @Test func orderIsByWhatIsAskedFor() throws {
-        for (age, survivor) in [(EvictionPolicy.Age.used, "first"), (.fetched, "second")] {
+        for (order, survivor) in [(EvictionOrder.used, "first"), (.fetched, "second")] {
             try withScene { scene in
                 try scene.store([("first", [1], EvictionScene.instant(2))])
                 try scene.store([("second", [2], EvictionScene.instant(1))])
                 _ = try scene.evict {
                     $0.maximumObjects = 1
-                    $0.age = age
+                    $0.order = order
                 }
                 #expect(try scene.keys == [survivor])
             }

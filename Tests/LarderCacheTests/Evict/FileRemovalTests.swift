@@ -29,17 +29,14 @@ import Testing
 
     @Test func whatItsTimeDoesNotSufficeForIsLeft() throws {
         try withFiles(20) { objects, directory, files in
-            let removal = FileRemoval(files, beneath: objects, until: .now, shares: 3) { _ in true }
-            removal.run()
-            let outcome = try removal.outcome()
+            let outcome = try FileRemoval(beneath: objects, until: .now) { _ in true }
+                .remove(files, shares: 3)
             // One of each share, or nothing would ever go.
             #expect(outcome.removed.count == 3)
             #expect(Set(outcome.left.map(\.hex)) == Set(names(directory)))
-            let rest = FileRemoval(
-                outcome.left, beneath: objects, until: .now + .seconds(600), shares: 3
-            ) { _ in true }
-            rest.run()
-            #expect(try rest.outcome().removed.count == 17)
+            let rest = try FileRemoval(beneath: objects, until: .now + .seconds(600)) { _ in true }
+                .remove(outcome.left, shares: 3)
+            #expect(rest.removed.count == 17)
             #expect(names(directory).isEmpty)
         }
     }
@@ -47,11 +44,9 @@ import Testing
     /// Shares that threads take at once are each taken once.
     @Test func threadsShareTheFiles() throws {
         try withFiles(200) { objects, directory, files in
-            let removal = FileRemoval(
-                files, beneath: objects, until: .now + .seconds(600), shares: 40
-            ) { _ in true }
-            HelperThread.share(8) { removal.run() }
-            let outcome = try removal.outcome()
+            let outcome = try FileRemoval(
+                beneath: objects, until: .now + .seconds(600)
+            ) { _ in true }.remove(files, shares: 40)
             #expect(outcome.removed.count == 200)
             #expect(names(directory).isEmpty)
         }
@@ -64,11 +59,8 @@ import Testing
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false)
             func remove(_ isRemovable: Bool) throws -> Int {
-                let removal = FileRemoval(
-                    files, beneath: objects, until: .now + .seconds(600), shares: 1
-                ) { _ in isRemovable }
-                removal.run()
-                return try removal.outcome().removed.count
+                try FileRemoval(beneath: objects, until: .now + .seconds(600)) { _ in isRemovable }
+                    .remove(files, shares: 1).removed.count
             }
             #expect(try remove(false) == 0)
             #expect(try remove(true) == 2)

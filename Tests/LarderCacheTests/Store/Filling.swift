@@ -28,7 +28,7 @@ extension Store {
     ) {
         add(
             Deposit(
-                token: token, key: key, url: url ?? key, validators: validators,
+                context: token, key: key, url: url ?? key, validators: validators,
                 receivedAt: receivedAt, content: content),
             for: depositor
         ) {}
@@ -48,6 +48,11 @@ extension Store {
     ) throws {
         add(.staged(try stage(bytes)), at: key, token: token, for: depositor)
     }
+}
+
+extension Store.Outcome {
+    /// The deposit's number, as ``Store/put(_:at:token:for:)`` has it.
+    var token: Int64? { context as? Int64 }
 }
 
 /// Calls a closure with every batch.

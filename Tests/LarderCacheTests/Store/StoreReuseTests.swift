@@ -47,7 +47,7 @@ import Testing
                 let variant = try Digest.reference(of: [UInt8(round)])
                 store.add(
                     Deposit(
-                        token: 0, key: "key", url: "url-\(round)",
+                        key: "key", url: "url-\(round)",
                         responseURL: "response-\(round)", validators: validators,
                         variant: variant, receivedAt: instant,
                         content: .staged(object)),

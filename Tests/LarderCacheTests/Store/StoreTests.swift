@@ -48,10 +48,11 @@ import Testing
             let seen = Mutex<[String: Bool]>([:])
             let depositor = OnCommit { outcomes in
                 for outcome in outcomes {
-                    let key = "key \(outcome.token)"
+                    let token = outcome.token ?? -1
+                    let key = "key \(token)"
                     let object = (try? other.resource(key))?.object
                     let bytes = object.flatMap { try? other.bytes(of: $0) }
-                    seen.withLock { $0[key] = bytes == noise(100, seed: Int(outcome.token)) }
+                    seen.withLock { $0[key] = bytes == noise(100, seed: Int(token)) }
                 }
             }
             for token in 0..<20 {
@@ -146,7 +147,7 @@ import Testing
             }
             func add(_ token: Int) {
                 let deposit = Deposit(
-                    token: Int64(token), key: "\(token)", url: "\(token)",
+                    context: Int64(token), key: "\(token)", url: "\(token)",
                     validators: Validators(), receivedAt: Date(), content: .unchanged(digest))
                 store.add(deposit, for: depositor) { accepted.withLock { $0 += 1 } }
             }
@@ -258,7 +259,8 @@ import Testing
             try batches.put(noise(100, seed: 0), at: "twin", token: 30)
             store.flush()
             for outcome in batches.outcomes {
-                let seed = outcome.token == 30 ? 0 : Int(outcome.token)
+                let token = outcome.token ?? -1
+                let seed = token == 30 ? 0 : Int(token)
                 if try Digest.reference(of: noise(100, seed: seed)).hex.hasPrefix(victim) {
                     let error = #expect(throws: CacheError.self) { try outcome.result.get() }
                     #expect(error?.code == .obstructed)

@@ -25,7 +25,7 @@ import Testing
 
     @Test func progressReachesTheEnd() throws {
         try VerifyScene.run { scene in
-            let seen = Mutex<[VerifyProgress]>([])
+            let seen = Mutex<[ObjectProgress]>([])
             let report = try scene.cache.verify { progress in seen.withLock { $0.append(progress) }
             }
             let last = try #require(seen.withLock { $0.last })

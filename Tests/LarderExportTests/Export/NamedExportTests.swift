@@ -188,7 +188,7 @@ import Testing
             for url in urls {
                 store.add(
                     Deposit(
-                        token: 1, key: url, url: url, receivedAt: Date(),
+                        key: url, url: url, receivedAt: Date(),
                         content: .staged(staged)),
                     for: nil
                 ) {}

@@ -36,7 +36,7 @@ struct ExportScene {
             body, digest: digest, attributes: ObjectAttributes(mediaType: mediaType))
         store.add(
             Deposit(
-                token: 1, key: key, url: url ?? key, receivedAt: Date(), content: .staged(staged)),
+                key: key, url: url ?? key, receivedAt: Date(), content: .staged(staged)),
             for: nil
         ) {}
         store.flush()

@@ -19,7 +19,7 @@ enum CacheFixture {
                 body, digest: body.finish(), attributes: ObjectAttributes())
             store.add(
                 Deposit(
-                    token: 0, key: url, url: url, validators: Validators(), receivedAt: receivedAt,
+                    key: url, url: url, validators: Validators(), receivedAt: receivedAt,
                     content: .staged(staged)),
                 for: nil
             ) {}

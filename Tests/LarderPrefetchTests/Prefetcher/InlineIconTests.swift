@@ -46,7 +46,7 @@ import Testing
                 let store = try Cache.create(at: path).store()
                 store.add(
                     Deposit(
-                        token: 1, key: name, url: name, receivedAt: Date(),
+                        key: name, url: name, receivedAt: Date(),
                         content: .staged(
                             try stage(icons[1], in: store))),
                     for: nil

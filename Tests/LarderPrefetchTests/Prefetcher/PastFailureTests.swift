@@ -27,7 +27,7 @@ import Testing
         let store = try Cache.create(at: path).store()
         store.add(
             Deposit(
-                token: 1, key: key, url: url ?? key, receivedAt: Date(timeIntervalSinceNow: -ago),
+                key: key, url: url ?? key, receivedAt: Date(timeIntervalSinceNow: -ago),
                 content: .failed(code: "http-\(status)", status: status)),
             for: nil
         ) {}

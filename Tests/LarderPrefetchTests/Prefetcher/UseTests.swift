@@ -103,7 +103,7 @@ import Testing
             let resource = try #require(try cache.resource(url))
             store.add(
                 Deposit(
-                    token: 0, key: url, url: url, validators: validators, receivedAt: instant,
+                    key: url, url: url, validators: validators, receivedAt: instant,
                     content: .unchanged(resource.object.digest)),
                 for: nil
             ) {}

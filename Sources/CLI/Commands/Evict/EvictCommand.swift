@@ -1,5 +1,6 @@
 import ArgumentParser
 import LarderCache
+import LarderCore
 
 struct EvictCommand: AsyncParsableCommand, GuidedCommand {
     static let configuration = CommandConfiguration(
@@ -51,8 +52,8 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
             """
             Measure age since the last use, or since the bytes were fetched. The oldest objects \
             are removed first. (default: used)
-            """, valueName: "used|fetched"))
-    var by: EvictionPolicy.Age?
+            """, valueName: EvictionOrder.all.map(\.name).joined(separator: "|")))
+    var by: EvictionOrder?
 
     @Option(
         parsing: .unconditional,
@@ -158,7 +159,7 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
         policy.maximumObjects = maxCount
         policy.maximumAge = maxAge.map { $0.duration / .seconds(1) }
         policy.minimumFree = minFree?.bytes
-        policy.age = by ?? .used
+        policy.order = by ?? .used
         if !keep.isEmpty {
             policy.keep = try LocalManifests(keep, rules: rules, cache: cache).forEachKey
         }
@@ -171,4 +172,15 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
     }
 }
 
-extension EvictionPolicy.Age: ExpressibleByArgument {}
+extension EvictionOrder: ExpressibleByArgument {
+    /// The order of that name; nil if there is none.
+    public init?(argument: String) {
+        guard let order = Self.all.first(where: { $0.name.isSame(as: argument) }) else {
+            return nil
+        }
+        self = order
+    }
+
+    /// The names of all orders.
+    public static var allValueStrings: [String] { all.map(\.name) }
+}

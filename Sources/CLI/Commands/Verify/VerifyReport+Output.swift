@@ -219,7 +219,7 @@ extension VerifyReport.Refetch {
     }
 }
 
-extension VerifyProgress {
+extension ObjectProgress {
     /// The line for people: count, bytes, rate, findings and time left.
     package var text: ProgressText {
         var text = ProgressText()

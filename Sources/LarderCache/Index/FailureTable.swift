@@ -2,13 +2,13 @@ import Foundation
 import GRDB
 import LarderCore
 
-/// The failures that the index remembers: of each resource the last, and in how many runs in a row.
-/// For the length of one transaction.
+/// The failures that the index remembers, for one transaction: the last of each resource, and the
+/// number of runs in a row that it failed in.
 struct FailureTable {
     private let db: Database
-    /// Almost always: a success then has nothing to forget, and costs nothing.
+    /// Almost always true: then a success costs nothing.
     private var isEmpty: Bool
-    /// How many were added, and the bytes of their keys and URLs.
+    /// The number of added failures, and the bytes of their keys and URLs.
     private(set) var added = (rows: 0, bytes: 0)
 
     init(_ db: Database) throws {
@@ -16,7 +16,9 @@ struct FailureTable {
         isEmpty = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger() == nil
     }
 
-    mutating func add(_ deposit: Deposit, code: String, status: Int?) throws {
+    mutating func add(
+        _ key: String, url: String, code: String, status: Int?, at instant: Date
+    ) throws {
         isEmpty = false
         try PreparedStatement(
             db,
@@ -28,34 +30,27 @@ struct FailureTable {
                 failed_at = excluded.failed_at, count = min(count, 1000000) + 1
             """
         ).run(
-            deposit.key, deposit.url == deposit.key ? nil : deposit.url, code, status,
-            deposit.receivedAt.timeIntervalSince1970)
+            key, url == key ? nil : url, code, status, instant.timeIntervalSince1970)
         added.rows += 1
-        added.bytes += deposit.key.utf8.count + deposit.url.utf8.count
+        added.bytes += key.utf8.count + url.utf8.count
     }
 
-    /// Forgets the failures of a resource that was fetched.
     func remove(_ key: String) throws {
         guard !isEmpty else { return }
         try PreparedStatement(db, "DELETE FROM failures WHERE key = ?").run(key)
     }
 }
 
-/// What keeps the table of failures small: a server may answer 404 to whatever a manifest can name.
+/// Limits of the table: a server may answer 404 to everything that a manifest names.
 extension FailureTable {
-    /// The most failures that are remembered, …
     static let rowLimit = 100_000
-    /// … and the most bytes of their keys and URLs, …
+    /// The maximum number of bytes of all keys and URLs.
     static let byteLimit = 16 << 20
-    /// … for so long, in seconds: a month. Failures in the future are forgotten at the same
-    /// distance.
+    /// In seconds: a month. Failures that are further in the future are forgotten, too.
     static let lifetime: TimeInterval = 30 * 86_400
 
-    /// Forgets what is too old and, the oldest first, what is too much.
-    ///
-    /// - Parameter fraction: the part of what may be remembered that is left if there is too
-    ///   much. Default: all of it.
-    /// - Returns: how many are left, and their bytes.
+    /// Forgets old failures, and the oldest of too many down to a fraction of the limits. Returns
+    /// the number of remaining failures, and their bytes.
     @discardableResult
     static func trim(
         _ db: Database, at instant: Date, to fraction: Double = 1
@@ -67,9 +62,7 @@ extension FailureTable {
         return (bounds.rows, bounds.bytes)
     }
 
-    /// The same a step at a time, beside others who write.
-    ///
-    /// - Returns: how many were forgotten.
+    /// The same in steps, beside other writers. Returns the number of forgotten failures.
     static func trim(_ index: CacheIndex, unless isCancelled: () -> Bool) throws(CacheError) -> Int
     {
         let instant = Date()
@@ -84,7 +77,7 @@ extension FailureTable {
                     db, "SELECT key, failed_at FROM failures WHERE key > ? ORDER BY key LIMIT 100")
                 let delete = try PreparedStatement(db, "DELETE FROM failures WHERE key = ?")
                 repeat {
-                    let page = try next.rows(last) { ($0.text(0) ?? "", $0.double(1)) }
+                    let page = try next.rows(last) { ($0.text() ?? "", $0.double()) }
                     for (key, failedAt) in page
                     where failedAt < bounds.first || failedAt > bounds.last {
                         try delete.run(key)
@@ -98,7 +91,7 @@ extension FailureTable {
         return forgotten
     }
 
-    /// Who is remembered: those that failed between two instants.
+    /// The instants between which failures are remembered.
     private struct Bounds {
         var first: Double
         var last: Double
@@ -114,16 +107,14 @@ extension FailureTable {
         // A clock that was not set knows no age.
         let lifetime = now < ObjectUse.earliest ? .infinity : lifetime
         var bounds = Bounds(first: now - lifetime, last: now + lifetime)
-        let rows = try PreparedStatement(
+        try PreparedStatement(
             db,
             """
             SELECT failed_at, length(CAST(key AS BLOB)) + coalesce(length(CAST(url AS BLOB)), 0)
             FROM failures ORDER BY failed_at DESC
-            """)
-        defer { rows.reset() }
-        try rows.bind()
-        while try rows.step() {
-            let (failedAt, bytes) = (rows.double(0), Int(rows.integer(1)))
+            """
+        ).forEach { row in
+            let (failedAt, bytes) = (row.double(), Int(row.integer()))
             guard failedAt >= bounds.first, failedAt <= bounds.last,
                 Double(bounds.rows + 1) <= fraction * Double(rowLimit),
                 Double(bounds.bytes + bytes) <= fraction * Double(byteLimit)
@@ -131,7 +122,7 @@ extension FailureTable {
                 bounds.isExceeded = true
                 // All that are older go, and those of the same instant.
                 if failedAt <= bounds.last { bounds.first = max(bounds.first, failedAt.nextUp) }
-                continue
+                return
             }
             bounds.rows += 1
             bounds.bytes += bytes
@@ -140,36 +131,20 @@ extension FailureTable {
     }
 }
 
-/// How a resource failed when it was last asked for, as the index has it.
-package struct RememberedFailure: Sendable {
-    /// The reason's name; text of somebody's index.
-    package let code: String?
-    /// The HTTP status, if that is the reason.
-    package let status: Int?
-    /// When it failed.
-    package let failedAt: Date
-    /// In how many runs in a row.
-    package let count: Int
-
-    static let columns = "code, status, failed_at, count"
-
-    init(_ row: PreparedStatement) throws {
-        code = row.text(0)
-        status = row.optionalInteger(1).map(Int.init)
-        failedAt = Date(timeIntervalSince1970: try row.requireTime(2))
-        count = Int(row.integer(3))
-    }
-}
-
 extension CacheIndex {
-    /// How resources failed when they were last asked for, in their order.
-    func failures(_ keys: [String]) throws(CacheError) -> [RememberedFailure?] {
+    func failures(_ keys: [String]) throws(CacheError) -> [PastFailure?] {
         try lookUp { db in
             let isAny = try PreparedStatement(db, "SELECT 1 FROM failures LIMIT 1").firstInteger()
             guard isAny != nil else { return keys.map { _ in nil } }
             let find = try PreparedStatement(
-                db, "SELECT \(RememberedFailure.columns) FROM failures WHERE key = ?")
-            return try keys.map { try find.rows($0, as: RememberedFailure.init).first }
+                db, "SELECT code, status, failed_at, count FROM failures WHERE key = ?")
+            return try keys.map { key in
+                try find.rows(key) { row in
+                    PastFailure(
+                        code: row.text(), status: row.optionalInteger().map(Int.init),
+                        failedAt: try row.requireDate(), count: Int(row.integer()))
+                }.first
+            }
         }
     }
 }
@@ -182,10 +157,10 @@ public struct PastFailure: Sendable, Equatable {
     public let status: Int?
     /// When it failed.
     public let failedAt: Date
-    /// In how many runs in a row.
+    /// The number of runs in a row.
     public let count: Int
 
-    /// What an index says: a code of any other form than larder's own is `unknown`.
+    /// - Parameter code: text of an index. In another form than larder's own it reads as `unknown`.
     package init(code: String?, status: Int?, failedAt: Date, count: Int) {
         self.code = code.flatMap { Self.isCode($0) ? $0 : nil } ?? "unknown"
         self.status = status
@@ -193,7 +168,6 @@ public struct PastFailure: Sendable, Equatable {
         self.count = count
     }
 
-    /// Whether a text could be the name of a reason.
     private static func isCode(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.count <= 64
             && text.utf8.allSatisfy {
@@ -201,33 +175,10 @@ public struct PastFailure: Sendable, Equatable {
             }
     }
 
-    /// How long ago it failed, for people.
     package var age: String { DurationText.describe(max(0, -failedAt.timeIntervalSinceNow)) }
 
-    /// How resources failed, in their order; nil of those that did not.
-    ///
-    /// - Throws: `CacheError` if the index cannot be read.
-    package static func of(_ keys: [String], in cache: Cache) throws -> [PastFailure?] {
-        try cache.failures(keys).map { failure in
-            failure.map {
-                PastFailure(
-                    code: $0.code, status: $0.status, failedAt: $0.failedAt, count: $0.count)
-            }
-        }
-    }
-
-    /// The reason, for people.
     package var reason: String { status.map { "the server answered with status \($0)" } ?? code }
 
-    /// The statuses of permanent failures: they are not asked for again within
-    /// ``PlanPolicy/failureLifetime``.
+    /// The statuses of permanent failures, see `PlanPolicy.failureLifetime`.
     package static let permanentStatuses = [404, 410]
-}
-
-extension Cache {
-    /// How resources failed when they were last asked for, in their order: nil of those that did
-    /// not, or that have been fetched since.
-    package func failures(_ keys: [String]) throws(CacheError) -> [RememberedFailure?] {
-        try index?.failures(keys) ?? keys.map { _ in nil }
-    }
 }

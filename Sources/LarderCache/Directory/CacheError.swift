@@ -114,10 +114,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             message: "\(message); the next prefetch, or larder reindex, rebuilds the index")
     }
 
-    /// Why a file could not be opened, or for reading alone, which SQLite keeps to itself: for want
-    /// of descriptors or of permission, else because the disk failed.
-    ///
-    /// - Parameter subject: its path; anything else is of this run's own making, and permitted.
+    /// Describes why SQLite could not open a file: no descriptors, no permission, else the disk.
     private init(unopened subject: String, _ message: String) {
         let number = Self.refusal(of: subject)
         switch number {
@@ -138,8 +135,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
             ? 0 : Foundation.errno
     }
 
-    /// Whether there is no room where a file lies: SQLite calls that an error of the disk if it
-    /// maps the file.
+    /// Whether the disk is full: SQLite calls that an I/O error if it maps the file.
     private static func isFull(_ path: String) -> Bool {
         var status = statvfs()
         let directory = path.parentDirectory
@@ -159,8 +155,7 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return " (this process may make files of \(limit.rlim_cur) bytes at most: ulimit -f)"
     }
 
-    /// The same for who does not know where the cache is: with its path before a subject beneath
-    /// it, and what helps, if something does.
+    /// The same error with the cache's path before a subject beneath it, and with advice.
     public func located(inCacheAt path: String) -> CacheError {
         let isBeneath = errno != nil && !subject.hasPrefix("/") && !subject.contains("://")
         let isOwn = CacheLayout.ownNames.contains { subject == $0 || subject.hasPrefix("\($0)/") }
@@ -190,12 +185,10 @@ public struct CacheError: Error, Sendable, CustomStringConvertible {
         return false
     }
 
-    /// Whether the index's file is not what SQLite or larder left: no fault of disk, rights or
-    /// locks.
+    /// Whether the index's file is damaged, and not the disk, a permission or a lock.
     var isDamage: Bool { code == .damaged }
 
-    /// Whether the system said that the path leads to no file, would have to follow a link, or
-    /// leads to a socket, which cannot be opened.
+    /// Whether the path leads to no file, to a link or to a socket.
     var isAbsence: Bool { [ENOENT, ENOTDIR, ELOOP, ENXIO].contains(errno) }
 
     /// Whether it is about a file that was not read because it is sparse (``SparseBudget``).

@@ -1,9 +1,7 @@
 import Foundation
 
-/// Threads for work that somebody waits for.
-///
-/// If the system has no thread to give, libdispatch retries without limit in the calling thread,
-/// and Foundation's `Thread` silently never runs. Here the caller learns of it at once.
+/// Threads that report a failed start. If the system has no thread to give, libdispatch retries
+/// without limit, and Foundation's `Thread` silently never runs.
 package enum HelperThread {
     /// The error of a caller for whom no thread could be started. It names the limit.
     package static var shortage: CacheError { shortage(isOfRoom: !hasRoom(usualThread)) }
@@ -19,11 +17,7 @@ package enum HelperThread {
                 """)
     }
 
-    /// Runs `body` on a new thread.
-    ///
-    /// - Parameters:
-    ///   - stackSize: The size of the thread's stack in bytes. Default: nil, the system's default.
-    /// - Returns: Whether the thread was started. If not, `body` is never called.
+    /// Runs `body` on a new thread. Returns false if none could be started.
     package static func start(
         stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
     ) -> Bool {
@@ -32,11 +26,9 @@ package enum HelperThread {
         return true
     }
 
-    /// Calls `body` on the calling thread and at the same time on up to `count - 1` others; returns
-    /// when all calls have returned.
-    ///
-    /// Each call takes pieces of the work until none is left, so that the calling thread alone
-    /// finishes the work if no other thread can be started.
+    /// Calls `body` on the calling thread and on up to `count - 1` others, and returns when all
+    /// have returned. Each call takes pieces of work until none is left, so that the calling thread
+    /// alone suffices.
     package static func share(_ count: Int, _ body: @Sendable () -> Void) {
         withoutActuallyEscaping(body) { body in
             var helpers: [pthread_t] = []
@@ -48,12 +40,15 @@ package enum HelperThread {
         }
     }
 
-    /// Checks that the process can start more threads and use more address space.
-    ///
-    /// - Parameters:
-    ///   - count: The number of threads.
-    ///   - room: The address space in bytes, besides the threads' stacks.
-    /// - Throws: ``shortage``.
+    /// Calls `body` with each number below `count`, on as many threads as can be started.
+    static func forEach(below count: Int, _ body: @Sendable (Int) -> Void) {
+        let next = Counter()
+        share(count) {
+            while case let number = next.next() - 1, number < count { body(number) }
+        }
+    }
+
+    /// Checks that the process can start so many threads, and map `room` more bytes.
     package static func require(_ count: Int, room: Int) throws(CacheError) {
         let gate = NSCondition()
         // Unsafe because it is a variable; every access holds `gate`.
@@ -128,10 +123,8 @@ package enum HelperThread {
     /// 64 MiB. If less than this is left, address space is what a failed start lacked.
     private static let usualThread = 72 << 20
 
-    /// Whether there is not even address space for what SQLite maps at a time.
     static var lacksRoom: Bool { !hasRoom(1 << 20) }
 
-    /// Whether so many bytes of address space are left.
     private static func hasRoom(_ count: Int) -> Bool {
         guard count > 0 else { return true }
         let place = mmap(nil, count, PROT_NONE, MAP_PRIVATE | MAP_ANON, -1, 0)
@@ -141,40 +134,31 @@ package enum HelperThread {
     }
 }
 
-/// Numbers from 1, each given out once.
-final class Counter: @unchecked Sendable {
-    // Unchecked because `value` is a variable; every access holds `lock`. (`Atomic` needs iOS 18.)
+/// A value behind a lock. (`Mutex` needs iOS 18.)
+final class Locked<Value>: @unchecked Sendable {
+    // Unchecked because `value` is a variable; every access holds `lock`.
     private let lock = NSLock()
-    private var value = 0
+    private var value: Value
 
-    func next() -> Int {
-        lock.withLock {
-            value += 1
-            return value
-        }
+    init(_ value: Value) { self.value = value }
+
+    func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+        lock.lock()
+        defer { lock.unlock() }
+        return try body(&value)
     }
 }
 
-/// How far something is that is done to the objects of a cache, one after another.
-public struct ObjectProgress: Sendable, Equatable {
-    /// Objects that are done.
-    public var objects = 0
-    /// How many there are in all; nil if nobody knows.
-    public var total: Int?
-    /// The bytes of those that are done.
-    public var bytes: Int64 = 0
-    /// Seconds since the first.
-    public var seconds: Double = 0
+/// Numbers from 1, each given out once.
+typealias Counter = Locked<Int>
 
-    /// Nothing done yet.
-    public init() {}
+extension Locked<Int> {
+    convenience init() { self.init(0) }
 
-    /// Objects per second.
-    public var objectsPerSecond: Double { seconds > 0 ? Double(objects) / seconds : 0 }
-
-    /// The time left in seconds if the rest goes on like this; nil if nobody knows.
-    public var secondsLeft: Double? {
-        guard let total, objects > 0 else { return nil }
-        return seconds / Double(objects) * Double(max(0, total - objects))
+    func next() -> Int {
+        withLock { value in
+            value += 1
+            return value
+        }
     }
 }

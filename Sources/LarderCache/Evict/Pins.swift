@@ -1,0 +1,74 @@
+import Foundation
+import GRDB
+
+extension CacheIndex {
+    func isPinned(_ key: String) throws(CacheError) -> Bool {
+        try lookUp { db in
+            try PreparedStatement(db, "SELECT 1 FROM pins WHERE key = ?").firstInteger(key) != nil
+        }
+    }
+}
+
+extension Cache {
+    /// Pins resources, cached or not: no eviction removes their objects until they are unpinned.
+    ///
+    /// - Returns: the number of keys that were not pinned before, and how many of these are not
+    ///   cached.
+    public func pin(_ keys: EvictionPolicy.Keys) throws -> (pinned: Int, absent: Int) {
+        var absent = 0
+        let pinned = try forEachStep(keys) { db, key in
+            try PreparedStatement(db, "INSERT OR IGNORE INTO pins (key, pinned_at) VALUES (?, ?)")
+                .run(key, Date().timeIntervalSince1970)
+            guard db.changesCount > 0 else { return false }
+            let row = try PreparedStatement(db, "SELECT 1 FROM resources WHERE key = ?")
+            if try row.firstInteger(key) == nil { absent += 1 }
+            return true
+        }
+        return (pinned, absent)
+    }
+
+    /// Whether a key is pinned.
+    public func isPinned(_ key: String) throws -> Bool {
+        try index?.isPinned(key) ?? false
+    }
+
+    /// Removes pins.
+    ///
+    /// - Returns: the number of keys that were pinned.
+    public func unpin(_ keys: EvictionPolicy.Keys) throws -> Int {
+        try forEachStep(keys) { db, key in
+            try PreparedStatement(db, "DELETE FROM pins WHERE key = ?").run(key)
+            return db.changesCount > 0
+        }
+    }
+
+    /// Every pinned key, in their order.
+    public func forEachPin(_ body: (String) throws -> Void) throws {
+        try index?.forEachPage(
+            of: "key", ordered: "key", from: "pins", as: { try $0.requireText() }, key: { $0 }
+        ) { try $0.forEach(body) }
+    }
+
+    private func forEachStep(
+        _ keys: EvictionPolicy.Keys, _ body: @escaping (Database, String) throws -> Bool
+    ) throws -> Int {
+        let index = try requireWritable()
+        var (count, step) = (0, [String]())
+        func finishStep() throws {
+            var counted = 0
+            try index.writeStep { db in
+                for key in step where try body(db, key) { counted += 1 }
+            }
+            count += counted
+            step.removeAll(keepingCapacity: true)
+        }
+        try keys { key in
+            step.append(key)
+            if step.count == ObjectUse.stepLimit { try finishStep() }
+        }
+        if !step.isEmpty { try finishStep() }
+        // Pins can be had from nowhere else.
+        if count > 0 { index.trySnapshot() }
+        return count
+    }
+}

@@ -1,0 +1,14 @@
+import Foundation
+import LarderTestSupport
+import Testing
+
+@testable import LarderCache
+
+/// The orders of evictions: code and documentation agree.
+@Suite struct EvictionOrderTests {
+    @Test(arguments: EvictionOrder.all) func pageNamesTheOrder(_ order: EvictionOrder) throws {
+        let page = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../docs/eviction.md").standardizedFileURL
+        #expect(try String(contentsOf: page, encoding: .utf8).contains("`--by \(order.name)`"))
+    }
+}
