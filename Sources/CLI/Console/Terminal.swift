@@ -30,6 +30,12 @@ enum Terminal {
         environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? min($0, 1000) : nil }
     }
 
+    /// The width of help and messages on a descriptor, from `$COLUMNS` or its terminal.
+    static func textWidth(of descriptor: Int32) -> Int {
+        // Longer lines are hard to read.
+        min(saidColumns ?? columns(of: descriptor) ?? 80, 100)
+    }
+
     /// Whether text is to be coloured if nobody says so on the command line: https://no-color.org
     /// and https://bixense.com/clicolors.
     ///
@@ -137,5 +143,28 @@ enum StandardStreams {
             if count == 0 { return EAGAIN }
             if errno != EINTR { return errno }
         }
+    }
+}
+
+extension String {
+    /// The text with its long lines broken between words. Each part of a line keeps the
+    /// indentation of that line.
+    ///
+    /// - Parameter hanging: the number of blanks to indent the lines that a break makes further.
+    func wrapped(to width: Int, hanging: Int) -> String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { line in
+            guard line.count > width else { return String(line) }
+            let indent = String(repeating: " ", count: line.prefix { $0 == " " }.count)
+            var lines: [String] = []
+            for word in line.split(separator: " ") {
+                if let last = lines.last, last.count + 1 + word.count <= width {
+                    lines[lines.count - 1] = "\(last) \(word)"
+                } else {
+                    let hang = lines.isEmpty ? 0 : hanging
+                    lines.append(indent + String(repeating: " ", count: hang) + word)
+                }
+            }
+            return lines.joined(separator: "\n")
+        }.joined(separator: "\n")
     }
 }

@@ -8,7 +8,7 @@ struct CacheOptions: ParsableArguments {
         name: .customLong("cache"),
         help: ArgumentHelp(
             "The cache directory. (default: $LARDER_CACHE, else the user's cache directory)",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var directory: String?
 
     func validate() throws {
@@ -35,20 +35,14 @@ struct CacheOptions: ParsableArguments {
     /// The same, absolute, for messages.
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// The cache for reading; nil if there is none, which reads as an empty one, and is said.
-    func open(wait: LockWait = .none) throws -> Cache? {
-        try said(try open(wait, Cache.open))
-    }
-
-    /// The same, if the disk may be too full for anything else: to be evicted from.
-    func openMakingRoom(wait: LockWait) throws -> Cache? {
-        try said(try open(wait, Cache.openMakingRoom))
-    }
-
-    private func said(_ cache: Cache?) throws -> Cache? {
+    /// Opens the cache for reading. Nil if there is none, which reads as an empty one; a message
+    /// says so.
+    ///
+    /// - Parameter makingRoom: whether the disk may be too full for anything but an eviction.
+    func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache? {
+        let cache = try open(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
         if cache == nil {
-            Console.complain(
-                "\(absolutePath): there is no cache here; it reads as an empty one")
+            Console.complain("\(absolutePath): there is no cache here; it reads as an empty one")
         }
         return cache
     }

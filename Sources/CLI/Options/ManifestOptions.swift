@@ -12,10 +12,11 @@ struct ManifestOptions: ParsableArguments {
             A file, an http or https URL, or - for standard input. The format is XML or binary \
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
             """,
-            valueName: "manifest"))
+            valueName: "manifest"),
+        completion: .manifest)
     var manifests: [String]
 
-    @Flag(help: "Accept bodies that are not images.")
+    @Flag(help: ArgumentHelp("Accept bodies that are not images.", visibility: .rare))
     var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
@@ -44,11 +45,7 @@ struct ManifestOptions: ParsableArguments {
 
     func validate() throws {
         if manifests.isEmpty { throw ValidationError("Name at least one manifest.") }
-        if manifests.contains("") { throw ValidationError("A manifest's name is empty.") }
-        if manifests.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
-        _ = try manifests.map(Self.url)
+        try LocalManifests.validate(manifests)
     }
 }
 

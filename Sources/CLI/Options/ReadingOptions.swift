@@ -17,7 +17,7 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var entries: String?
 
-    @Option(help: ArgumentHelp("Where an entry's name is.", valueName: "path"))
+    @Option(help: ArgumentHelp("Where an entry's name is.", valueName: "path", visibility: .rare))
     var nameKey: String?
 
     @Option(
@@ -26,15 +26,17 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var iconKey: [String] = []
 
-    @Option(help: ArgumentHelp("Where an entry's priority is.", valueName: "path"))
+    @Option(
+        help: ArgumentHelp("Where an entry's priority is.", valueName: "path", visibility: .rare))
     var priorityKey: String?
 
     @Option(
         help: ArgumentHelp(
-            "Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", valueName: "path"))
+            "Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", valueName: "path",
+            visibility: .rare))
     var integrityKey: String?
 
-    @Option(help: "Which icons to take if an entry has several.")
+    @Option(help: ArgumentHelp("Which icons to take if an entry has several.", visibility: .rare))
     var icons = IconSelection.all
 
     @Option(
@@ -43,18 +45,19 @@ struct ReadingOptions: ParsableArguments {
             Replace {size}, {width}, {height}, {w} and {h} in an icon's URL with this number of \
             pixels.
             """,
-            valueName: "n"))
+            valueName: "n", visibility: .rare))
     var iconSize = 512
 
     @Option(
         help: ArgumentHelp(
-            "Fetch ipfs: URLs from here, such as https://ipfs.io.", valueName: "url"))
+            "Fetch ipfs: URLs from here, such as https://ipfs.io.", valueName: "url",
+            visibility: .rare))
     var ipfsGateway: String?
 
     @Option(
         help: ArgumentHelp(
             "Refuse a manifest with more entries. One with several icons counts once per icon.",
-            valueName: "n"))
+            valueName: "n", visibility: .rare))
     var maxEntries = ManifestLimits().maximumEntries
 
     @Option(
@@ -62,7 +65,7 @@ struct ReadingOptions: ParsableArguments {
             """
             Refuse a manifest from a URL, or unpacked from gzip, that is longer. (default: 256MiB)
             """,
-            valueName: "size"),
+            valueName: "size", visibility: .rare),
         transform: ByteCount.parse)
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
@@ -72,7 +75,7 @@ struct ReadingOptions: ParsableArguments {
             Refuse a gzip file that unpacks to more than this many times its length, and more than \
             16MiB.
             """,
-            valueName: "n"))
+            valueName: "n", visibility: .rare))
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 
     func validate() throws {
@@ -84,6 +87,13 @@ struct ReadingOptions: ParsableArguments {
             guard value > 0 else { throw ValidationError("\(option) must be at least 1.") }
         }
         _ = try rules
+    }
+
+    /// - Throws: `ValidationError` if some are given, and no manifest.
+    func validate(for manifests: [String]) throws {
+        if manifests.isEmpty, try rules != ManifestRules() {
+            throw ValidationError("Options for reading manifests need --manifest.")
+        }
     }
 
     /// The options as rules.

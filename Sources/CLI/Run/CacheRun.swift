@@ -2,6 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderPrefetch
+import Logging
 import Synchronization
 
 /// One run of a command that other processes have to do with: it waits for its locks, can be
@@ -34,24 +35,28 @@ final class CacheRun: Sendable {
     ///   - record: the name under which its record is left; nil leaves none.
     static func of<Command: ParsableCommand>(
         _ command: Command, on cache: CacheOptions, _ locks: LockOptions,
-        isQuiet: Bool = false, hasOneCache: Bool = true, makesCache: Bool = false,
+        _ log: LogOptions? = nil, isQuiet: Bool = false, hasOneCache: Bool = true,
+        makesCache: Bool = false,
         recordedAs record: RunRecord.Command? = nil,
         _ body: (CacheRun) async throws -> Void
     ) async throws {
         let run = CacheRun(wait: locks.wait(isQuiet: isQuiet), isQuiet: isQuiet)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
+        let name = commandLine(Command._commandName)
+        let logger = log?.logger()
+        logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {
             // Names in errors are relative to a cache: with two, nobody could tell which.
             try await ExitStatus.of(hasOneCache ? cache : nil) {
                 lock = try locks.take(
-                    on: cache, create: makesCache, for: CommandInfo.line(of: Command.self),
+                    on: cache, create: makesCache, for: name,
                     wait: run.wait)
                 try await body(run)
             }
-            run.record(as: record, in: cache, status: ExitStatus.done.rawValue)
+            run.end(record, in: cache, status: ExitStatus.done.rawValue, logger)
         } catch let exit as ExitCode {
-            run.record(as: record, in: cache, status: exit.rawValue)
+            run.end(record, in: cache, status: exit.rawValue, logger)
             throw exit
         }
     }
@@ -59,7 +64,16 @@ final class CacheRun: Sendable {
     /// Keeps what the report counts, for the record.
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
 
-    private func record(as command: RunRecord.Command?, in cache: CacheOptions, status: Int32) {
+    /// The command as it was typed, without options: `larder remote push`.
+    private static func commandLine(_ name: String) -> String {
+        let first = CommandLine.arguments.dropFirst().first ?? name
+        return first == name ? "larder \(name)" : "larder \(first) \(name)"
+    }
+
+    private func end(
+        _ command: RunRecord.Command?, in cache: CacheOptions, status: Int32, _ logger: Logger?
+    ) {
+        logger?.info("ended", metadata: ["status": "\(status)"])
         // Who was refused did not run.
         guard let command, status != ExitStatus.locked.rawValue else { return }
         RunRecord(

@@ -17,9 +17,12 @@ enum ExitStatus: Int32, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    /// What each status means, for help and manual, with the argument parser's.
-    static var meanings: [(status: Int32, meaning: String)] {
-        (allCases.map { ($0.rawValue, $0.meaning) } + [(64, "wrong usage")]).sorted { $0.0 < $1.0 }
+    /// A line for each status, with the argument parser's.
+    static var list: String {
+        let usage = (ExitCode.validationFailure.rawValue, "wrong usage")
+        return (allCases.map { ($0.rawValue, $0.meaning) } + [usage]).sorted { $0.0 < $1.0 }
+            .map { "  \($0)".padding(toLength: 7, withPad: " ", startingAt: 0) + $1 }
+            .joined(separator: "\n")
     }
 
     private var meaning: String {
@@ -27,11 +30,11 @@ enum ExitStatus: Int32, CaseIterable {
         case .done: "everything that was asked for is done"
         case .couldNotRun: "it could not run"
         case .someFailed:
-            "some entries failed, corruption was found, or a limit could not be reached"
+            "some entries failed, corruption was found, or a limit was out of reach"
         case .badManifest: "an input is not a manifest"
         case .missingInput: "an input is missing"
         case .storage:
-            "the disk is full or failing, or a result was lost; nothing that was stored is lost"
+            "the disk is full or failing, or a result was lost; stored objects are kept"
         case .locked: "another process holds the lock"
         case .interrupted: "interrupted; what was finished is kept"
         case .terminated: "terminated; what was finished is kept"

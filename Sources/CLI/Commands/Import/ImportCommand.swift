@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderCache
 import LarderExport
 
-struct ImportCommand: AsyncParsableCommand, GuidedCommand {
+struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Adopt the icons of manifests from another program's cache, without the network.",
@@ -15,28 +15,24 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
             The exit status is 2 if a file cannot be used. Files that are missing do not count as \
             failures: larder prefetch downloads the rest.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--layout", "--manifest", "--cache", "--kingfisher-version", "--folder",
-            "--max-object-size",
-            "--any-content", "--base-url", "--json", "--quiet",
-        ],
-        examples: [
-            .init(
-                "Take over what an app in a simulator has loaded.",
-                "larder import Library/Caches --layout kingfisher --manifest apps.json")
-        ])
+            EXAMPLES:
+              # Take over what an app in a simulator has loaded.
+              larder import Library/Caches --layout kingfisher --manifest apps.json
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var naming: LayoutOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
         help: ArgumentHelp(
-            "The directory that has the library's cache in it.", valueName: "dir"))
+            "The directory that has the library's cache in it.", valueName: "dir"),
+        completion: .directory)
     var directory: String
 
     @Option(name: .customLong("layout"), help: "The layout to read. (required)")
@@ -45,39 +41,18 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
     @Option(
         name: .customLong("manifest"),
         help: ArgumentHelp(
-            "A manifest of the icons. May be repeated. (required)", valueName: "manifest"))
+            "A manifest of the icons. May be repeated. (required)", valueName: "manifest"),
+        completion: .manifest)
     var manifests: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The major version of Kingfisher: 7 and earlier name files differently from 8.",
-            valueName: "n"))
-    var kingfisherVersion = 8
-
-    @Option(
-        help: ArgumentHelp(
-            """
-            The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
-            SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
-            directory, with its prefix.
-            """,
-            valueName: "name"))
-    var folder: String?
-
-    @Option(
-        help: ArgumentHelp(
             "Refuse files larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size"),
-        transform: ByteCount.parse)
+        transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
 
     @Flag(help: "Accept files that are not images.")
     var anyContent = false
-
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
-    var quiet = false
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
@@ -89,24 +64,20 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
                 file is from.
                 """)
         }
-        try LayoutUsage.validate(
-            layout, kingfisherVersion: kingfisherVersion, folder: folder, directory: directory)
-        guard maxObjectSize.bytes > 0 else {
-            throw ValidationError("--max-object-size must be at least 1.")
-        }
+        try naming.validate(layout, directory: directory)
         try LocalManifests.validate(manifests)
         if manifests.isEmpty { throw ValidationError("Name at least one --manifest.") }
     }
 
     func run() async throws {
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: quiet, hasOneCache: false, makesCache: true
+            self, on: cache, locks, log, isQuiet: output.quiet, hasOneCache: false, makesCache: true
         ) { run in
             try ProcessLimits.requireTransfers()
             var configuration = ImportConfiguration(
                 layout: source.layout, directory: directory)
-            configuration.kingfisherVersion = kingfisherVersion
-            configuration.folder = folder
+            configuration.kingfisherVersion = naming.kingfisherVersion
+            configuration.folder = naming.folder
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
             configuration.manifestRules = try reading.rules
@@ -126,8 +97,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
                 onProgress: { run.line.show($0.text("looked up")) })
             let report = try Self.asMissingInput { try importer.run(sources) }
             run.line.clear()
-            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
-            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            output.write(
+                json: report.json, text: report.text(colors.output), complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
         }

@@ -4,25 +4,22 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-struct PinCommand: AsyncParsableCommand, GuidedCommand {
+struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
         abstract: "Protect icons from eviction, or list those that are pinned.",
         discussion: """
             You can pin an icon before it is cached. Without arguments, prints what is pinned, \
             one URL or key per line.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--base-url", "--entries", "--icon-key", "--exclusive", "--wait",
-            "--no-wait",
-        ],
-        examples: [
-            .init("Protect one icon.", "larder pin https://example.com/notes.png"),
-            .init("Protect all icons of a manifest.", "larder pin apps.json"),
-            .init("List what is pinned.", "larder pin"),
-        ])
+            EXAMPLES:
+              # Protect one icon.
+              larder pin https://example.com/notes.png
+              # Protect all icons of a manifest.
+              larder pin apps.json
+              # List what is pinned.
+              larder pin
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
@@ -50,21 +47,15 @@ struct PinCommand: AsyncParsableCommand, GuidedCommand {
     }
 }
 
-struct UnpinCommand: AsyncParsableCommand, GuidedCommand {
+struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "Let evictions remove icons again.")
-
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--all", "--base-url", "--entries", "--icon-key", "--exclusive",
-            "--wait", "--no-wait",
-        ],
-        examples: [
-            .init(
-                "Let evictions remove an icon again.",
-                "larder unpin https://example.com/notes.png")
-        ])
+        abstract: "Let evictions remove icons again.",
+        discussion: """
+            EXAMPLES:
+              larder unpin https://example.com/notes.png
+              larder unpin --all
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
@@ -103,7 +94,8 @@ struct PinSubjects: ParsableArguments {
             """
             An icon's http or https URL; key:NAME for an icon with that key in its manifest; or a \
             manifest file (- for standard input), for all of its icons.
-            """, valueName: "url|key|manifest"))
+            """, valueName: "url|key|manifest"),
+        completion: .cachedNames)
     var subjects: [String] = []
 
     func validate() throws {

@@ -1,0 +1,98 @@
+import ArgumentParser
+import Foundation
+import LarderCore
+import Logging
+
+/// Whether text for people is coloured.
+struct ColorOptions: ParsableArguments {
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case auto, always, never
+    }
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            Colour what failed, is stale or is clean. With auto, on a terminal, unless NO_COLOR is \
+            set; CLICOLOR_FORCE colours always. (default: auto)
+            """, valueName: "auto|always|never", visibility: .rare))
+    var color: Choice?
+
+    /// Colours text on standard output.
+    var output: Paint { paint(STDOUT_FILENO) }
+
+    /// Colours text on standard error.
+    var errors: Paint { paint(STDERR_FILENO) }
+
+    private func paint(_ descriptor: Int32) -> Paint {
+        switch color ?? .auto {
+        case .always: Paint(isOn: true)
+        case .never: .none
+        case .auto: Paint(isOn: Terminal.wantsColor(isatty(descriptor) == 1))
+        }
+    }
+}
+
+/// The form in which a command writes its report.
+struct ReportOptions: ParsableArguments {
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    /// Writes a report: as JSON or text to standard output, and with `--quiet` what is wrong to
+    /// standard error.
+    ///
+    /// - Parameter complaint: what is wrong, in one line. Nil if nothing is.
+    func write(json: String, text: @autoclosure () -> String, complaint: String?) {
+        if self.json { print(json) } else if !quiet { print(text()) }
+        if quiet, let complaint { Console.complain(complaint) }
+    }
+}
+
+/// Which messages about its work a command writes to standard error.
+struct LogOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            Write messages of this level and above to standard error, one per line: trace, debug, \
+            info, notice, warning or error. (default: none)
+            """, valueName: "level", visibility: .rare),
+        completion: .list(Self.levels.map(\.rawValue)),
+        transform: { text in
+            if let level = levels.first(where: { $0.rawValue == text }) { return level }
+            let names = levels.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("a level is one of \(names)")
+        })
+    var logLevel: Logger.Level?
+
+    private static let levels = Logger.Level.allCases.filter { $0 != .critical }
+
+    /// Returns a logger that writes the messages. Nil if none are wanted.
+    ///
+    /// - Parameter label: the part of the program that logs. Default: `larder`.
+    func logger(_ label: String = "larder") -> Logger? {
+        logLevel.map { level in
+            Logger(label: label) { ConsoleLog(label: $0, logLevel: level) }
+        }
+    }
+}
+
+/// Writes log messages to standard error, above the status line.
+private struct ConsoleLog: LogHandler {
+    let label: String
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let values = metadata.merging(event.metadata ?? [:]) { $1 }
+            .sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        let text = "\(UTCTime.timestamp(Date())) \(event.level) \(label): \(event.message)\(values)"
+        Console.write(text.sanitizedForTerminal + "\n")
+    }
+}
