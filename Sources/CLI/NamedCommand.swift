@@ -3,7 +3,6 @@ import Foundation
 
 /// A command and the words that name it: `verify`, or `remote verify`.
 struct NamedCommand {
-    /// The whole program.
     static let program = NamedCommand(name: "", type: Larder.self)
     /// Commands of earlier versions that are programs of their own now.
     private static let programs = ["rehearse": "larder-rehearse"]

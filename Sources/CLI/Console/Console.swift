@@ -44,7 +44,6 @@ enum Console {
     /// Bytes for standard output, as they are.
     static func print(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try print($0) } }
 
-    /// The same.
     static func print(_ bytes: UnsafeRawBufferPointer) throws {
         try flush()
         let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1)

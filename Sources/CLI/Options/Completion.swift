@@ -28,7 +28,6 @@ extension CompletionKind {
         ).beginning(with: words.last ?? "")
     }
 
-    /// The value of `--cache`.
     private static func cache(in words: [String]) -> String? {
         if let word = words.last(where: { $0.hasPrefix("--cache=") }) {
             return String(word.dropFirst("--cache=".count))
@@ -39,8 +38,7 @@ extension CompletionKind {
     }
 }
 
-/// The URLs and keys that a cache knows, completed up to the next `/` as paths are. Only as many
-/// are read as are shown.
+/// The URLs and keys that a cache knows. Only as many are read as are shown.
 struct CachedNames {
     private static let most = 200
     private static let longest = 2048
@@ -64,36 +62,16 @@ struct CachedNames {
         var names: [String] = []
         var start = text
         for _ in 0..<Self.most {
-            guard let key = try cache.firstKey(from: start, arePinned: arePinned),
-                key.utf8.starts(with: text.utf8)
+            guard let name = try cache.firstKey(from: start, arePinned: arePinned),
+                name.utf8.starts(with: text.utf8)
             else { return names }
-            let name = Self.part(of: key, after: text.utf8.count)
             names.append(name)
-            // Behind it, and behind all that it is the beginning of.
-            start =
-                name.utf8.last == UInt8(ascii: "/")
-                ? String(decoding: name.utf8.dropLast() + "0".utf8, as: UTF8.self)
-                : name + "\u{1}"
+            start = name + "\u{1}"
         }
         // The shell inserts what all words have in common. The first words and the last one have
         // the same in common as all.
-        if let last = try cache.lastKey(beginningWith: text, arePinned: arePinned) {
-            names.append(Self.part(of: last, after: text.utf8.count))
-        }
-        return names
-    }
-
-    /// A key up to the `/` that ends the part of the path at an offset. The host is such a part.
-    private static func part(of key: String, after offset: Int) -> String {
-        // Bash splits words at colons, and cannot continue a part.
-        if CompletionShell.requesting == .bash { return key }
-        let bytes = Array(key.utf8)
-        let scheme = bytes.firstRange(of: "://".utf8)?.upperBound ?? 0
-        let from = max(offset, scheme)
-        guard from < bytes.count,
-            let slash = bytes[from...].firstIndex(of: UInt8(ascii: "/"))
-        else { return key }
-        return String(decoding: bytes[...slash], as: UTF8.self)
+        return try names
+            + [cache.lastKey(beginningWith: text, arePinned: arePinned)].compactMap(\.self)
     }
 
     /// Whether a name has no secrets, and nothing that a terminal or a shell would obey: bash

@@ -162,7 +162,6 @@ struct TimeSpan {
         }
     }
 
-    /// The number of seconds.
     var seconds: Double { duration / .seconds(1) }
 
     /// - Throws: `ValidationError`, which says what is valid.

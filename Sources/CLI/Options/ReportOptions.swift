@@ -17,10 +17,8 @@ struct ColorOptions: ParsableArguments {
             """, valueName: "auto|always|never", visibility: .rare))
     var color: Choice?
 
-    /// Colours text on standard output.
     var output: Paint { paint(STDOUT_FILENO) }
 
-    /// Colours text on standard error.
     var errors: Paint { paint(STDERR_FILENO) }
 
     private func paint(_ descriptor: Int32) -> Paint {

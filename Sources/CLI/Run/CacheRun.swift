@@ -87,13 +87,14 @@ final class CacheRun: Sendable {
 // What the record of a run keeps of its report.
 
 extension Report {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         var counts: [RunRecord.Count: Int64] = [
             .entries: Int64(entries), .receivedBytes: receivedBytes,
         ]
         for outcome in EntryResult.Outcome.allCases {
-            counts[outcome.recorded] = Int64(count(outcome))
+            // They have the same names.
+            guard let name = RunRecord.Count(rawValue: outcome.rawValue) else { continue }
+            counts[name] = Int64(count(outcome))
         }
         counts[.pushed] = Int64(remote?.pushed ?? 0)
         counts[.unpushed] = Int64(remote?.unpushed ?? 0)
@@ -101,25 +102,7 @@ extension Report {
     }
 }
 
-extension EntryResult.Outcome {
-    fileprivate var recorded: RunRecord.Count {
-        switch self {
-        case .fetched: .fetched
-        case .revalidated: .revalidated
-        case .cached: .cached
-        case .coalesced: .coalesced
-        case .skipped: .skipped
-        case .failed: .failed
-        case .unfinished: .unfinished
-        case .unstored: .unstored
-        case .pulled: .pulled
-        case .shared: .shared
-        }
-    }
-}
-
 extension VerifyReport {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         [
             .objects: Int64(objects), .bytes: bytes, .whole: Int64(whole),
@@ -131,7 +114,6 @@ extension VerifyReport {
 }
 
 extension EvictionReport {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         [
             .evictedObjects: Int64(total.count), .evictedBytes: total.bytes,
@@ -143,7 +125,6 @@ extension EvictionReport {
 }
 
 extension RecoveryReport {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         [.objects: Int64(objects), .resources: Int64(resources), .damaged: Int64(damaged)]
     }

@@ -97,32 +97,27 @@ enum ExitStatus: Int32, CaseIterable {
     /// - Parameter cache: the only one that the command has to do with; nil if it has to do with
     ///   two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
+        defer { Console.statusLine.erase() }
         do {
-            let status = try await ended(body)
+            let status: ExitCode?
+            do {
+                try await body()
+                status = nil
+            } catch let exit as ExitCode {
+                status = exit
+            }
             try Console.flush()
             if let status { throw status }
         } catch let exit as ExitCode {
             throw exit
         } catch let usage as ValidationError {
             throw usage
-        } catch let error as CacheError {
-            let located = cache.map { error.located(inCacheAt: $0.absolutePath) } ?? error
-            Console.complain("\(located)")
-            throw ExitCode(ExitStatus(error).rawValue)
         } catch {
-            Console.complain("\(error)")
+            let located = (error as? CacheError).flatMap { error in
+                cache.map { error.located(inCacheAt: $0.absolutePath) }
+            }
+            Console.complain("\(located ?? error)")
             throw ExitCode(ExitStatus(error).rawValue)
-        }
-    }
-
-    /// The status that the body has ended with, if it has.
-    private static func ended(_ body: () async throws -> Void) async throws -> ExitCode? {
-        defer { Console.statusLine.erase() }
-        do {
-            try await body()
-            return nil
-        } catch let exit as ExitCode {
-            return exit
         }
     }
 }

@@ -18,7 +18,6 @@ final class Interrupts: Sendable {
     /// The signal that came first; nil if none did.
     var signal: Int32? { state.withLock { $0.signal } }
 
-    /// Watches from now on.
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
         for number in [SIGINT, SIGTERM, SIGHUP] {

@@ -109,60 +109,32 @@ enum OutputFile {
     }
 }
 
-/// A file that takes the place of another as a whole: who reads it sees the old one or the new one,
+/// A file that takes the place of another as a whole: readers see the old one or the new one,
 /// whatever is killed or cut off when. Until it is committed, the old one is left alone.
 final class OutputReplacement: Sendable {
-    private let path: String
-    private let mode: mode_t
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
-    fileprivate struct State {
-        var folder: FileDescriptor?
-        var file: (name: String, descriptor: FileDescriptor)?
-        var buffer: [UInt8] = []
-        var failure: OutputFailure?
-    }
-
-    /// Nothing is written yet.
-    ///
     /// - Parameter mode: The mode of the file, before the umask. It never gets more: a file that it
     ///   replaces can only take permissions away. Default: everybody may read it.
-    init(_ path: String, mode: mode_t = 0o644) {
-        self.path = path
-        self.mode = mode
-    }
+    init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
 
     deinit { state.withLock { $0.discard() } }
 
     /// - Throws: ``OutputFailure`` if it is clear already that nothing can be put there.
     func check() throws(OutputFailure) {
         let failure = state.withLock { state in
-            OutputFailure.of { () throws(CacheError) in
-                let folder = try state.folder(of: path)
-                guard !path.lastName.isEmpty else {
-                    throw CacheError("open", subject: path, errno: EISDIR)
-                }
-                // A device, or a link to somewhere, is not to be replaced by a file.
-                if let status = try folder.status(of: path.lastName), !status.isRegularFile {
-                    throw CacheError(.unusable, subject: path, message: "is not a regular file")
-                }
-                guard faccessat(folder.raw, ".", W_OK | X_OK, 0) == 0 else {
-                    throw CacheError("open", subject: path, errno: errno)
-                }
-            }
+            OutputFailure.of { () throws(CacheError) in try state.check() }
         }
         if let failure { throw failure }
     }
 
-    /// Adds to the new file. What goes wrong is told at the end.
+    /// Adds to the new file. Failures are reported by ``commit()``.
     func add(_ text: String) {
         state.withLock { state in
             guard state.failure == nil else { return }
             state.buffer += text.utf8
             guard state.buffer.count >= 64 * 1024 else { return }
-            state.failure = OutputFailure.of { () throws(CacheError) in
-                try state.flush(to: path, mode)
-            }
+            state.failure = OutputFailure.of { () throws(CacheError) in try state.flush() }
         }
     }
 
@@ -175,72 +147,90 @@ final class OutputReplacement: Sendable {
             defer { state.discard() }
             return state.failure
                 ?? OutputFailure.of { () throws(CacheError) in
-                    try state.flush(to: path, mode)
-                    try state.publish(as: path)
+                    try state.flush()
+                    try state.publish()
                 }
         }
         if let failure { throw failure }
     }
-}
 
-extension OutputReplacement.State {
-    /// The directory of the file, opened once.
-    fileprivate mutating func folder(of path: String) throws(CacheError) -> FileDescriptor {
-        if let folder { return folder }
-        let folder = try Self.naming(path, "open") { () throws(CacheError) in
-            try UsersPath(path.parentDirectory).folder()
+    private struct State {
+        let path: String
+        let mode: mode_t
+        var folder: FileDescriptor?
+        var file: (name: String, descriptor: FileDescriptor)?
+        var buffer: [UInt8] = []
+        var failure: OutputFailure?
+
+        /// Opens the directory of the file, once.
+        private mutating func openFolder() throws(CacheError) -> FileDescriptor {
+            if let folder { return folder }
+            let folder = try naming("open") { () throws(CacheError) in
+                try UsersPath(path.parentDirectory).folder()
+            }
+            self.folder = folder
+            return folder
         }
-        self.folder = folder
-        return folder
-    }
 
-    /// Reports a failed system call as one on the user's own path.
-    private static func naming<Value>(
-        _ path: String, _ call: String, _ body: () throws(CacheError) -> Value
-    ) throws(CacheError) -> Value {
-        do throws(CacheError) {
-            return try body()
-        } catch {
-            throw error.errno.map { CacheError(call, subject: path, errno: $0) } ?? error
+        /// Reports a failed system call as one on the user's own path.
+        private func naming<Value>(
+            _ call: String, _ body: () throws(CacheError) -> Value
+        ) throws(CacheError) -> Value {
+            do throws(CacheError) {
+                return try body()
+            } catch {
+                throw error.errno.map { CacheError(call, subject: path, errno: $0) } ?? error
+            }
         }
-    }
 
-    fileprivate mutating func flush(to path: String, _ mode: mode_t) throws(CacheError) {
-        if file == nil { file = try create(for: path, mode) }
-        try Self.naming(path, "write") { () throws(CacheError) in
-            try file?.descriptor.write(buffer)
+        mutating func check() throws(CacheError) {
+            let folder = try openFolder()
+            guard !path.lastName.isEmpty else {
+                throw CacheError("open", subject: path, errno: EISDIR)
+            }
+            // A device, or a link to somewhere, is not to be replaced by a file.
+            if let status = try folder.status(of: path.lastName), !status.isRegularFile {
+                throw CacheError(.unusable, subject: path, message: "is not a regular file")
+            }
+            guard faccessat(folder.raw, ".", W_OK | X_OK, 0) == 0 else {
+                throw CacheError("open", subject: path, errno: errno)
+            }
         }
-        buffer.removeAll(keepingCapacity: true)
-    }
 
-    private mutating func create(
-        for path: String, _ mode: mode_t
-    ) throws(CacheError) -> (String, FileDescriptor) {
-        let folder = try folder(of: path)
-        // The ending is none that a collector of `*.prom` reads.
-        let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
-        let file = try Self.naming(path, "open") { () throws(CacheError) in
-            try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)
+        mutating func flush() throws(CacheError) {
+            if file == nil { file = try create() }
+            try naming("write") { () throws(CacheError) in try file?.descriptor.write(buffer) }
+            buffer.removeAll(keepingCapacity: true)
         }
-        // Whoever made the old one for few has the new one for as few.
-        if let old = try folder.status(of: path.lastName) {
-            try file.setMode(try file.status().st_mode & old.st_mode & 0o777)
+
+        private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
+            let folder = try openFolder()
+            // The ending is none that a collector of `*.prom` reads.
+            let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
+            let file = try naming("open") { () throws(CacheError) in
+                try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)
+            }
+            // An old file that only few may read is replaced by such a file.
+            if let old = try folder.status(of: path.lastName) {
+                try file.setMode(try file.status().st_mode & old.st_mode & 0o777)
+            }
+            return (name, file)
         }
-        return (name, file)
-    }
 
-    fileprivate mutating func publish(as path: String) throws(CacheError) {
-        guard let (name, descriptor) = file, let folder else { return }
-        guard fsync(descriptor.raw) == 0, renameat(folder.raw, name, folder.raw, path.lastName) == 0
-        else { throw CacheError("write", subject: path, errno: errno) }
-        file = nil
-        // What a crash undid here would be the old file, which is whole, too.
-        if let readable = try? folder.directory(".") { fsync(readable.raw) }
-    }
+        mutating func publish() throws(CacheError) {
+            guard let (name, descriptor) = file, let folder else { return }
+            guard fsync(descriptor.raw) == 0,
+                renameat(folder.raw, name, folder.raw, path.lastName) == 0
+            else { throw CacheError("write", subject: path, errno: errno) }
+            file = nil
+            // What a crash undid here would be the old file, which is whole, too.
+            if let readable = try? folder.directory(".") { fsync(readable.raw) }
+        }
 
-    fileprivate mutating func discard() {
-        guard let (name, descriptor) = file, let folder else { return }
-        if (try? folder.has(descriptor, as: name)) == true { unlinkat(folder.raw, name, 0) }
-        file = nil
+        mutating func discard() {
+            guard let (name, descriptor) = file, let folder else { return }
+            if (try? folder.has(descriptor, as: name)) == true { unlinkat(folder.raw, name, 0) }
+            file = nil
+        }
     }
 }

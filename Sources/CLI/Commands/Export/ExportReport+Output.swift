@@ -19,15 +19,11 @@ extension ExportReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, one line; nil if nothing is.
     package var complaint: String? {
         if isInterrupted { return "interrupted: what was finished is kept" }
         return problems.complaint
     }
-}
 
-extension ExportReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("layout", layout.rawValue)
@@ -64,7 +60,6 @@ extension IconProblems {
         return failed > 0 ? skips + ["\(failed) failed (\(reasons { !$0.isSkip }))"] : skips
     }
 
-    /// What is wrong, one line; nil if nothing is.
     var complaint: String? {
         failures.first.map {
             "\(failed.of("icon")) failed (\(reasons { !$0.isSkip })), such as \($0.text)"

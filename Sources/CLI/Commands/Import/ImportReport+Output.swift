@@ -19,15 +19,11 @@ extension ImportReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, one line; nil if nothing is.
     package var complaint: String? {
         if isInterrupted { return "interrupted: what was finished is kept" }
         return problems.complaint
     }
-}
 
-extension ImportReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("layout", layout.rawValue)

@@ -138,10 +138,7 @@ extension Resource {
         let url = shownURL
         return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
     }
-}
 
-extension Resource {
-    /// The resource's line in `list --json`, without a line end.
     package var json: String {
         var item = JSONObject()
         item.set("url", shownURL)

@@ -29,9 +29,7 @@ extension ManifestSummary {
         if let base = places.base { lines.append("  base: \(base)") }
         return lines.joined(separator: "\n")
     }
-}
 
-extension ManifestSummary {
     /// The reading as one JSON object, without a line end.
     ///
     /// - Parameter source: the manifest that was read.

@@ -2,7 +2,6 @@ import LarderCore
 import LarderPrefetch
 
 extension Report {
-    /// The summary as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("entries", entries)
@@ -27,7 +26,6 @@ extension Report {
 }
 
 extension RemoteReport {
-    /// One JSON object.
     var json: JSONObject {
         var object = JSONObject()
         object.set("location", location)
@@ -50,7 +48,6 @@ extension RemoteReport {
 }
 
 extension EntryResult {
-    /// The entry's line in a report: one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("manifest", manifest.sanitizedForTerminal)

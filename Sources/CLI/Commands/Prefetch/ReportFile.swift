@@ -127,7 +127,6 @@ final class LockedManifest: Sendable {
         self.file = file
     }
 
-    /// Adds an icon.
     func add(_ entry: LockedEntry) {
         let isFirst = isEmpty.withLock { isEmpty in
             defer { isEmpty = false }

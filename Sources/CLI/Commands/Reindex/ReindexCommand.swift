@@ -39,7 +39,6 @@ struct ReindexCommand: AsyncParsableCommand {
 }
 
 extension RecoveryReport {
-    /// The report for people, one line.
     package var text: String {
         guard !isInterrupted else { return "interrupted: the index is as it was" }
         let origin =
@@ -58,16 +57,12 @@ extension RecoveryReport {
         damaged == 1 ? "1 file is not a whole object" : "\(damaged) files are not whole objects"
     }
 
-    /// What is wrong, one line for people; nil if nothing is.
     package var complaint: String? {
         if isInterrupted { return text }
         guard damaged > 0 else { return nil }
         return "\(noWholeObjects); larder verify says more"
     }
-}
 
-extension RecoveryReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("source", source.rawValue)

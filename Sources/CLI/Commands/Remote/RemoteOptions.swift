@@ -82,7 +82,6 @@ struct RemoteOptions: ParsableArguments {
         if let (option, _) = given { throw ValidationError("\(option) needs --remote.") }
     }
 
-    /// Nil if there is none.
     func remote(_ use: Remote.Use) throws -> Remote? {
         guard let remote else { return nil }
         do throws(S3SettingsError) {

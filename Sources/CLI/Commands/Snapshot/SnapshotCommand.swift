@@ -68,17 +68,13 @@ extension SnapshotReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, in one line. Nil if nothing is.
     package var complaint: String? {
         if hasAllObjects { return nil }
         let kinds = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
         let found = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "\(found), left out of the copy; larder verify says more"
     }
-}
 
-extension SnapshotReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("objects", objects)
