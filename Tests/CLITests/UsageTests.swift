@@ -121,6 +121,7 @@ import Testing
             ["plan", "m", "--shard", "0/2", "--split-host", "a=6", "--max-per-host", "5"],
             "--max-per-host is 5"
         ),
+        (["serve", "--log-level", "loud"], "warning"),
         (["verify", "--sample", "10"], "3/10"), (["verify", "--sample", "0%"], "5%"),
     ])
     func aBadValueIsExplained(_ arguments: [String], _ hint: String) throws {

@@ -40,40 +40,41 @@ struct CacheOptions: ParsableArguments {
     ///
     /// - Parameter makingRoom: whether the disk may be too full for anything but an eviction.
     func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache? {
-        let cache = try open(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
+        let cache = try present(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
         if cache == nil {
             Console.complain("\(absolutePath): there is no cache here; it reads as an empty one")
         }
         return cache
     }
 
-    /// The cache to be verified, though its index may be damaged. One that is not there is a
-    /// missing input, since a mistyped path must not pass for a whole cache.
+    /// The same, without the message.
+    func openIfThere() throws -> Cache? { try present(.none, Cache.open) }
+
+    /// Opens the cache for reading.
+    ///
+    /// - Throws: ``MissingInput`` if there is none.
+    func required(wait: LockWait) throws -> Cache { try required(present(wait, Cache.open)) }
+
+    /// Opens the cache to verify it, though its index may be damaged.
+    ///
+    /// - Throws: ``MissingInput`` if there is none: a mistyped path is not a whole cache.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
-        try present(
-            try open(wait) { (path, wait) throws(CacheError) in
+        try required(
+            present(wait) { (path, wait) throws(CacheError) in
                 try Cache.openDamaged(at: path, wait: wait, isForRepair: isForRepair)
             })
     }
 
-    /// The cache for reading, where one that is not there is a missing input.
-    func required(wait: LockWait) throws -> Cache { try present(try open(wait, Cache.open)) }
-
-    private func present(_ cache: Cache?) throws -> Cache {
-        guard let cache else {
-            throw MissingInput(description: "\(absolutePath): there is no cache here")
-        }
-        return cache
+    private func required(_ cache: Cache?) throws(MissingInput) -> Cache {
+        if let cache { return cache }
+        throw MissingInput(description: "\(absolutePath): there is no cache here")
     }
 
-    /// The same, if it makes no difference that there is none.
-    func openIfThere() throws -> Cache? { try open(.none, Cache.open) }
-
-    private func open(
-        _ wait: LockWait, _ way: (String, LockWait) throws(CacheError) -> Cache
+    private func present(
+        _ wait: LockWait, _ open: (String, LockWait) throws(CacheError) -> Cache
     ) throws -> Cache? {
         do {
-            return try way(path, wait)
+            return try open(path, wait)
         } catch  where error.code == .missing {
             return nil
         }

@@ -12,6 +12,13 @@ extension ArgumentVisibility {
     }()
 }
 
+extension ArgumentHelp {
+    /// Returns the help of an option that `--help` leaves to `--help-all`.
+    static func rare(_ abstract: String, _ valueName: String? = nil) -> ArgumentHelp {
+        ArgumentHelp(abstract, valueName: valueName, visibility: .rare)
+    }
+}
+
 extension CompletionKind {
     /// Files of the usual formats.
     static let manifest = file(extensions: [

@@ -6,39 +6,39 @@ import LarderPrefetch
 /// How connections are made, to origins and to remotes.
 struct ConnectionOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Connect through this http, https, socks4, socks4a, socks5 or socks5h proxy. An empty \
             value means no proxy. (default: $http_proxy, $https_proxy, $all_proxy)
-            """, valueName: "url", visibility: .rare))
+            """, "url"))
     var proxy: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Reach these hosts, domains and networks without a proxy. (default: $no_proxy)",
-            valueName: "list", visibility: .rare))
+        help: .rare(
+            "Reach these hosts, domains and networks without a proxy. (default: $no_proxy)", "list")
+    )
     var noProxy: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Trust the certificate authorities in this PEM file instead of the system's. \
             (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
-            """, valueName: "file", visibility: .rare),
+            """, "file"),
         completion: .file())
     var caCert: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             "Give up a connection that takes longer than this to open: 5s, 2m. (default: 10s)",
-            valueName: "time", visibility: .rare),
+            "time"),
         transform: TimeSpan.parseAboveZero)
     var connectTimeout = TimeSpan(seconds: 10)
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             "Give up a transfer below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
-            valueName: "time", visibility: .rare),
+            "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 30)
 
@@ -114,26 +114,24 @@ struct AddressOptions: ParsableArguments {
 
     @Option(
         name: .customLong("allow-host"),
-        help: ArgumentHelp(
-            "Connect to this host whatever its addresses are. May be repeated.",
-            valueName: "host[:port]", visibility: .rare))
+        help: .rare(
+            "Connect to this host whatever its addresses are. May be repeated.", "host[:port]"))
     var allowedHosts: [String] = []
 
-    @Flag(help: ArgumentHelp("Follow redirects from https to http.", visibility: .rare))
+    @Flag(help: .rare("Follow redirects from https to http."))
     var allowDowngrade = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             For the first host and port, connect to the second. If empty, the first ones mean any, \
             and the second ones mean no change.
-            """, valueName: "host:port:host:port", visibility: .rare))
+            """, "host:port:host:port"))
     var connectTo: [String] = []
 
     @Option(
-        help: ArgumentHelp(
-            "Use these addresses for a host and port instead of a look-up.",
-            valueName: "host:port:address,…", visibility: .rare))
+        help: .rare(
+            "Use these addresses for a host and port instead of a look-up.", "host:port:address,…"))
     var resolve: [String] = []
 
     func validate() throws { _ = try (hosts, connectToRules, resolveRules) }

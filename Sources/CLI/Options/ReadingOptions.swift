@@ -17,7 +17,7 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var entries: String?
 
-    @Option(help: ArgumentHelp("Where an entry's name is.", valueName: "path", visibility: .rare))
+    @Option(help: .rare("Where an entry's name is.", "path"))
     var nameKey: String?
 
     @Option(
@@ -26,56 +26,46 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var iconKey: [String] = []
 
-    @Option(
-        help: ArgumentHelp("Where an entry's priority is.", valueName: "path", visibility: .rare))
+    @Option(help: .rare("Where an entry's priority is.", "path"))
     var priorityKey: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", valueName: "path",
-            visibility: .rare))
+    @Option(help: .rare("Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", "path"))
     var integrityKey: String?
 
-    @Option(help: ArgumentHelp("Which icons to take if an entry has several.", visibility: .rare))
+    @Option(help: .rare("Which icons to take if an entry has several."))
     var icons = IconSelection.all
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Replace {size}, {width}, {height}, {w} and {h} in an icon's URL with this number of \
             pixels.
-            """,
-            valueName: "n", visibility: .rare))
+            """, "n"))
     var iconSize = 512
 
-    @Option(
-        help: ArgumentHelp(
-            "Fetch ipfs: URLs from here, such as https://ipfs.io.", valueName: "url",
-            visibility: .rare))
+    @Option(help: .rare("Fetch ipfs: URLs from here, such as https://ipfs.io.", "url"))
     var ipfsGateway: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Refuse a manifest with more entries. One with several icons counts once per icon.",
-            valueName: "n", visibility: .rare))
+        help: .rare(
+            "Refuse a manifest with more entries. One with several icons counts once per icon.", "n"
+        ))
     var maxEntries = ManifestLimits().maximumEntries
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Refuse a manifest from a URL, or unpacked from gzip, that is longer. (default: 256MiB)
-            """,
-            valueName: "size", visibility: .rare),
+            """, "size"),
         transform: ByteCount.parse)
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Refuse a gzip file that unpacks to more than this many times its length, and more than \
             16MiB.
-            """,
-            valueName: "n", visibility: .rare))
+            """, "n"))
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 
     func validate() throws {
@@ -96,7 +86,6 @@ struct ReadingOptions: ParsableArguments {
         }
     }
 
-    /// The options as rules.
     var rules: ManifestRules {
         get throws {
             var rules = ManifestRules(

@@ -3,18 +3,17 @@ import Foundation
 import LarderCore
 import Logging
 
-/// Whether text for people is coloured.
 struct ColorOptions: ParsableArguments {
     enum Choice: String, ExpressibleByArgument, CaseIterable {
         case auto, always, never
     }
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Colour what failed, is stale or is clean. With auto, on a terminal, unless NO_COLOR is \
             set; CLICOLOR_FORCE colours always. (default: auto)
-            """, valueName: "auto|always|never", visibility: .rare))
+            """, "auto|always|never"))
     var color: Choice?
 
     var output: Paint { paint(STDOUT_FILENO) }
@@ -51,11 +50,11 @@ struct ReportOptions: ParsableArguments {
 /// Which messages about its work a command writes to standard error.
 struct LogOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Write messages of this level and above to standard error, one per line: trace, debug, \
             info, notice, warning or error. (default: none)
-            """, valueName: "level", visibility: .rare),
+            """, "level"),
         completion: .list(Self.levels.map(\.rawValue)),
         transform: { text in
             if let level = levels.first(where: { $0.rawValue == text }) { return level }

@@ -13,17 +13,15 @@ struct RevalidationOptions: ParsableArguments {
     var revalidate = Revalidation.stale
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             For this long, do not ask again for an icon that was gone (404, 410): it fails at \
             once. 0 asks every time. (default: 1h)
-            """, valueName: "time", visibility: .rare),
+            """, "time"),
         transform: TimeSpan.parse)
     var failureTtl = TimeSpan(seconds: 3600)
 
-    @Flag(
-        help: ArgumentHelp(
-            "Ask again for icons that were gone (404, 410).", visibility: .rare))
+    @Flag(help: .rare("Ask again for icons that were gone (404, 410)."))
     var force = false
 
     @Flag(help: "Fetch only what failed before, including icons that were gone.")
@@ -44,7 +42,6 @@ enum FailureAllowance: Equatable, CustomStringConvertible {
     case count(Int)
     case percent(Decimal)
 
-    /// Not one.
     static let none = FailureAllowance.count(0)
 
     /// - Throws: `ValidationError`, which says what is valid.
@@ -54,7 +51,6 @@ enum FailureAllowance: Equatable, CustomStringConvertible {
         throw ValidationError("it is a count, such as 20, or a percentage up to 100%, such as 2.5%")
     }
 
-    /// As it is typed.
     var description: String {
         switch self {
         case .count(let count): "\(count)"

@@ -18,11 +18,11 @@ struct ShardOptions: ParsableArguments {
 
     @Option(
         name: .customLong("split-host"),
-        help: ArgumentHelp(
+        help: .rare(
             """
             Divide the icons on this host into k pieces, for several workers, which share the \
             limits per host. All workers need the same. May be repeated.
-            """, valueName: "host=k", visibility: .rare))
+            """, "host=k"))
     var splitHosts: [String] = []
 
     func validate() throws {
@@ -45,7 +45,6 @@ struct ShardOptions: ParsableArguments {
             """)
     }
 
-    /// Nil if there are no other workers.
     var shard: Shard? {
         get throws { try name?.shard(splits: splits) }
     }

@@ -7,55 +7,48 @@ struct TransferOptions: ParsableArguments {
     var maxConcurrent = 16
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Send at most this many requests at once to one scheme, host and port. If there are \
             several, the limit for each is at most one less than --max-concurrent.
-            """, valueName: "n", visibility: .rare))
+            """, "n"))
     var maxPerHost = 6
 
     @Option(
-        help: ArgumentHelp(
-            "Refuse bodies larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size",
-            visibility: .rare),
+        help: .rare("Refuse bodies larger than this: 500kB, 2MiB. (default: 16MiB)", "size"),
         transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
 
     @Option(
-        help: ArgumentHelp(
-            "Give up a transfer that takes longer than this in all: 90s, 1h. (default: 5m)",
-            valueName: "time", visibility: .rare),
+        help: .rare(
+            "Give up a transfer that takes longer than this in all: 90s, 1h. (default: 5m)", "time"),
         transform: TimeSpan.parseAboveZero)
     var timeout = TimeSpan(seconds: 300)
 
     @Option(
-        help: ArgumentHelp(
-            "Try each URL up to this many times in all while its failure may be temporary.",
-            valueName: "n", visibility: .rare))
+        help: .rare(
+            "Try each URL up to this many times in all while its failure may be temporary.", "n"))
     var attempts = 5
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Begin no attempt later than this after the first one, and give up on a host that asks \
             for a longer wait. (default: 10m)
-            """, valueName: "time", visibility: .rare),
+            """, "time"),
         transform: TimeSpan.parseAboveZero)
     var retryMaxTime = TimeSpan(seconds: 600)
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Begin at most this many requests a second to one scheme, host and port, such as 5 or \
             0.5.
-            """,
-            valueName: "n", visibility: .rare),
+            """, "n"),
         transform: Quantity.perSecond)
     var ratePerHost: Double?
 
-    @Option(
-        help: ArgumentHelp(
-            "The User-Agent field of every request.", valueName: "text", visibility: .rare))
+    @Option(help: .rare("The User-Agent field of every request.", "text"))
     var userAgent = LarderVersion.userAgent
 
     func validate() throws {

@@ -9,9 +9,7 @@ import Synchronization
 /// interrupted, and leaves a record.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
-    /// How far it is, for whoever looks.
     let line: ProgressLine
-    /// How long it waits for locks.
     let wait: LockWait
     private let started = Date()
     private let start = ContinuousClock.now

@@ -4,7 +4,6 @@ import LarderCache
 import LarderManifest
 import LarderPrefetch
 
-/// The exit statuses, the same for every command.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
     case couldNotRun = 1
@@ -87,7 +86,6 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// Ends the command with this status.
     func exit() throws {
         if self != .done { throw ExitCode(rawValue) }
     }
@@ -97,10 +95,10 @@ enum ExitStatus: Int32, CaseIterable {
     /// - Parameter cache: the only one that the command has to do with; nil if it has to do with
     ///   two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
-        defer { Console.statusLine.erase() }
         do {
             let status: ExitCode?
             do {
+                defer { Console.statusLine.erase() }
                 try await body()
                 status = nil
             } catch let exit as ExitCode {

@@ -26,7 +26,6 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// The status of a run that a signal has ended.
     var status: ExitStatus { Self.status(of: signal ?? SIGINT) }
 
     private static func status(of signal: Int32) -> ExitStatus {

@@ -68,28 +68,19 @@ enum OutputFile {
         throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'.")
     }
 
-    /// As many links in a row as Linux follows.
-    private static let mostLinks = 40
-
-    /// Where a file is or will be: also at the end of links that lead to nothing yet. Nil if its
-    /// directory is not there.
-    private static func place(_ path: String) -> String? {
-        var path = path
-        for _ in 0...mostLinks {
-            if let place = realPath(path) { return place }
-            guard let target = linkTarget(path) else {
-                return realPath(path.parentDirectory).map {
-                    "\($0)/\(URL(fileURLWithPath: path).lastPathComponent)"
-                }
-            }
-            path = target.hasPrefix("/") ? target : "\(path.parentDirectory)/\(target)"
+    /// Returns where a file is or will be, also at the end of links that lead to nothing yet. Nil if
+    /// its directory does not exist.
+    ///
+    /// - Parameter links: the number of links to follow. Default: 40, as in Linux.
+    private static func place(_ path: String, links: Int = 40) -> String? {
+        if let place = realPath(path) { return place }
+        if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
+            let folder = target.hasPrefix("/") ? "" : path.parentDirectory + "/"
+            return links > 0 ? place(folder + target, links: links - 1) : nil
         }
-        return nil
-    }
-
-    /// What a symbolic link says; nil if it is none.
-    private static func linkTarget(_ path: String) -> String? {
-        try? FileManager.default.destinationOfSymbolicLink(atPath: path)
+        return realPath(path.parentDirectory).map {
+            "\($0)/\(URL(fileURLWithPath: path).lastPathComponent)"
+        }
     }
 
     /// What a name leads to, `-` being standard input; nil if that is nothing, or no regular
@@ -162,7 +153,6 @@ final class OutputReplacement: Sendable {
         var buffer: [UInt8] = []
         var failure: OutputFailure?
 
-        /// Opens the directory of the file, once.
         private mutating func openFolder() throws(CacheError) -> FileDescriptor {
             if let folder { return folder }
             let folder = try naming("open") { () throws(CacheError) in

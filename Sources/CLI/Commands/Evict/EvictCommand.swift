@@ -96,9 +96,7 @@ struct EvictCommand: AsyncParsableCommand {
     var dryRun = false
 
     func validate() throws {
-        if (keep + only).filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
+        try LocalManifests.validateStandardInput(keep + only)
         if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
         if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
             throw ValidationError(

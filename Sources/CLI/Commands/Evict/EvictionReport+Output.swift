@@ -78,7 +78,6 @@ extension EvictionReport.Hold {
 }
 
 extension EvictionReport.Leftover {
-    /// What one of them is, and what several are.
     fileprivate var text: (one: String, several: String) {
         switch self {
         case .orphans: ("object without a row", "objects without a row")

@@ -32,6 +32,7 @@ struct ExportCommand: AsyncParsableCommand {
     @OptionGroup var output: ReportOptions
     @OptionGroup var log: LogOptions
     @OptionGroup var naming: LayoutOptions
+    @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
@@ -44,14 +45,6 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(help: "The layout to write. (required)")
     var layout: ExportLayout
-
-    @Option(
-        name: .customLong("manifest"),
-        help: ArgumentHelp(
-            "Only the icons of this manifest. May be repeated. (default: all of the cache)",
-            valueName: "manifest"),
-        completion: .manifest)
-    var manifests: [String] = []
 
     @Flag(help: "Remove files of earlier exports whose icons are no longer exported.")
     var prune = false
@@ -80,8 +73,7 @@ struct ExportCommand: AsyncParsableCommand {
                     "--installer is for the layouts nuke, sdwebimage and kingfisher.")
             }
         }
-        try LocalManifests.validate(manifests)
-        try reading.validate(for: manifests)
+        try reading.validate(for: selection.manifest)
     }
 
     func run() async throws {
@@ -92,7 +84,8 @@ struct ExportCommand: AsyncParsableCommand {
             run.interrupts.ask("ending what is begun")
             if let installer {
                 try OutputFile.confirm(
-                    installer, isNoneOf: manifests, orIn: self.cache.path, for: "--installer")
+                    installer, isNoneOf: selection.manifest, orIn: self.cache.path,
+                    for: "--installer")
                 try OutputReplacement(installer).check()
             }
             let cache = try cache.required(wait: run.wait)
@@ -102,13 +95,13 @@ struct ExportCommand: AsyncParsableCommand {
             configuration.isPruning = prune
             configuration.copiesAll = copy
             configuration.manifestRules = try reading.rules
-            let sources = try manifests.map {
+            let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
             }
             let report = try Exporter(
                 cache, configuration, isCancelled: { run.interrupts.isAsked },
                 onProgress: { run.line.show($0.text("exported")) }
-            ).export(manifests.isEmpty ? nil : sources)
+            ).export(selection.manifest.isEmpty ? nil : sources)
             run.line.clear()
             if let installer, !report.isInterrupted,
                 let source = try SeedInstaller(

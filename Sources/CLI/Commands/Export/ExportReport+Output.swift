@@ -2,7 +2,6 @@ import LarderCore
 import LarderExport
 
 extension ExportReport {
-    /// The report for people: a line for each of the first icons that failed, and the counts.
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
         var parts = [
@@ -47,14 +46,12 @@ extension ExportReport {
 }
 
 extension IconProblems {
-    /// A line for each of the first icons that failed.
     func lines(_ paint: Paint) -> [String] {
         let lines = failures.map { paint.failed($0.text) }
         return failed > failures.count
             ? lines + ["and \(failed - failures.count) more failed"] : lines
     }
 
-    /// The counts of those that were skipped, and that failed, with their reasons.
     var parts: [String] {
         let skips = skipped > 0 ? ["\(skipped) skipped (\(reasons { $0.isSkip }))"] : []
         return failed > 0 ? skips + ["\(failed) failed (\(reasons { !$0.isSkip }))"] : skips
@@ -81,7 +78,6 @@ extension IconProblem {
 }
 
 extension JSONObject {
-    /// The counts by reason, and the first icons that failed.
     mutating func set<Code>(_ problems: IconProblems<Code>) {
         var reasons = JSONObject()
         for code in Code.allCases {

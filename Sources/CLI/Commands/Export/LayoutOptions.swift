@@ -19,7 +19,6 @@ struct LayoutOptions: ParsableArguments {
             valueName: "name"))
     var folder: String?
 
-    /// - Throws: `ValidationError` if something does not go with the layout.
     func validate(_ layout: ExportLayout, directory: String) throws {
         guard (1...8).contains(kingfisherVersion) else {
             throw ValidationError("--kingfisher-version must be from 1 to 8, the newest known.")

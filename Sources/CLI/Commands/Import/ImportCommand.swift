@@ -5,7 +5,8 @@ import LarderExport
 struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Adopt the icons of manifests from another program's cache, without the network.",
+        abstract:
+            "Adopt the icons of manifests from another program's cache, without the network.",
         discussion: """
             The icons are looked up by the names that the library gives their files: in a \
             simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
@@ -26,6 +27,7 @@ struct ImportCommand: AsyncParsableCommand {
     @OptionGroup var output: ReportOptions
     @OptionGroup var log: LogOptions
     @OptionGroup var naming: LayoutOptions
+    @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
@@ -35,15 +37,22 @@ struct ImportCommand: AsyncParsableCommand {
         completion: .directory)
     var directory: String
 
-    @Option(name: .customLong("layout"), help: "The layout to read. (required)")
-    var source: ImportLayout
+    private static let layouts = ExportLayout.allCases.filter(\.isImportable).map(\.rawValue)
 
     @Option(
-        name: .customLong("manifest"),
         help: ArgumentHelp(
-            "A manifest of the icons. May be repeated. (required)", valueName: "manifest"),
-        completion: .manifest)
-    var manifests: [String] = []
+            "The layout to read. (required; values: \(Self.layouts.joined(separator: ", ")))"),
+        completion: .list(Self.layouts),
+        transform: { name in
+            guard let layout = ExportLayout(rawValue: name) else {
+                throw ValidationError("the layouts are \(Self.layouts.joined(separator: ", "))")
+            }
+            guard layout.isImportable else {
+                throw ValidationError("it does not say which URL a file is from")
+            }
+            return layout
+        })
+    var layout: ExportLayout
 
     @Option(
         help: ArgumentHelp(
@@ -56,17 +65,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
-        let layout = source.layout
-        if !layout.isImportable {
-            throw ValidationError(
-                """
-                The layout '\(layout.rawValue)' cannot be imported: it does not say which URL a \
-                file is from.
-                """)
-        }
         try naming.validate(layout, directory: directory)
-        try LocalManifests.validate(manifests)
-        if manifests.isEmpty { throw ValidationError("Name at least one --manifest.") }
+        try selection.requireSome()
     }
 
     func run() async throws {
@@ -75,7 +75,7 @@ struct ImportCommand: AsyncParsableCommand {
         ) { run in
             try ProcessLimits.requireTransfers()
             var configuration = ImportConfiguration(
-                layout: source.layout, directory: directory)
+                layout: layout, directory: directory)
             configuration.kingfisherVersion = naming.kingfisherVersion
             configuration.folder = naming.folder
             configuration.maximumBytes = maxObjectSize.bytes
@@ -83,13 +83,13 @@ struct ImportCommand: AsyncParsableCommand {
             configuration.manifestRules = try reading.rules
             // Not to make a cache for what is not there.
             try MissingInput.checkDirectory(directory)
-            for name in manifests where name != "-" && !LocalManifests.isURL(name) {
+            for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
                 try MissingInput.check(name, for: "--manifest")
             }
             try Self.asMissingInput { try configuration.check(besideCacheAt: self.cache.path) }
             run.interrupts.ask("ending what is begun")
             let cache = try Cache.create(at: cache.path, wait: run.wait)
-            let sources = try manifests.map {
+            let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
             }
             let importer = Importer(
@@ -111,20 +111,5 @@ struct ImportCommand: AsyncParsableCommand {
         } catch let error as CacheError where error.code == .missing {
             throw MissingInput(description: error.description)
         }
-    }
-}
-
-/// The layout of `import`: those that can be imported are shown. All are taken, so that the others
-/// can be refused with the reason.
-struct ImportLayout: ExpressibleByArgument {
-    let layout: ExportLayout
-
-    init?(argument: String) {
-        guard let layout = ExportLayout(rawValue: argument) else { return nil }
-        self.layout = layout
-    }
-
-    static var allValueStrings: [String] {
-        ExportLayout.allCases.filter(\.isImportable).map(\.rawValue)
     }
 }

@@ -2,7 +2,6 @@ import LarderCore
 import LarderExport
 
 extension ImportReport {
-    /// The report for people: a line for each of the first icons that failed, and the counts.
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
         var parts = ["\(imported) imported", "\(present) present", "\(missing) missing"]

@@ -99,9 +99,7 @@ struct PinSubjects: ParsableArguments {
     var subjects: [String] = []
 
     func validate() throws {
-        if subjects.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
+        try LocalManifests.validateStandardInput(subjects)
     }
 
     /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
@@ -114,26 +112,16 @@ struct PinSubjects: ParsableArguments {
             let isFile = subject == "-" || access(subject, F_OK) == 0
             if ResourceKey.isSpelledOut(subject) {
                 try body(key)
-            } else if !isFile, !LocalManifests.isURL(subject),
-                try cache.resource(key) != nil || cache.isPinned(key)
-            {
+            } else if LocalManifests.isURL(subject) {
+                guard let url = try? HTTPURL(subject) else {
+                    throw ValidationError("An icon's URL cannot be read as one.")
+                }
+                try body(url.key)
+            } else if !isFile, try cache.resource(key) != nil || cache.isPinned(key) {
                 try body(key)
             } else {
-                try forEachKey(of: subject, rules, body)
+                try LocalManifests([subject], rules: rules, cache: nil).forEachKey(body)
             }
         }
-    }
-
-    private func forEachKey(
-        of subject: String, _ rules: ManifestRules, _ body: (String) throws -> Void
-    ) throws {
-        guard LocalManifests.isURL(subject) else {
-            let manifest = try LocalManifests([subject], rules: rules, cache: nil)
-            return try manifest.forEachKey(body)
-        }
-        guard let url = try? HTTPURL(subject) else {
-            throw ValidationError("An icon's URL cannot be read as one.")
-        }
-        try body(url.key)
     }
 }

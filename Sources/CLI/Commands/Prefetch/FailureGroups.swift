@@ -24,10 +24,6 @@ package struct FailureGroups {
 
     package init() {}
 
-    /// Counts a failure of an icon.
-    ///
-    /// - Parameter code: the reason.
-    /// - Returns: whether it is to be shown by itself.
     package mutating func add(_ code: String, at url: String?) -> Bool {
         let number = shown[code, default: 0]
         guard number >= Self.handful else {
@@ -77,7 +73,6 @@ package struct FailureGroups {
 struct UnsupportedSchemes {
     private var schemes: Set<String> = []
 
-    /// Whether to complain of what is wrong with an entry.
     mutating func isNew(_ code: String?, _ message: String?) -> Bool {
         guard let message, code == EntryError.Code.unsupportedScheme.rawValue else { return true }
         // Of each line the same: "line 7: icon has the scheme …".

@@ -43,32 +43,31 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
 
-    @Flag(help: ArgumentHelp("Store nothing in the remote.", visibility: .rare))
+    @Flag(help: .rare("Store nothing in the remote."))
     var remoteReadOnly = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             With --shard, take what was stored in the remote or confirmed less than this ago as \
             fresh: 24h. Its listing tells that; whatever its server said of it is not read. \
             (default: as its server said)
-            """, valueName: "time", visibility: .rare),
+            """, "time"),
         transform: TimeSpan.parse)
     var remoteFreshFor: TimeSpan?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Exit with status 0 if at most this many icons failed: a count, or a percentage of all, \
             such as 2.5%. (default: 0)
-            """, valueName: "n|p%", visibility: .rare),
+            """, "n|p%"),
         transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
     @Flag(
-        help: ArgumentHelp(
-            "Also store icons that servers forbid storing (no-store); they are always stale.",
-            visibility: .rare))
+        help: .rare(
+            "Also store icons that servers forbid storing (no-store); they are always stale."))
     var storeAnyway = false
 
     @Option(
@@ -90,9 +89,8 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 
     @Flag(
         name: .shortAndLong,
-        help: ArgumentHelp(
-            "On a terminal, print every failure, as elsewhere, not just a few of each kind.",
-            visibility: .rare))
+        help: .rare(
+            "On a terminal, print every failure, as elsewhere, not just a few of each kind."))
     var verbose = false
 
     func validate() throws {
@@ -160,7 +158,7 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
             configuration.onLocked = lock?.add
             let sources = try manifest.sources()
             var console = PrefetchConsole(
-                .prefetch, output, isVerbose: verbose,
+                purpose: .prefetch, output: output, isVerbose: verbose,
                 hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
                 allowance: maxFailures, colors: colors, line: run.line)
             let report = try await run.prefetch(sources, configuration, &console) {
@@ -205,7 +203,6 @@ struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
 }
 
 extension CacheRun {
-    /// Prefetches, and says how it goes; a signal ends it soon.
     func prefetch(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ console: inout PrefetchConsole, onEvent: (PrefetchEvent) -> Void = { _ in }

@@ -4,44 +4,29 @@ import LarderPrefetch
 /// What a prefetch says on the terminal, and when: with `--quiet`, all that is wrong in one line at
 /// the end; otherwise each thing as it happens.
 struct PrefetchConsole {
-    /// What a run is for.
     enum Purpose {
         case prefetch, push, pull
     }
 
-    private let purpose: Purpose
-    private let output: ReportOptions
-    /// Whether like failures are counted rather than printed one by one.
-    private let isGrouping: Bool
-    private let hasReport: Bool
+    let purpose: Purpose
+    let output: ReportOptions
+    var isVerbose = false
+    var hasReport = false
     /// Whether a report or a lock takes standard output.
-    private let isOutputTaken: Bool
-    private let allowance: FailureAllowance
-    private let colors: ColorOptions
-    private let line: ProgressLine
-    /// What is said at the end.
-    private var notes: [String] = []
-    private var firstFailure: String?
-    private var unsupported = UnsupportedSchemes()
-    private var groups = FailureGroups()
-    private var schemes: [String] = []
-    /// What to say of each manifest if its digests and sizes are not those of its icons.
-    private var remedies: [(manifest: String, text: String)] = []
+    var isOutputTaken = false
+    var allowance = FailureAllowance.none
+    let colors: ColorOptions
+    let line: ProgressLine
+    var notes: [String] = []
+    var firstFailure: String?
+    var unsupported = UnsupportedSchemes()
+    var groups = FailureGroups()
+    var schemes: [String] = []
+    /// The message for each manifest if its digests and sizes are not those of its icons.
+    var remedies: [(manifest: String, text: String)] = []
 
-    init(
-        _ purpose: Purpose, _ output: ReportOptions, isVerbose: Bool = false,
-        hasReport: Bool = false, isOutputTaken: Bool = false,
-        allowance: FailureAllowance = .none, colors: ColorOptions, line: ProgressLine
-    ) {
-        self.purpose = purpose
-        self.output = output
-        isGrouping = Terminal.isThere && !isVerbose
-        self.hasReport = hasReport
-        self.isOutputTaken = isOutputTaken
-        self.allowance = allowance
-        self.colors = colors
-        self.line = line
-    }
+    /// Whether like failures are counted rather than printed one by one.
+    private var isGrouping: Bool { Terminal.isThere && !isVerbose }
 
     mutating func say(_ event: PrefetchEvent, of sources: [ManifestSource]) {
         switch event {

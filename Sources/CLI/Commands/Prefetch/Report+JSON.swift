@@ -8,11 +8,7 @@ extension Report {
         for outcome in EntryResult.Outcome.allCases {
             object.set(outcome.rawValue, count(outcome))
         }
-        var reasons = JSONObject()
-        for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
-            reasons.set(reason, count)
-        }
-        object.set("failures", reasons)
+        object.set("failures", counts: failures)
         object.set("received_bytes", receivedBytes)
         object.set("seconds", seconds)
         object.set("interrupted", isInterrupted)
@@ -36,11 +32,7 @@ extension RemoteReport {
         object.set("present", present)
         object.set("unpushed", unpushed)
         object.set("personal", personal)
-        var reasons = JSONObject()
-        for (reason, count) in faults.sorted(by: { $0.key < $1.key }) {
-            reasons.set(reason, count)
-        }
-        object.set("faults", reasons)
+        object.set("faults", counts: faults)
         object.set("first_fault", firstFault)
         object.set("error", failure)
         return object

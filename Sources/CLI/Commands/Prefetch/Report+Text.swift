@@ -53,7 +53,6 @@ extension Report {
         return lines
     }
 
-    /// The summary of what was stored in a remote, a few lines.
     package func pushText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
         var parts = remote.pushedTexts(paint)
@@ -61,7 +60,6 @@ extension Report {
         return transferText(parts, remote.faultLines(paint) + remote.endLines(paint), paint)
     }
 
-    /// The summary of what was taken from a remote, a few lines.
     package func pullText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
         var parts = [remote.pulledText]
@@ -85,7 +83,6 @@ extension Report {
 }
 
 extension RemoteReport {
-    /// The summary of a prefetch for people, a few lines.
     func lines(_ paint: Paint) -> [String] {
         [line([pulledText] + pushedTexts(paint))] + faultLines(paint) + endLines(paint)
     }
@@ -109,7 +106,6 @@ extension RemoteReport {
             + (firstFault.map { ["  the first: \($0.sanitizedForTerminal)"] } ?? [])
     }
 
-    /// Why nothing more was asked, if it came to that.
     func endLines(_ paint: Paint) -> [String] {
         guard let failure else { return [] }
         return [

@@ -30,11 +30,11 @@ struct RemoteOptions: ParsableArguments {
     var remoteEndpoint: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             The region of the remote. (default: $AWS_REGION, $AWS_DEFAULT_REGION, the profile's \
             or us-east-1)
-            """, valueName: "name", visibility: .rare))
+            """, "name"))
     var remoteRegion: String?
 
     @Option(
@@ -48,17 +48,14 @@ struct RemoteOptions: ParsableArguments {
     @Flag(help: "Ask the remote without credentials, as a public bucket allows.")
     var remoteUnsigned = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Run at most this many requests to the remote at once.", valueName: "n",
-            visibility: .rare))
+    @Option(help: .rare("Run at most this many requests to the remote at once.", "n"))
     var remoteConcurrent = 16
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Fail if a listing of the remote names more objects than this. (default: 5,000,000)
-            """, valueName: "n", visibility: .rare))
+            """, "n"))
     var remoteMaxObjects: Int?
 
     func validate() throws {
@@ -118,7 +115,6 @@ struct RemotePartOptions: ParsableArguments {
         transform: ShardName.parse)
     var name: ShardName?
 
-    /// Nil if there are no other workers.
     var shard: Shard? {
         get throws { try name?.shard() }
     }

@@ -19,6 +19,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup var colors: ColorOptions
     @OptionGroup var output: ReportOptions
     @OptionGroup var log: LogOptions
+    @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
@@ -27,18 +28,12 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Option(
-        name: .customLong("manifest"),
-        help: ArgumentHelp("A manifest of the icons. May be repeated.", valueName: "manifest"),
-        completion: .manifest)
-    var manifests: [String] = []
-
-    @Flag(help: ArgumentHelp("Accept bodies that are not images.", visibility: .rare))
+    @Flag(help: .rare("Accept bodies that are not images."))
     var anyContent = false
 
     func validate() throws {
         _ = try remote.requireRemote(.only)
-        if manifests.isEmpty { throw ValidationError("Name at least one --manifest.") }
+        try selection.requireSome()
     }
 
     func run() async throws {
@@ -52,7 +47,7 @@ struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
             configuration.acceptsAnyContent = anyContent
             configuration.remote = try remote.requireRemote(.only)
             try await run.carry(
-                try manifests.map(ManifestOptions.source), configuration, self, .pull)
+                try selection.manifest.map(ManifestOptions.source), configuration, self, .pull)
         }
     }
 }
@@ -75,6 +70,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup var colors: ColorOptions
     @OptionGroup var output: ReportOptions
     @OptionGroup var log: LogOptions
+    @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
     @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
@@ -83,17 +79,9 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
     @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
-    @Option(
-        name: .customLong("manifest"),
-        help: ArgumentHelp(
-            "Only the icons of this manifest. May be repeated. (default: all of the cache)",
-            valueName: "manifest"),
-        completion: .manifest)
-    var manifests: [String] = []
-
     func validate() throws {
         _ = try remote.requireRemote(.store)
-        try reading.validate(for: manifests)
+        try reading.validate(for: selection.manifest)
     }
 
     func run() async throws {
@@ -101,7 +89,7 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
             self, on: cache, locks, log, isQuiet: output.quiet, recordedAs: .push
         ) { run in
             var configuration = PrefetchConfiguration(cache: cache.path)
-            if manifests.isEmpty {
+            if selection.manifest.isEmpty {
                 // The cache's own list has no limit.
                 configuration.manifestRules.limits.maximumEntries = .max
             } else {
@@ -113,9 +101,9 @@ struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
             configuration.remote = try remote.requireRemote(.store)
             let all = try cache.required(wait: run.wait)
             let sources =
-                try manifests.isEmpty
+                try selection.manifest.isEmpty
                 ? [.listing(of: all)]
-                : manifests.map(ManifestOptions.source)
+                : selection.manifest.map(ManifestOptions.source)
             try await run.carry(sources, configuration, self, .push)
         }
     }
@@ -141,7 +129,7 @@ extension CacheRun {
         configuration.namesSuccesses = false
         configuration.lockWait = wait
         var console = PrefetchConsole(
-            purpose, command.output, colors: command.colors, line: line)
+            purpose: purpose, output: command.output, colors: command.colors, line: line)
         let report = try await prefetch(sources, configuration, &console)
         note(report.counts)
         console.conclude(report, unwritten: nil)

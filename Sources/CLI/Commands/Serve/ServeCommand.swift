@@ -70,9 +70,7 @@ struct ServeCommand: AsyncParsableCommand {
     var missingList: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Let pages of this origin read what is served; * stands for any.",
-            valueName: "origin", visibility: .rare))
+        help: .rare("Let pages of this origin read what is served; * stands for any.", "origin"))
     var allowOrigin: String?
 
     @Option(
@@ -82,8 +80,7 @@ struct ServeCommand: AsyncParsableCommand {
         completion: .file())
     var accessLog: String?
 
-    @Flag(
-        help: ArgumentHelp("Serve no page with all icons and their URLs.", visibility: .rare))
+    @Flag(help: .rare("Serve no page with all icons and their URLs."))
     var noGallery = false
 
     @Flag(name: .shortAndLong, help: "Print only the URL and problems.")
@@ -198,7 +195,6 @@ struct ServeCommand: AsyncParsableCommand {
 
 extension MissingIcon: ExpressibleByArgument {}
 
-/// A host and a port to listen on.
 struct ListenAddress {
     let host: String
     let port: Int

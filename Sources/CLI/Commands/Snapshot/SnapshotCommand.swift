@@ -23,8 +23,7 @@ struct SnapshotCommand: AsyncParsableCommand {
     @OptionGroup var output: ReportOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Argument(
-        help: "Where to write the copy: a new or empty directory.", completion: .directory)
+    @Argument(help: "Where to write the copy: a new or empty directory.", completion: .directory)
     var directory: String
 
     func validate() throws {
@@ -54,7 +53,6 @@ struct SnapshotCommand: AsyncParsableCommand {
 }
 
 extension SnapshotReport {
-    /// The report for people: the counts, and a line for each object that is not in it.
     package var text: String {
         var lines =
             damaged.map { "\($0): is not whole, and was left out" }

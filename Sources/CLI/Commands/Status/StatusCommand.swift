@@ -2,7 +2,6 @@ import ArgumentParser
 import LarderCache
 
 struct StatusCommand: AsyncParsableCommand {
-    /// How the status is written.
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json, prometheus
     }

@@ -67,7 +67,8 @@ struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
             options.isCancelled = { run.interrupts.isAsked }
             ProgramText.release()
             var report = try verification.verify(
-                cache, manifests: try part.sources(), options: options
+                cache, manifests: try part.manifests.map(ManifestOptions.source),
+                options: options
             ) { run.line.show($0.text) }
             run.line.clear()
             var failure: (any Error)?
@@ -117,9 +118,8 @@ struct VerifyPartOptions: ParsableArguments {
     var sample: Sample?
 
     @Option(
-        help: ArgumentHelp(
-            "Choose the random part by this number: the same number gives the same part.",
-            valueName: "n", visibility: .rare))
+        help: .rare(
+            "Choose the random part by this number: the same number gives the same part.", "n"))
     var seed: UInt64?
 
     @Option(
@@ -154,9 +154,7 @@ struct VerifyPartOptions: ParsableArguments {
             throw ValidationError(
                 "--max-duration cannot be combined with a --sample percentage, only with n/m.")
         }
-        if manifests.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
+        try LocalManifests.validateStandardInput(manifests)
     }
 
     var options: VerifyOptions {
@@ -165,10 +163,6 @@ struct VerifyPartOptions: ParsableArguments {
         options.maximumDuration = maxDuration?.duration
         if let sample { options.selection = sample.selection(seed: seed) }
         return options
-    }
-
-    func sources() throws -> [ManifestSource] {
-        try manifests.map(ManifestOptions.source)
     }
 }
 
