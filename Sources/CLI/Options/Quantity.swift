@@ -9,12 +9,12 @@ struct Quantity {
     /// Whether it has a fraction, if only of zeros.
     let hasFraction: Bool
 
-    /// Takes a quantity off the beginning of a text. Nil if no number of at most 18 ASCII digits is
+    /// Takes a quantity off the beginning of a text. Nil if no number of at most 19 ASCII digits is
     /// there.
     init?(takenFrom text: inout Substring) {
         guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
         let digits = match.output.1 + (match.output.2 ?? "")
-        guard digits.count(where: { $0 != "." }) <= 18,
+        guard digits.count(where: { $0 != "." }) <= 19,
             let number = Decimal(
                 string: String("0" + digits), locale: Locale(identifier: "en_US_POSIX")),
             !digits.isEmpty
@@ -30,8 +30,7 @@ struct Quantity {
     func counted(in size: Int64) -> Int64? {
         var (product, count) = (number * Decimal(size), Decimal())
         NSDecimalRound(&count, &product, 0, .down)
-        guard count > 0 || number == 0, count <= Decimal(Int64.max) else { return nil }
-        return NSDecimalNumber(decimal: count).int64Value
+        return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
     /// The number of requests a second: a bare number, with or without `/s` at the end.

@@ -70,7 +70,7 @@ import Testing
             let definitions = try Definitions()
             var count = 0
             for page in pages.filter({ $0.key.hasSuffix(".1") }).values.map(words) {
-                for match in page.matches(of: /(?m)^  [^#].*?larder ([a-z]+.*)$/) {
+                for match in page.matches(of: /(?m)^  (?!#).*?larder ([a-z]+.*)$/) {
                     count += 1
                     let command = definitions.command(of: match.output.1)
                     let options = try #require(command?.options)
