@@ -21,7 +21,7 @@ struct TransferOptions: ParsableArguments {
 
     @Option(
         help: .rare(
-            "Give up a transfer that takes longer than this in all: 90s, 1h. (default: 5m)", "time"),
+            "Give up a transfer that takes longer than this: 90s, 1h. (default: 5m)", "time"),
         transform: TimeSpan.parseAboveZero)
     var timeout = TimeSpan(seconds: 300)
 

@@ -68,8 +68,8 @@ enum OutputFile {
         throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'.")
     }
 
-    /// Returns where a file is or will be, also at the end of links that lead to nothing yet. Nil if
-    /// its directory does not exist.
+    /// Returns where a file is or will be, also at the end of links that lead to nothing yet. Nil
+    /// if its directory does not exist.
     ///
     /// - Parameter links: the number of links to follow. Default: 40, as in Linux.
     private static func place(_ path: String, links: Int = 40) -> String? {

@@ -166,7 +166,7 @@ struct VerifyPartOptions: ParsableArguments {
     }
 }
 
-/// A part of a cache: a random part (`5%`), or one of several that cover the whole in turn (`3/10`).
+/// A part of a cache: a random part (`5%`), or one of several that cover the whole (`3/10`).
 enum Sample {
     case percent(Double)
     case part(Int, of: Int)
