@@ -238,7 +238,7 @@ import Testing
 
         @Test(arguments: [
             "--version", "help", "--help", "prefetch --help-all", "evict --help",
-            "--generate-completion-script bash", "---complete larder ev",
+            "--generate-completion-script bash", "--experimental-dump-help",
         ])
         func aFullOutputOfHelpIsAFailure(_ command: String) async throws {
             try await withFixture { larder in

@@ -122,6 +122,7 @@ import Testing
             ["plan", "m", "--shard", "0/2", "--split-host", "a=6", "--max-per-host", "5"],
             "--max-per-host is 5"
         ),
+        (["serve", "--log-level", "loud"], "warning"),
         (["verify", "--sample", "10"], "3/10"), (["verify", "--sample", "0%"], "5%"),
     ])
     func aBadValueIsExplained(_ arguments: [String], _ hint: String) throws {
@@ -129,6 +130,21 @@ import Testing
         #expect(finished.status == 64, "\(finished)")
         let complaint = finished.standardError.prefix { $0 != "\n" }
         #expect(complaint.hasPrefix("Error: ") && complaint.contains(hint), "\(finished)")
+    }
+
+    /// The commands of a remote have names of their own, whatever else is wrong.
+    @Test(arguments: [
+        (["push"], "remote push"), (["push", "--remote", "s3://b/p", "--quiet"], "remote push"),
+        (["pull", "--manifest", "m", "--remote", "s3://b/p"], "remote pull"),
+        (["pull", "--help"], "remote pull"),
+        (["verify", "--remote", "s3://b/p", "--repair"], "remote verify"),
+        (["evict", "--max-age", "3y", "--remote", "s3://b/p"], "remote evict"),
+    ])
+    func earlierSpellingsNameTheCommand(_ arguments: [String], _ command: String) throws {
+        let finished = try LarderBinary().run(arguments)
+        #expect(finished.status == 64 && finished.standardOutput.isEmpty, "\(finished)")
+        let complaint = finished.standardError.prefix { $0 != "\n" }
+        #expect(complaint.contains(command), "\(finished)")
     }
 
     @Test(arguments: [[], ["help"]])

@@ -19,7 +19,7 @@ enum Console {
             buffer.removeAll(keepingCapacity: true)
             guard failure == nil, !bytes.isEmpty else { return }
             failure = bytes.withUnsafeBytes {
-                StandardStreams.send($0, to: STDOUT_FILENO, patience: -1)
+                StandardStreams.send($0, to: STDOUT_FILENO, patience: -1).failure
             }
         }
     }
@@ -44,10 +44,9 @@ enum Console {
     /// Bytes for standard output, as they are.
     static func print(_ bytes: [UInt8]) throws { try bytes.withUnsafeBytes { try print($0) } }
 
-    /// The same.
     static func print(_ bytes: UnsafeRawBufferPointer) throws {
         try flush()
-        let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1)
+        let failure = StandardStreams.send(bytes, to: STDOUT_FILENO, patience: -1).failure
         if let failure { throw OutputFailure.ofStandardOutput(failure) }
     }
 
@@ -147,6 +146,13 @@ extension JSONObject {
         self.init()
         set("code", code)
         set("message", message.sanitizedForTerminal)
+    }
+
+    /// Adds an object with numbers by their names, in the names' order.
+    mutating func set(_ key: String, counts: [String: Int]) {
+        var object = JSONObject()
+        for (name, count) in counts.sorted(by: { $0.key < $1.key }) { object.set(name, count) }
+        set(key, object)
     }
 }
 

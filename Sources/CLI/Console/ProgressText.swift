@@ -43,9 +43,6 @@ package struct ProgressText: Sendable, Equatable {
 }
 
 extension ObjectProgress {
-    /// The line for people: what is done of all, bytes, rate and time left.
-    ///
-    /// - Parameter verb: what was done to the objects: `copied`.
     package func text(_ verb: String) -> ProgressText {
         var text = ProgressText()
         let count = total.map { "\(objects)/\($0)" } ?? "\(objects)"

@@ -25,10 +25,8 @@ final class StatusLine: Sendable {
         }
     }
 
-    /// Draws it again: the terminal's width has changed.
     func redraw() { state.withLock { redraw(&$0) } }
 
-    /// Removes it.
     func erase() {
         state.withLock { state in
             if state.text != nil { StandardStreams.write(blank(&state)) }

@@ -30,6 +30,12 @@ enum Terminal {
         environment("COLUMNS").flatMap { Int($0) }.flatMap { $0 > 0 ? min($0, 1000) : nil }
     }
 
+    /// The width of help and messages on a descriptor, from `$COLUMNS` or its terminal.
+    static func textWidth(of descriptor: Int32) -> Int {
+        // Longer lines are hard to read.
+        min(saidColumns ?? columns(of: descriptor) ?? 80, 100)
+    }
+
     /// Whether text is to be coloured if nobody says so on the command line: https://no-color.org
     /// and https://bixense.com/clicolors.
     ///
@@ -87,29 +93,19 @@ enum StandardStreams {
         }
     }
 
-    /// Writes all of `bytes`; the error number if that fails.
+    /// Writes all of `bytes`.
     ///
     /// - Parameter patience: how many milliseconds to wait for a reader each time that it takes
     ///   nothing; -1 waits without limit.
+    /// - Returns: the number of bytes that were written, and the error number if that is not all.
     static func send(
         _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32
-    ) -> Int32? {
+    ) -> (sent: Int, failure: Int32?) {
         var sent = 0
-        return send(bytes, to: descriptor, patience: patience, sent: &sent)
-    }
-
-    /// The same.
-    ///
-    /// - Parameter sent: how many of the bytes were written.
-    static func send(
-        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, patience: Int32,
-        sent: inout Int
-    ) -> Int32? {
-        sent = 0
         while sent < bytes.count {
             var rest = UnsafeRawBufferPointer(rebasing: bytes[sent...])
             if patience >= 0 {
-                if let failure = wait(for: descriptor, patience) { return failure }
+                if let failure = wait(for: descriptor, patience) { return (sent, failure) }
                 // A pipe that is ready takes as much at once, even if its writes wait; those of
                 // the standard streams do, because others have them, too.
                 rest = UnsafeRawBufferPointer(rebasing: rest.prefix(Int(PIPE_BUF)))
@@ -121,11 +117,12 @@ enum StandardStreams {
             }
             switch errno {
             case EINTR: continue
-            case EAGAIN: if let failure = wait(for: descriptor, patience) { return failure }
-            case let number: return number
+            case EAGAIN:
+                if let failure = wait(for: descriptor, patience) { return (sent, failure) }
+            case let number: return (sent, number)
             }
         }
-        return nil
+        return (sent, nil)
     }
 
     /// Waits until something can be written, or fails; the error number if that takes too long.
@@ -137,5 +134,30 @@ enum StandardStreams {
             if count == 0 { return EAGAIN }
             if errno != EINTR { return errno }
         }
+    }
+}
+
+extension String {
+    /// The text with its long lines broken between words. Each part of a line keeps the
+    /// indentation of that line, if its longest word leaves room for it.
+    ///
+    /// - Parameter hanging: the number of blanks to indent the lines that a break makes further.
+    func wrapped(to width: Int, hanging: Int) -> String {
+        split(separator: "\n", omittingEmptySubsequences: false).map { line -> String in
+            guard line.count > width else { return String(line) }
+            let words: [Substring] = line.split(separator: " ")
+            let room = max(0, width - (words.map(\.count).max() ?? 0))
+            let own = line.prefix { $0 == " " }.count
+            var lines: [String] = []
+            for word in words {
+                if let last = lines.last, last.count + 1 + word.count <= width {
+                    lines[lines.count - 1] = "\(last) \(word)"
+                } else {
+                    let indent = min(room, lines.isEmpty ? own : own + hanging)
+                    lines.append(String(repeating: " ", count: indent) + String(word))
+                }
+            }
+            return lines.joined(separator: "\n")
+        }.joined(separator: "\n")
     }
 }

@@ -8,7 +8,7 @@ struct CacheOptions: ParsableArguments {
         name: .customLong("cache"),
         help: ArgumentHelp(
             "The cache directory. (default: $LARDER_CACHE, else the user's cache directory)",
-            valueName: "dir"))
+            valueName: "dir"), completion: .directory)
     var directory: String?
 
     func validate() throws {
@@ -35,51 +35,46 @@ struct CacheOptions: ParsableArguments {
     /// The same, absolute, for messages.
     var absolutePath: String { URL(fileURLWithPath: path).standardizedFileURL.path }
 
-    /// The cache for reading; nil if there is none, which reads as an empty one, and is said.
-    func open(wait: LockWait = .none) throws -> Cache? {
-        try said(try open(wait, Cache.open))
-    }
-
-    /// The same, if the disk may be too full for anything else: to be evicted from.
-    func openMakingRoom(wait: LockWait) throws -> Cache? {
-        try said(try open(wait, Cache.openMakingRoom))
-    }
-
-    private func said(_ cache: Cache?) throws -> Cache? {
+    /// Opens the cache for reading. Nil if there is none, which reads as an empty one; a message
+    /// says so.
+    ///
+    /// - Parameter makingRoom: whether the disk may be too full for anything but an eviction.
+    func open(wait: LockWait = .none, makingRoom: Bool = false) throws -> Cache? {
+        let cache = try present(wait, makingRoom ? Cache.openMakingRoom : Cache.open)
         if cache == nil {
-            Console.complain(
-                "\(absolutePath): there is no cache here; it reads as an empty one")
+            Console.complain("\(absolutePath): there is no cache here; it reads as an empty one")
         }
         return cache
     }
 
-    /// The cache to be verified, though its index may be damaged. One that is not there is a
-    /// missing input, since a mistyped path must not pass for a whole cache.
+    /// The same, without the message.
+    func openIfThere() throws -> Cache? { try present(.none, Cache.open) }
+
+    /// Opens the cache for reading.
+    ///
+    /// - Throws: ``MissingInput`` if there is none.
+    func required(wait: LockWait) throws -> Cache { try required(present(wait, Cache.open)) }
+
+    /// Opens the cache to verify it, though its index may be damaged.
+    ///
+    /// - Throws: ``MissingInput`` if there is none: a mistyped path is not a whole cache.
     func openDamaged(wait: LockWait, isForRepair: Bool) throws -> Cache {
-        try present(
-            try open(wait) { (path, wait, log) throws(CacheError) in
+        try required(
+            present(wait) { (path, wait, log) throws(CacheError) in
                 try Cache.openDamaged(at: path, wait: wait, log: log, isForRepair: isForRepair)
             })
     }
 
-    /// The cache for reading, where one that is not there is a missing input.
-    func required(wait: LockWait) throws -> Cache { try present(try open(wait, Cache.open)) }
-
-    private func present(_ cache: Cache?) throws -> Cache {
-        guard let cache else {
-            throw MissingInput(description: "\(absolutePath): there is no cache here")
-        }
-        return cache
+    private func required(_ cache: Cache?) throws(MissingInput) -> Cache {
+        if let cache { return cache }
+        throw MissingInput(description: "\(absolutePath): there is no cache here")
     }
 
-    /// The same, if it makes no difference that there is none.
-    func openIfThere() throws -> Cache? { try open(.none, Cache.open) }
-
-    private func open(
-        _ wait: LockWait, _ way: (String, LockWait, CacheLog) throws(CacheError) -> Cache
+    private func present(
+        _ wait: LockWait, _ open: (String, LockWait, CacheLog) throws(CacheError) -> Cache
     ) throws -> Cache? {
         do {
-            return try way(path, wait, .none)
+            return try open(path, wait, Log.cache)
         } catch  where error.code == .missing {
             return nil
         }

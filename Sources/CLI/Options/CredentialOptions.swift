@@ -3,7 +3,7 @@ import Foundation
 import LarderHTTP
 import LarderPrefetch
 
-/// Who the user is to servers, and which servers are trusted.
+/// Who the user is to servers.
 ///
 /// Messages name an option and never quote its value, which may be a secret.
 struct CredentialOptions: ParsableArguments {
@@ -19,28 +19,21 @@ struct CredentialOptions: ParsableArguments {
     @Flag(help: "Read user names and passwords from $NETRC, else ~/.netrc.")
     var netrc = false
 
-    @Option(help: ArgumentHelp("Read user names and passwords from this file.", valueName: "file"))
+    @Option(
+        help: ArgumentHelp("Read user names and passwords from this file.", valueName: "file"),
+        completion: .file())
     var netrcFile: String?
 
     @Option(
         help: ArgumentHelp(
-            """
-            Trust the certificate authorities in this PEM file instead of the system's. \
-            (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
-            """,
-            valueName: "file"))
-    var caCert: String?
-
-    @Option(
-        help: ArgumentHelp(
             "Present the certificate in this PEM file to the servers that manifests name.",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var clientCert: String?
 
     @Option(
         help: ArgumentHelp(
             "The private key of --client-cert, without a passphrase. (default: in the same file)",
-            valueName: "file"))
+            valueName: "file"), completion: .file())
     var clientKey: String?
 
     func validate() throws {
@@ -58,7 +51,6 @@ struct CredentialOptions: ParsableArguments {
             ClientCertificate(certificate: $0, key: clientKey)
         }
         try MissingInput.check(netrcPath, for: netrcFile == nil ? "--netrc" : "--netrc-file")
-        configuration.transfer.certificateAuthorities = try Self.authorities(caCert)
         try MissingInput.check(clientCert, for: "--client-cert")
         try MissingInput.check(clientKey, for: "--client-key")
     }
@@ -73,21 +65,6 @@ struct CredentialOptions: ParsableArguments {
                 }
             }
         }
-    }
-
-    /// Returns the file of certificate authorities that `--ca-cert` names, or else the environment,
-    /// as for curl and OpenSSL.
-    ///
-    /// - Throws: ``MissingInput`` if the file cannot be read.
-    static func authorities(_ caCert: String?) throws -> String? {
-        let environment = ProcessInfo.processInfo.environment
-        let variables = ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].map {
-            ("$\($0)", environment[$0] ?? "")
-        }
-        let named = [("--ca-cert", caCert ?? "")] + variables
-        guard let (source, file) = named.first(where: { !$0.1.isEmpty }) else { return nil }
-        try MissingInput.check(file, for: source)
-        return file
     }
 
     private var netrcPath: String? {

@@ -12,21 +12,20 @@ struct ManifestOptions: ParsableArguments {
             A file, an http or https URL, or - for standard input. The format is XML or binary \
             plist, JSON, JSON Lines or a list of URLs, with or without gzip.
             """,
-            valueName: "manifest"))
+            valueName: "manifest"),
+        completion: .manifest)
     var manifests: [String]
 
-    @Flag(help: "Accept bodies that are not images.")
+    @Flag(help: .rare("Accept bodies that are not images."))
     var anyContent = false
 
     func sources() throws -> [ManifestSource] { try manifests.map(Self.source) }
 
-    /// What a manifest's name on the command line stands for.
     static func source(_ text: String) throws -> ManifestSource {
         if text == "-" { return .standardInput }
         return try url(text).map { .url($0) } ?? .file(text)
     }
 
-    /// Nil if the text names a file.
     static func url(_ text: String) throws -> HTTPURL? {
         let scheme = text.prefix { $0.isASCII && ($0.isLetter || $0.isNumber) }
         guard !scheme.isEmpty, text.dropFirst(scheme.count).hasPrefix(":/") else { return nil }
@@ -44,11 +43,23 @@ struct ManifestOptions: ParsableArguments {
 
     func validate() throws {
         if manifests.isEmpty { throw ValidationError("Name at least one manifest.") }
-        if manifests.contains("") { throw ValidationError("A manifest's name is empty.") }
-        if manifests.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
-        _ = try manifests.map(Self.url)
+        try LocalManifests.validate(manifests)
+    }
+}
+
+/// The manifests that choose icons, for `export`, `import` and `remote`.
+struct ManifestSelection: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Only the icons of this manifest. May be repeated.", valueName: "manifest"),
+        completion: .manifest)
+    var manifest: [String] = []
+
+    func validate() throws { try LocalManifests.validate(manifest) }
+
+    /// - Throws: `ValidationError` if there is none.
+    func requireSome() throws {
+        if manifest.isEmpty { throw ValidationError("Name at least one --manifest.") }
     }
 }
 
@@ -67,7 +78,6 @@ struct LocalManifests {
         sources = try names.map { try Self.source($0, rules: rules, cache: cache) }
     }
 
-    /// What a manifest's name on the command line stands for.
     static func source(
         _ name: String, rules: ManifestRules, cache: Cache?
     ) throws -> ManifestSource {
@@ -80,10 +90,14 @@ struct LocalManifests {
     /// - Throws: `ValidationError` if they cannot be read, whatever is there.
     static func validate(_ names: [String]) throws {
         if names.contains("") { throw ValidationError("A manifest's name is empty.") }
+        try validateStandardInput(names)
+        _ = try names.map(ManifestOptions.url)
+    }
+
+    static func validateStandardInput(_ names: [String]) throws {
         if names.filter({ $0 == "-" }).count > 1 {
             throw ValidationError("Standard input can be read only once.")
         }
-        _ = try names.map(ManifestOptions.url)
     }
 
     /// Hands over the keys of their entries, and their own if they are at URLs.

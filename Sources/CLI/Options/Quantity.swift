@@ -1,69 +1,73 @@
 import ArgumentParser
+import Foundation
 
 /// A decimal number and its unit, from which all options read sizes, times and rates.
 struct Quantity {
-    /// The number times 10 to the power of `decimals`.
-    private let digits: Int64
-    private let decimals: Int
+    let number: Decimal
     /// The letters behind the number, as typed.
     let unit: Substring
+    /// Whether it has a fraction, if only of zeros.
+    let hasFraction: Bool
 
-    /// Takes a quantity off the beginning of a text; nil if no number in ASCII digits is there, or
-    /// one of more than 18.
+    /// Takes a quantity off the beginning of a text. Nil if no number of at most 19 ASCII digits is
+    /// there.
     init?(takenFrom text: inout Substring) {
-        func take(_ isWanted: (Character) -> Bool) -> Substring {
-            let taken = text.prefix(while: isWanted)
-            text = text[taken.endIndex...]
-            return taken
-        }
-        func isDigit(_ character: Character) -> Bool { character.isASCII && character.isNumber }
-        let whole = take(isDigit)
-        var fraction: Substring = ""
-        if text.first == "." {
-            text.removeFirst()
-            fraction = take(isDigit)
-            guard !fraction.isEmpty else { return nil }
-        }
-        guard let digits = Int64(whole + fraction) else { return nil }
-        self.digits = digits
-        decimals = fraction.count
-        unit = take { !isDigit($0) && $0 != "." }
+        guard let match = text.prefixMatch(of: /([0-9]*)(\.[0-9]+)?([^0-9.]*)/) else { return nil }
+        let digits = match.output.1 + (match.output.2 ?? "")
+        guard digits.count(where: { $0 != "." }) <= 19,
+            let number = Decimal(
+                string: String("0" + digits), locale: Locale(identifier: "en_US_POSIX")),
+            !digits.isEmpty
+        else { return nil }
+        self.number = number
+        unit = match.output.3
+        hasFraction = match.output.2 != nil
+        text = text[match.range.upperBound...]
     }
 
-    /// The quantity if a unit is that many of what is counted, rounded down; nil if that is too
+    /// The quantity if a unit is this many of what is counted, rounded down. Nil if that is too
     /// large, or nothing is left of it.
     func counted(in size: Int64) -> Int64? {
-        let divisor = (0..<decimals).reduce(Int128(1)) { power, _ in power * 10 }
-        let product = Int128(digits) * Int128(size)
-        let count = product / divisor
-        guard count > 0 || digits == 0 else { return nil }
-        return Int64(exactly: count)
+        var (product, count) = (number * Decimal(size), Decimal())
+        NSDecimalRound(&count, &product, 0, .down)
+        return count > 0 || number == 0 ? Int64(count.description) : nil
     }
 
-    /// The number itself.
-    var number: Double { Double("\(digits)e-\(decimals)") ?? 0 }
-
-    /// Whether it has a fraction, if only of zeros.
-    var hasFraction: Bool { decimals > 0 }
-}
-
-extension Quantity {
-    /// A bare number, with or without `unit` at the end.
+    /// The number of requests a second: a bare number, with or without `/s` at the end.
     ///
     /// - Throws: `ValidationError`, which says what is valid.
-    static func number(_ argument: String, unit: String) throws -> Double {
+    static func perSecond(_ argument: String) throws -> Double {
         var rest = argument[...]
         if let quantity = Quantity(takenFrom: &rest), rest.isEmpty,
-            quantity.unit.isEmpty || quantity.unit == unit
+            ["", "/s"].contains(quantity.unit)
         {
-            return quantity.number
+            return NSDecimalNumber(decimal: quantity.number).doubleValue
         }
-        throw ValidationError("it is a number, such as 5, 0.5 or 5\(unit)")
+        throw ValidationError("it is a number, such as 5, 0.5 or 5/s")
     }
+
+    /// Returns a percentage up to 100. Exact, because 0.1 % of 1,000 is one.
+    static func percent(_ argument: String) -> Decimal? {
+        var rest = argument[...]
+        guard let quantity = Quantity(takenFrom: &rest), rest.isEmpty, quantity.unit == "%",
+            quantity.number <= 100
+        else { return nil }
+        return quantity.number
+    }
+}
+
+extension StringProtocol {
+    /// Whether the text is ASCII digits, at least one.
+    var isDigits: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 }
 
 /// A size on the command line: `500`, `500kB`, `1.5G`, `500MB` (10^6) or `500MiB` (2^20).
 struct ByteCount {
+    private static let form = """
+        a number of bytes, or a number with k, M, G or T, such as 500k, 1.5G, 500MB (10^6) or \
+        500MiB (2^20)
+        """
+
     let bytes: Int64
 
     init(_ bytes: Int64) { self.bytes = bytes }
@@ -79,10 +83,9 @@ struct ByteCount {
         self.bytes = bytes
     }
 
-    /// How many bytes a unit is, in either case. `Mb` is none: to many, it is a megabit.
+    /// The number of bytes in a unit, in either case. Not in `Mb`, which to many is a megabit.
     private static func size(of unit: Substring) -> Int64? {
-        let isOfBits = unit.count == 2 && unit.last == "b" && unit.first?.isUppercase == true
-        guard !isOfBits else { return nil }
+        guard unit.wholeMatch(of: /[A-Z]b/) == nil else { return nil }
         let unit = unit.lowercased()
         guard unit != "", unit != "b" else { return 1 }
         guard let power = Array("kmgt").firstIndex(where: { $0 == unit.first }) else { return nil }
@@ -94,13 +97,6 @@ struct ByteCount {
         }
         return (0...power).reduce(1) { size, _ in size * step }
     }
-}
-
-extension ByteCount {
-    private static let form = """
-        a number of bytes, or a number with k, M, G or T, such as 500k, 1.5G, 500MB (10^6) or \
-        500MiB (2^20)
-        """
 
     /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ByteCount {
@@ -108,7 +104,14 @@ extension ByteCount {
         throw ValidationError("a size is \(form)")
     }
 
-    /// So many bytes a second, with or without `/s` at the end.
+    /// The same, if 0 would mean nothing.
+    static func parseAboveZero(_ argument: String) throws -> ByteCount {
+        let count = try parse(argument)
+        guard count.bytes > 0 else { throw ValidationError("it must be at least 1") }
+        return count
+    }
+
+    /// The number of bytes a second, with or without `/s` at the end.
     static func perSecond(_ argument: String) throws -> ByteCount {
         let size = argument.hasSuffix("/s") ? argument.dropLast(2) : argument[...]
         if let count = ByteCount(size), count.bytes > 0 { return count }
@@ -116,9 +119,12 @@ extension ByteCount {
     }
 }
 
-/// A duration on the command line: `90`, `90s`, `1.5h`, `30d` or `1h30m`; a bare number counts
+/// A duration on the command line: `90`, `90s`, `1.5h`, `30d` or `1h30m`. A bare number counts
 /// seconds.
 struct TimeSpan {
+    /// A century, which is beyond any use.
+    private static let longest: Int64 = 36_525 * 86_400_000_000
+
     let duration: Duration
 
     init(seconds: Int64) { duration = .seconds(seconds) }
@@ -141,10 +147,7 @@ struct TimeSpan {
         duration = .microseconds(sum)
     }
 
-    /// A century, which is beyond any use.
-    private static let longest: Int64 = 36_525 * 86_400_000_000
-
-    /// How long a unit is, in either case. `M` is none: it may be a month.
+    /// The length of a unit, in either case. Not of `M`, which may be a month.
     private static func microseconds(in unit: Substring) -> Int64? {
         guard !unit.contains("M") else { return nil }
         return switch unit.lowercased() {
@@ -157,9 +160,9 @@ struct TimeSpan {
         default: nil
         }
     }
-}
 
-extension TimeSpan {
+    var seconds: Double { duration / .seconds(1) }
+
     /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> TimeSpan {
         if let span = TimeSpan(argument) { return span }

@@ -17,7 +17,7 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var entries: String?
 
-    @Option(help: ArgumentHelp("Where an entry's name is.", valueName: "path"))
+    @Option(help: .rare("Where an entry's name is.", "path"))
     var nameKey: String?
 
     @Option(
@@ -26,53 +26,46 @@ struct ReadingOptions: ParsableArguments {
             valueName: "path"))
     var iconKey: [String] = []
 
-    @Option(help: ArgumentHelp("Where an entry's priority is.", valueName: "path"))
+    @Option(help: .rare("Where an entry's priority is.", "path"))
     var priorityKey: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", valueName: "path"))
+    @Option(help: .rare("Where an entry's digest is: sha256-…, or 64 hexadecimal digits.", "path"))
     var integrityKey: String?
 
-    @Option(help: "Which icons to take if an entry has several.")
+    @Option(help: .rare("Which icons to take if an entry has several."))
     var icons = IconSelection.all
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Replace {size}, {width}, {height}, {w} and {h} in an icon's URL with this number of \
             pixels.
-            """,
-            valueName: "n"))
+            """, "n"))
     var iconSize = 512
 
-    @Option(
-        help: ArgumentHelp(
-            "Fetch ipfs: URLs from here, such as https://ipfs.io.", valueName: "url"))
+    @Option(help: .rare("Fetch ipfs: URLs from here, such as https://ipfs.io.", "url"))
     var ipfsGateway: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Refuse a manifest with more entries. One with several icons counts once per icon.",
-            valueName: "n"))
+        help: .rare(
+            "Refuse a manifest with more entries. One with several icons counts once per icon.", "n"
+        ))
     var maxEntries = ManifestLimits().maximumEntries
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Refuse a manifest from a URL, or unpacked from gzip, that is longer. (default: 256MiB)
-            """,
-            valueName: "size"),
+            """, "size"),
         transform: ByteCount.parse)
     var maxManifestSize = ByteCount(ManifestLimits().maximumUnpackedSize)
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Refuse a gzip file that unpacks to more than this many times its length, and more than \
             16MiB.
-            """,
-            valueName: "n"))
+            """, "n"))
     var maxUnpackRatio = ManifestLimits().maximumUnpackingRatio
 
     func validate() throws {
@@ -86,7 +79,13 @@ struct ReadingOptions: ParsableArguments {
         _ = try rules
     }
 
-    /// The options as rules.
+    /// - Throws: `ValidationError` if some are given, and no manifest.
+    func validate(for manifests: [String]) throws {
+        if manifests.isEmpty, try rules != ManifestRules() {
+            throw ValidationError("Options for reading manifests need --manifest.")
+        }
+    }
+
     var rules: ManifestRules {
         get throws {
             var rules = ManifestRules(

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import LarderCore
 import LarderPrefetch
 
 /// Which part of the work is this run's, for `prefetch` and `plan`.
@@ -17,11 +18,11 @@ struct ShardOptions: ParsableArguments {
 
     @Option(
         name: .customLong("split-host"),
-        help: ArgumentHelp(
+        help: .rare(
             """
             Divide the icons on this host into k pieces, for several workers, which share the \
             limits per host. All workers need the same. May be repeated.
-            """, valueName: "host=k"))
+            """, "host=k"))
     var splitHosts: [String] = []
 
     func validate() throws {
@@ -34,7 +35,7 @@ struct ShardOptions: ParsableArguments {
         _ = try shard
     }
 
-    /// Each piece of a host may have at least one request under way.
+    /// Checks that each piece of a host may have at least one request in flight.
     func validate(perHost: Int) throws {
         guard let pieces = try splits.map(\.pieces).max(), pieces > perHost else { return }
         throw ValidationError(
@@ -44,14 +45,8 @@ struct ShardOptions: ParsableArguments {
             """)
     }
 
-    /// Nil if there are no other workers.
     var shard: Shard? {
-        get throws {
-            guard let place = try name?.place(ProcessInfo.processInfo.environment) else {
-                return nil
-            }
-            return Shard(place.index, of: place.count, splits: try splits)
-        }
+        get throws { try name?.shard(splits: splits) }
     }
 
     private var splits: [HostSplit] {
@@ -63,7 +58,7 @@ struct ShardOptions: ParsableArguments {
                 {
                     return split
                 }
-                // Not quoted: who mistook it for a URL may have typed a password.
+                // Not quoted: users who mistook it for a URL may have typed a password.
                 let pieces = HostSplit.allowedPieces
                 throw ValidationError(
                     """
@@ -75,14 +70,23 @@ struct ShardOptions: ParsableArguments {
     }
 }
 
-/// Which worker of how many a run is: `0/8`, or as a scheduler says (`auto`, `auto/8`).
+/// The number of a worker and of all workers: `0/8`, or as a scheduler says (`auto`, `auto/8`).
 enum ShardName: Equatable {
     case number(Int, of: Int)
     case auto(of: Int?)
 
     /// - Throws: `ValidationError`, which says what is valid.
     static func parse(_ argument: String) throws -> ShardName {
-        if let name = ShardName(argument) { return name }
+        let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
+        if argument == "auto" { return .auto(of: nil) }
+        if parts.count == 2, parts[1].isDigits, let count = Int(parts[1]),
+            Shard.allowedCounts.contains(count)
+        {
+            if parts[0] == "auto" { return .auto(of: count) }
+            if parts[0].isDigits, let index = Int(parts[0]), index < count {
+                return .number(index, of: count)
+            }
+        }
         throw ValidationError(
             """
             it is i/n, such as 0/8, where i is below n and n from 1 to \
@@ -90,36 +94,13 @@ enum ShardName: Equatable {
             """)
     }
 
-    private init?(_ text: String) {
-        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-        if text == "auto" {
-            self = .auto(of: nil)
-            return
-        }
-        guard parts.count == 2, let count = Self.number(parts[1]),
-            Shard.allowedCounts.contains(count)
-        else { return nil }
-        if parts[0] == "auto" {
-            self = .auto(of: count)
-        } else if let index = Self.number(parts[0]), index < count {
-            self = .number(index, of: count)
-        } else {
-            return nil
-        }
-    }
-
-    private static func number(_ text: Substring) -> Int? {
-        text.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int(text) : nil
-    }
-
-    /// Which worker this is.
-    ///
-    /// - Throws: `ValidationError` if the scheduler does not say, or says something else.
-    func place(_ environment: [String: String]) throws -> (index: Int, count: Int) {
+    /// - Throws: `ValidationError` if the scheduler does not say which worker this is, or says
+    ///   something else.
+    func shard(splits: [HostSplit] = []) throws -> Shard? {
         switch self {
-        case .number(let index, let count): return (index, count)
+        case .number(let index, let count): return Shard(index, of: count, splits: splits)
         case .auto(let wanted):
-            let task = try SchedulerTask(environment)
+            let task = try SchedulerTask(ProcessInfo.processInfo.environment)
             guard let count = wanted ?? task.count else {
                 throw ValidationError(
                     """
@@ -131,8 +112,8 @@ enum ShardName: Equatable {
             if let said = task.count, said != count {
                 throw ValidationError(
                     """
-                    --shard auto/\(count): the Slurm array has \(said) \
-                    \(said == 1 ? "task" : "tasks"). Name the shard instead, such as 0/\(count).
+                    --shard auto/\(count): the Slurm array has \(said.of("task")). Name the shard \
+                    instead, such as 0/\(count).
                     """)
             }
             let most = Shard.allowedCounts.upperBound
@@ -150,57 +131,48 @@ enum ShardName: Equatable {
                     \(count) workers have.
                     """)
             }
-            return (task.index, count)
+            return Shard(task.index, of: count, splits: splits)
         }
     }
 }
 
-/// Which of several like processes a scheduler says that this one is.
+/// The place of this process among several like it, as a scheduler says.
 struct SchedulerTask {
-    /// The first is 0.
-    let index: Int
-    /// How many there are, if the scheduler tells.
-    let count: Int?
-    /// What the index comes from, and what it says.
-    let variable: String
-    let number: Int
-
-    private static let kubernetes = "JOB_COMPLETION_INDEX"
     private static let slurm = "SLURM_ARRAY_TASK_ID"
     private static let parallel = "PARALLEL_SEQ"
 
+    /// The first is 0.
+    let index: Int
+    /// The number of processes, if the scheduler tells.
+    let count: Int?
+    /// The variable that the index comes from, and its value.
+    let variable: String
+    let number: Int
+
     /// - Throws: `ValidationError` if no scheduler says it, or several do: one of them may have
-    ///   started another, and nobody knows which of them counts the workers.
+    ///   started another, and either may count the workers.
     init(_ environment: [String: String]) throws {
-        let set = [Self.kubernetes, Self.slurm, Self.parallel].filter {
-            environment[$0].map { !$0.isEmpty } ?? false
-        }
+        // Kubernetes has the first.
+        let set = ["JOB_COMPLETION_INDEX", Self.slurm, Self.parallel]
+            .filter { environment[$0]?.isEmpty == false }
         guard let variable = set.first else {
-            throw ValidationError(
+            throw Self.unusable(
                 """
-                --shard auto needs \(Self.kubernetes) (Kubernetes), \(Self.slurm) (Slurm) or \
-                \(Self.parallel) (GNU parallel), and none of them is set. Name the shard instead, \
-                such as 0/8.
+                 needs JOB_COMPLETION_INDEX (Kubernetes), \(Self.slurm) (Slurm) or \
+                \(Self.parallel) (GNU parallel), and none of them is set
                 """)
         }
         guard set.count == 1 else {
-            throw ValidationError(
-                """
-                --shard auto needs one scheduler, and \(set.joined(separator: " and ")) are set. \
-                Name the shard instead, such as 0/8.
-                """)
+            throw Self.unusable(
+                " needs one scheduler, and \(set.joined(separator: " and ")) are set")
         }
         self.variable = variable
         number = try Self.number(variable, in: environment)
         switch variable {
-        case Self.slurm:
-            (index, count) = try Self.place(ofArrayTask: number, environment)
-        case Self.parallel:
-            // Jobs are counted from 1, and nobody knows how many will come.
-            guard number > 0 else { throw Self.unusable(variable) }
-            (index, count) = (number - 1, nil)
-        default:
-            (index, count) = (number, nil)
+        case Self.slurm: (index, count) = try Self.place(ofArrayTask: number, environment)
+        // Jobs are counted from 1.
+        case Self.parallel: (index, count) = (number - 1, nil)
+        default: (index, count) = (number, nil)
         }
     }
 
@@ -211,45 +183,34 @@ struct SchedulerTask {
         func number(_ name: String) throws -> Int {
             try Self.number("SLURM_ARRAY_TASK_\(name)", in: environment)
         }
-        func isSet(_ name: String) -> Bool {
-            environment["SLURM_ARRAY_TASK_\(name)"].map { !$0.isEmpty } ?? false
+        func optional(_ name: String) throws -> Int? {
+            environment["SLURM_ARRAY_TASK_\(name)"]?.isEmpty == false ? try number(name) : nil
         }
         let (count, first) = (try number("COUNT"), try number("MIN"))
         // A single task is first, whatever step Slurm says.
         if count == 1, id == first { return (0, 1) }
-        let step = isSet("STEP") ? try number("STEP") : 1
-        let last = isSet("MAX") ? try number("MAX") : nil
+        let (step, last) = (try optional("STEP") ?? 1, try optional("MAX"))
         guard step > 0, id >= first, (id - first) % step == 0, (id - first) / step < count,
             last.map({ $0 - first == step * (count - 1) }) ?? true
-        else {
-            throw ValidationError(
-                """
-                --shard auto needs a Slurm array without gaps, such as --array=0-7. Name the shard \
-                instead, such as 0/8.
-                """)
-        }
+        else { throw unusable(" needs a Slurm array without gaps, such as --array=0-7") }
         return ((id - first) / step, count)
     }
 
-    /// - Throws: `ValidationError` if it is not a number; or not set, as Slurm's others can be.
+    /// - Throws: `ValidationError` if it is not a number, or not set, as Slurm's others can be.
     private static func number(_ variable: String, in environment: [String: String]) throws -> Int {
         guard let text = environment[variable], !text.isEmpty else {
-            throw ValidationError(
-                """
-                --shard auto: \(slurm) is set, but \(variable) is not. Name the shard instead, \
-                such as 0/8.
-                """)
+            throw unusable(": \(slurm) is set, but \(variable) is not")
         }
+        let first = variable == parallel ? 1 : 0
         // More digits would be more than any scheduler counts to.
-        guard (1...9).contains(text.utf8.count),
-            text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(text)
-        else { throw unusable(variable) }
+        guard text.utf8.count <= 9, text.isDigits, let number = Int(text), number >= first else {
+            throw ValidationError(
+                "--shard auto: \(variable) must be a whole number from \(first) to 999999999.")
+        }
         return number
     }
 
-    private static func unusable(_ variable: String) -> ValidationError {
-        let first = variable == parallel ? 1 : 0
-        return ValidationError(
-            "--shard auto: \(variable) must be a whole number from \(first) to 999999999.")
+    private static func unusable(_ reason: String) -> ValidationError {
+        ValidationError("--shard auto\(reason). Name the shard instead, such as 0/8.")
     }
 }

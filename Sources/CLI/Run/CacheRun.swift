@@ -2,15 +2,14 @@ import ArgumentParser
 import Foundation
 import LarderCache
 import LarderPrefetch
+import Logging
 import Synchronization
 
 /// One run of a command that other processes have to do with: it waits for its locks, can be
 /// interrupted, and leaves a record.
 final class CacheRun: Sendable {
     let interrupts: Interrupts
-    /// How far it is, for whoever looks.
     let line: ProgressLine
-    /// How long it waits for locks.
     let wait: LockWait
     private let started = Date()
     private let start = ContinuousClock.now
@@ -41,17 +40,20 @@ final class CacheRun: Sendable {
         let run = CacheRun(wait: locks.wait(isQuiet: isQuiet), isQuiet: isQuiet)
         var lock: NamedLock?
         defer { withExtendedLifetime(lock) {} }
+        let name = commandLine(Command._commandName)
+        let logger = Log.logger()
+        logger?.info("\(name) begins", metadata: ["cache": "\(cache.absolutePath)"])
         do {
             // Names in errors are relative to a cache: with two, nobody could tell which.
             try await ExitStatus.of(hasOneCache ? cache : nil) {
                 lock = try locks.take(
-                    on: cache, create: makesCache, for: CommandInfo.line(of: Command.self),
+                    on: cache, create: makesCache, for: name,
                     wait: run.wait)
                 try await body(run)
             }
-            run.record(as: record, in: cache, status: ExitStatus.done.rawValue)
+            run.end(record, in: cache, status: ExitStatus.done.rawValue, logger)
         } catch let exit as ExitCode {
-            run.record(as: record, in: cache, status: exit.rawValue)
+            run.end(record, in: cache, status: exit.rawValue, logger)
             throw exit
         }
     }
@@ -59,7 +61,16 @@ final class CacheRun: Sendable {
     /// Keeps what the report counts, for the record.
     func note(_ counts: [RunRecord.Count: Int64]) { self.counts.withLock { $0 = counts } }
 
-    private func record(as command: RunRecord.Command?, in cache: CacheOptions, status: Int32) {
+    /// The command as it was typed, without options: `larder remote push`.
+    private static func commandLine(_ name: String) -> String {
+        let first = CommandLine.arguments.dropFirst().first ?? name
+        return first == name ? "larder \(name)" : "larder \(first) \(name)"
+    }
+
+    private func end(
+        _ command: RunRecord.Command?, in cache: CacheOptions, status: Int32, _ logger: Logger?
+    ) {
+        logger?.info("ended", metadata: ["status": "\(status)"])
         // Who was refused did not run.
         guard let command, status != ExitStatus.locked.rawValue else { return }
         RunRecord(
@@ -73,13 +84,14 @@ final class CacheRun: Sendable {
 // What the record of a run keeps of its report.
 
 extension Report {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         var counts: [RunRecord.Count: Int64] = [
             .entries: Int64(entries), .receivedBytes: receivedBytes,
         ]
         for outcome in EntryResult.Outcome.allCases {
-            counts[outcome.recorded] = Int64(count(outcome))
+            // They have the same names.
+            guard let name = RunRecord.Count(rawValue: outcome.rawValue) else { continue }
+            counts[name] = Int64(count(outcome))
         }
         counts[.pushed] = Int64(remote?.pushed ?? 0)
         counts[.unpushed] = Int64(remote?.unpushed ?? 0)
@@ -87,25 +99,7 @@ extension Report {
     }
 }
 
-extension EntryResult.Outcome {
-    fileprivate var recorded: RunRecord.Count {
-        switch self {
-        case .fetched: .fetched
-        case .revalidated: .revalidated
-        case .cached: .cached
-        case .coalesced: .coalesced
-        case .skipped: .skipped
-        case .failed: .failed
-        case .unfinished: .unfinished
-        case .unstored: .unstored
-        case .pulled: .pulled
-        case .shared: .shared
-        }
-    }
-}
-
 extension VerifyReport {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         [
             .objects: Int64(objects), .bytes: bytes, .whole: Int64(whole),
@@ -117,7 +111,6 @@ extension VerifyReport {
 }
 
 extension EvictionReport {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         [
             .evictedObjects: Int64(total.count), .evictedBytes: total.bytes,
@@ -129,7 +122,6 @@ extension EvictionReport {
 }
 
 extension RecoveryReport {
-    /// The report's counts.
     var counts: [RunRecord.Count: Int64] {
         [.objects: Int64(objects), .resources: Int64(resources), .damaged: Int64(damaged)]
     }

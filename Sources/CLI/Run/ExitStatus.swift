@@ -4,7 +4,6 @@ import LarderCache
 import LarderManifest
 import LarderPrefetch
 
-/// The exit statuses, the same for every command.
 enum ExitStatus: Int32, CaseIterable {
     case done = 0
     case couldNotRun = 1
@@ -17,9 +16,12 @@ enum ExitStatus: Int32, CaseIterable {
     case interrupted = 130
     case terminated = 143
 
-    /// What each status means, for help and manual, with the argument parser's.
-    static var meanings: [(status: Int32, meaning: String)] {
-        (allCases.map { ($0.rawValue, $0.meaning) } + [(64, "wrong usage")]).sorted { $0.0 < $1.0 }
+    /// A line for each status, with the argument parser's.
+    static var list: String {
+        let usage = (ExitCode.validationFailure.rawValue, "wrong usage")
+        return (allCases.map { ($0.rawValue, $0.meaning) } + [usage]).sorted { $0.0 < $1.0 }
+            .map { "  \($0)".padding(toLength: 7, withPad: " ", startingAt: 0) + $1 }
+            .joined(separator: "\n")
     }
 
     private var meaning: String {
@@ -27,11 +29,11 @@ enum ExitStatus: Int32, CaseIterable {
         case .done: "everything that was asked for is done"
         case .couldNotRun: "it could not run"
         case .someFailed:
-            "some entries failed, corruption was found, or a limit could not be reached"
+            "some entries failed, corruption was found, or a limit was out of reach"
         case .badManifest: "an input is not a manifest"
         case .missingInput: "an input is missing"
         case .storage:
-            "the disk is full or failing, or a result was lost; nothing that was stored is lost"
+            "the disk is full or failing, or a result was lost; stored objects are kept"
         case .locked: "another process holds the lock"
         case .interrupted: "interrupted; what was finished is kept"
         case .terminated: "terminated; what was finished is kept"
@@ -84,7 +86,6 @@ enum ExitStatus: Int32, CaseIterable {
         }
     }
 
-    /// Ends the command with this status.
     func exit() throws {
         if self != .done { throw ExitCode(rawValue) }
     }
@@ -95,31 +96,26 @@ enum ExitStatus: Int32, CaseIterable {
     ///   two.
     static func of(_ cache: CacheOptions?, _ body: () async throws -> Void) async throws {
         do {
-            let status = try await ended(body)
+            let status: ExitCode?
+            do {
+                defer { Console.statusLine.erase() }
+                try await body()
+                status = nil
+            } catch let exit as ExitCode {
+                status = exit
+            }
             try Console.flush()
             if let status { throw status }
         } catch let exit as ExitCode {
             throw exit
         } catch let usage as ValidationError {
             throw usage
-        } catch let error as CacheError {
-            let located = cache.map { error.located(inCacheAt: $0.absolutePath) } ?? error
-            Console.complain("\(located)")
-            throw ExitCode(ExitStatus(error).rawValue)
         } catch {
-            Console.complain("\(error)")
+            let located = (error as? CacheError).flatMap { error in
+                cache.map { error.located(inCacheAt: $0.absolutePath) }
+            }
+            Console.complain("\(located ?? error)")
             throw ExitCode(ExitStatus(error).rawValue)
-        }
-    }
-
-    /// The status that the body has ended with, if it has.
-    private static func ended(_ body: () async throws -> Void) async throws -> ExitCode? {
-        defer { Console.statusLine.erase() }
-        do {
-            try await body()
-            return nil
-        } catch let exit as ExitCode {
-            return exit
         }
     }
 }

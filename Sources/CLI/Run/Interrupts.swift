@@ -18,7 +18,6 @@ final class Interrupts: Sendable {
     /// The signal that came first; nil if none did.
     var signal: Int32? { state.withLock { $0.signal } }
 
-    /// Watches from now on.
     init(isQuiet: Bool) {
         self.isQuiet = isQuiet
         for number in [SIGINT, SIGTERM, SIGHUP] {
@@ -27,7 +26,6 @@ final class Interrupts: Sendable {
         }
     }
 
-    /// The status of a run that a signal has ended.
     var status: ExitStatus { Self.status(of: signal ?? SIGINT) }
 
     private static func status(of signal: Int32) -> ExitStatus {

@@ -32,7 +32,7 @@ import Testing
         var pages = [try help("--help", columns: columns)]
         for command in commands {
             pages.append(try help(command.words + ["--help"], columns: columns))
-            pages.append(try help(["help"] + command.words + ["--all"], columns: columns))
+            pages.append(try help(command.words + ["--help-all"], columns: columns))
         }
         for line in pages.joined(separator: "\n").split(separator: "\n") {
             #expect(line.count <= min(columns, 100), "\(line)")
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// `--help` has those that people use, and says how many it leaves out.
+    /// `--help` has those that people use, and says how to see the others.
     @Test(arguments: [
         "prefetch", "plan", "verify", "evict", "pin", "unpin", "export", "import",
         "remote push", "remote pull", "remote verify", "remote evict",
@@ -84,26 +84,24 @@ import Testing
         let words = name.split(separator: " ").map(String.init)
         let short = try help(words + ["--help"])
         let shown = options(in: short)
-        #expect((9...18).contains(shown.count), "\(shown)")
+        #expect((9...22).contains(shown.count), "\(shown)")
         #expect(Set(shown).count == shown.count)
         let all = options(in: try help(words + ["--help-all"]))
         #expect(Set(shown).isSubset(of: all))
-        let left = "\(all.count - shown.count) more options: larder \(name) --help-all\n"
-        #expect(short.hasSuffix(left), "\(short)")
+        #expect(shown.count < all.count)
+        #expect(short.hasSuffix("\nMore options: larder \(name) --help-all\n"), "\(short)")
     }
 
     @Test func helpForAllOptionsLacksNone() throws {
         for command in commands {
             let all = options(in: try help(command.words + ["--help-all"]))
-            #expect(
-                Set(all)
-                    == Set(command.options + (all.contains("--help-all") ? ["--help-all"] : [])))
+            #expect(Set(all).subtracting(["--version"]) == Set(command.options), "\(command.name)")
             #expect(all.count == Set(all).count)
         }
     }
 
     @Test func itCanBeAskedForInSeveralWays() throws {
-        #expect(try help("help", "evict", "--all") == help("evict", "--help-all"))
+        #expect(try help("help", "evict", "--help-all") == help("evict", "--help-all"))
         #expect(try help("help", "evict") == help("evict", "--help"))
         #expect(try help("evict", "-h") == help("evict", "--help"))
         #expect(try help("evict", "--max-size", "--help") == help("evict", "--help"))
@@ -121,14 +119,15 @@ import Testing
     @Test func theHelpOfAGroupNamesItsCommands() throws {
         let text = try help("remote")
         for name in ["push", "pull", "verify", "evict"] {
-            #expect(text.contains("\n  remote \(name) "), "\(name)")
+            #expect(text.contains("\n  \(name) "), "\(name)")
         }
-        #expect(text.contains("\nUSAGE: larder remote <command> [<options>]\n"))
+        #expect(try help("remote", "push", "--help").contains("\nUSAGE: larder remote push "))
+        #expect(text.contains("\nUSAGE: larder remote <subcommand>\n"))
     }
 
     @Test func theProgramsHelpNamesCommandsAndStatuses() throws {
         let text = try help("--help")
-        for command in commands {
+        for command in commands where command.words.count == 1 {
             #expect(text.contains("\n  \(command.name) "), "\(command.name)")
         }
         for status in [0, 1, 2, 64, 65, 66, 74, 75, 130, 143] {

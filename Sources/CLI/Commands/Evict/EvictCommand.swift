@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderCache
 import LarderCore
 
-struct EvictCommand: AsyncParsableCommand, GuidedCommand {
+struct EvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
         abstract: "Keep the cache within bounds: remove the least recently used objects.",
@@ -12,26 +12,20 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
             running prefetch has stored; if these alone exceed a limit, the exit status is 2. \
             Other processes may use the cache meanwhile. If you give no limit, only leftovers \
             are removed.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--max-size", "--max-age", "--max-count", "--min-free", "--by",
-            "--keep", "--only", "--grace", "--dry-run", "--json", "--quiet",
-        ],
-        examples: [
-            .init(
-                "Keep the cache below 2 GB, and all icons of a manifest in it.",
-                "larder evict --max-size 2GB --keep apps.json"),
-            .init(
-                "Show which objects were not used for 30 days.",
-                "larder evict --max-age 30d --dry-run"),
-        ])
+            EXAMPLES:
+              # Keep the cache below 2 GB, and all icons of a manifest in it.
+              larder evict --max-size 2GB --keep apps.json
+              # Show which objects were not used for 30 days.
+              larder evict --max-age 30d --dry-run
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
-    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
     @Option(
@@ -74,13 +68,15 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
             Never evict what this manifest names. It is a file, a URL that was prefetched, or - \
             for standard input. May be repeated.
             """,
-            valueName: "manifest"))
+            valueName: "manifest"),
+        completion: .manifest)
     var keep: [String] = []
 
     @Option(
         help: ArgumentHelp(
             "Evict what this manifest does not name. If repeated, evict what none of them names.",
-            valueName: "manifest"))
+            valueName: "manifest"),
+        completion: .manifest)
     var only: [String] = []
 
     @Option(
@@ -93,19 +89,15 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
         transform: TimeSpan.parse)
     var grace: TimeSpan?
 
-    @Flag(help: "Print what would be evicted, one object per line, and remove nothing.")
+    @Flag(
+        help: """
+            Print what would be evicted, one object per line, and remove nothing. With --json, the \
+            report comes last.
+            """)
     var dryRun = false
 
-    @Flag(help: "Print the report as one JSON object. With --dry-run, the objects come first.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
-    var quiet = false
-
     func validate() throws {
-        if (keep + only).filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
+        try LocalManifests.validateStandardInput(keep + only)
         if let maxCount, maxCount < 0 { throw ValidationError("--max-count must be at least 0.") }
         if by != nil, maxSize == nil, maxAge == nil, maxCount == nil, minFree == nil {
             throw ValidationError(
@@ -116,13 +108,13 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
 
     func run() async throws {
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: quiet, recordedAs: dryRun ? nil : .evict
+            self, on: cache, locks, isQuiet: output.quiet, recordedAs: dryRun ? nil : .evict
         ) { run in
-            let cache = try opened(run.wait)
+            let cache = try cache.open(wait: run.wait, makingRoom: !dryRun)
             var policy = try policy(for: cache)
             policy.isCancelled = { run.interrupts.isAsked }
             ProgramText.release()
-            let printsVictims = dryRun && (json || !quiet)
+            let printsVictims = dryRun && (output.json || !output.quiet)
             if let minFree, let size = try cache?.fileSystemBytes, minFree.bytes > size {
                 throw ValidationError(
                     "--min-free: the cache's file system has no more than \(size) bytes in all.")
@@ -130,26 +122,19 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
             let report =
                 try cache?.evict(
                     policy,
-                    onVictim: { if printsVictims { print(json ? $0.json : $0.text) } },
+                    onVictim: { if printsVictims { print(output.json ? $0.json : $0.text) } },
                     onProgress: { if !printsVictims { run.line.show($0.text("evicted")) } }
                 ) ?? EvictionReport(isDryRun: dryRun)
             run.line.clear()
             run.note(report.counts)
-            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
             let failure = report.isInterrupted ? nil : report.failure
-            if quiet, failure == nil, let complaint = report.complaint {
-                Console.complain(complaint)
-            }
+            output.write(
+                json: report.json, text: report.text(colors.output),
+                complaint: failure == nil ? report.complaint : nil)
             if report.isInterrupted { try run.interrupts.status.exit() }
             if let failure { throw failure }
             if !report.missed.isEmpty { try ExitStatus.someFailed.exit() }
         }
-    }
-
-    private func opened(_ wait: LockWait) throws -> Cache? {
-        try dryRun
-            ? cache.open(wait: wait)
-            : cache.openMakingRoom(wait: wait)
     }
 
     private func policy(for cache: Cache?) throws -> EvictionPolicy {
@@ -157,7 +142,7 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
         var policy = EvictionPolicy()
         policy.maximumBytes = maxSize?.bytes
         policy.maximumObjects = maxCount
-        policy.maximumAge = maxAge.map { $0.duration / .seconds(1) }
+        policy.maximumAge = maxAge?.seconds
         policy.minimumFree = minFree?.bytes
         policy.order = by ?? .used
         if !keep.isEmpty {
@@ -166,7 +151,7 @@ struct EvictCommand: AsyncParsableCommand, GuidedCommand {
         if !only.isEmpty {
             policy.only = try LocalManifests(only, rules: rules, cache: cache).forEachKeyOfAll
         }
-        if let grace { policy.grace = grace.duration / .seconds(1) }
+        if let grace { policy.grace = grace.seconds }
         policy.isDryRun = dryRun
         return policy
     }

@@ -13,7 +13,6 @@ extension EvictionReport.Victim {
 }
 
 extension EvictionReport {
-    /// The report for people, a few lines.
     package func text(_ paint: Paint = .none) -> String {
         func describe(_ tally: ObjectTally) -> String {
             "\(tally.count.of("object")), \(ByteText.describe(tally.bytes))"
@@ -41,7 +40,6 @@ extension EvictionReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, one line for people; nil if nothing is.
     package var complaint: String? {
         guard isInterrupted else { return shortfall }
         return "interrupted after \(total.count.of("object")) went"
@@ -80,7 +78,6 @@ extension EvictionReport.Hold {
 }
 
 extension EvictionReport.Leftover {
-    /// What one of them is, and what several are.
     fileprivate var text: (one: String, several: String) {
         switch self {
         case .orphans: ("object without a row", "objects without a row")
@@ -93,7 +90,6 @@ extension EvictionReport.Leftover {
 }
 
 extension EvictionReport.Victim {
-    /// The object's line in `evict --dry-run --json`, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("digest", digest.description)
@@ -110,7 +106,6 @@ extension EvictionReport.Victim {
 }
 
 extension EvictionReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         func tallies<Kind: CaseIterable & RawRepresentable<String> & Hashable>(
             _ tallies: [Kind: ObjectTally]

@@ -2,7 +2,6 @@ import LarderCore
 import LarderExport
 
 extension ExportReport {
-    /// The report for people: a line for each of the first icons that failed, and the counts.
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
         var parts = [
@@ -19,15 +18,11 @@ extension ExportReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, one line; nil if nothing is.
     package var complaint: String? {
         if isInterrupted { return "interrupted: what was finished is kept" }
         return problems.complaint
     }
-}
 
-extension ExportReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("layout", layout.rawValue)
@@ -51,20 +46,17 @@ extension ExportReport {
 }
 
 extension IconFailures {
-    /// A line for each of the first icons that failed.
     func lines(_ paint: Paint) -> [String] {
         let lines = failures.map { paint.failed($0.text) }
         return failed > failures.count
             ? lines + ["and \(failed - failures.count) more failed"] : lines
     }
 
-    /// The counts of those that were skipped, and that failed, with their reasons.
     var parts: [String] {
         let skips = skipped > 0 ? ["\(skipped) skipped (\(reasons { $0.isSkip }))"] : []
         return failed > 0 ? skips + ["\(failed) failed (\(reasons { !$0.isSkip }))"] : skips
     }
 
-    /// What is wrong, one line; nil if nothing is.
     var complaint: String? {
         failures.first.map {
             "\(failed.of("icon")) failed (\(reasons { !$0.isSkip })), such as \($0.text)"
@@ -86,7 +78,6 @@ extension IconFailure {
 }
 
 extension JSONObject {
-    /// The counts by reason, and the first icons that failed.
     mutating func set<Code>(_ problems: IconFailures<Code>) {
         var reasons = JSONObject()
         for code in Code.allCases {

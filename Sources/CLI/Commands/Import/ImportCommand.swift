@@ -2,10 +2,11 @@ import ArgumentParser
 import LarderCache
 import LarderExport
 
-struct ImportCommand: AsyncParsableCommand, GuidedCommand {
+struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Adopt the icons of manifests from another program's cache, without the network.",
+        abstract:
+            "Adopt the icons of manifests from another program's cache, without the network.",
         discussion: """
             The icons are looked up by the names that the library gives their files: in a \
             simulator's Library/Caches, in a Mac's, or in an earlier export. A file is adopted if \
@@ -15,109 +16,79 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
 
             The exit status is 2 if a file cannot be used. Files that are missing do not count as \
             failures: larder prefetch downloads the rest.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--layout", "--manifest", "--cache", "--folder", "--max-object-size",
-            "--any-content", "--base-url", "--json", "--quiet",
-        ],
-        examples: [
-            .init(
-                "Take over what an app in a simulator has loaded.",
-                "larder import Library/Caches --layout kingfisher --manifest apps.json")
-        ])
+            EXAMPLES:
+              # Take over what an app in a simulator has loaded.
+              larder import Library/Caches --layout kingfisher --manifest apps.json
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var naming: LayoutOptions
+    @OptionGroup var selection: ManifestSelection
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Argument(
         help: ArgumentHelp(
-            "The directory that has the library's cache in it.", valueName: "dir"))
+            "The directory that has the library's cache in it.", valueName: "dir"),
+        completion: .directory)
     var directory: String
 
-    @Option(name: .customLong("layout"), help: "The layout to read. (required)")
-    var source: ImportLayout
-
-    @Option(
-        name: .customLong("manifest"),
-        help: ArgumentHelp(
-            "A manifest of the icons. May be repeated. (required)", valueName: "manifest"))
-    var manifests: [String] = []
+    private static let layouts = ExportLayout.allCases.filter(\.isImportable).map(\.rawValue)
 
     @Option(
         help: ArgumentHelp(
-            "The major version of Kingfisher. 7 and earlier are the layout kingfisher7.",
-            valueName: "n"))
-    var kingfisherVersion = 8
-
-    @Option(
-        help: ArgumentHelp(
-            """
-            The name of the library's directory, if the app has its own: Nuke's DataCache(name:), \
-            SDWebImage's namespace, Coil's directory; of Kingfisher, the whole name of the \
-            directory, with its prefix.
-            """,
-            valueName: "name"))
-    var folder: String?
+            "The layout to read. (required; values: \(Self.layouts.joined(separator: ", ")))"),
+        completion: .list(Self.layouts),
+        transform: { name in
+            guard let layout = ExportLayout(rawValue: name) else {
+                throw ValidationError("the layouts are \(Self.layouts.joined(separator: ", "))")
+            }
+            guard layout.isImportable else {
+                throw ValidationError("it does not say which URL a file is from")
+            }
+            return layout
+        })
+    var layout: ExportLayout
 
     @Option(
         help: ArgumentHelp(
             "Refuse files larger than this: 500kB, 2MiB. (default: 16MiB)", valueName: "size"),
-        transform: ByteCount.parse)
+        transform: ByteCount.parseAboveZero)
     var maxObjectSize = ByteCount(16 << 20)
 
     @Flag(help: "Accept files that are not images.")
     var anyContent = false
 
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
-    var quiet = false
-
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The import needs a directory's name.") }
-        let layout = source.layout
-        if !layout.isImportable {
-            throw ValidationError(
-                """
-                The layout '\(layout.rawValue)' cannot be imported: it does not say which URL a \
-                file is from.
-                """)
-        }
-        try LayoutUsage.validate(
-            layout, kingfisherVersion: kingfisherVersion, folder: folder, directory: directory)
-        guard maxObjectSize.bytes > 0 else {
-            throw ValidationError("--max-object-size must be at least 1.")
-        }
-        try LocalManifests.validate(manifests)
-        if manifests.isEmpty { throw ValidationError("Name at least one --manifest.") }
+        try naming.validate(layout, directory: directory)
+        try selection.requireSome()
     }
 
     func run() async throws {
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: quiet, hasOneCache: false, makesCache: true
+            self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false, makesCache: true
         ) { run in
             try ProcessLimits.requireTransfers()
             var configuration = ImportConfiguration(
-                layout: LayoutUsage.layout(source.layout, kingfisherVersion: kingfisherVersion),
-                directory: directory)
-            configuration.folder = folder
+                layout: naming.layout(layout), directory: directory)
+            configuration.folder = naming.folder
             configuration.maximumBytes = maxObjectSize.bytes
             configuration.acceptsAnyContent = anyContent
             configuration.manifestRules = try reading.rules
             // Not to make a cache for what is not there.
             try MissingInput.checkDirectory(directory)
-            for name in manifests where name != "-" && !LocalManifests.isURL(name) {
+            for name in selection.manifest where name != "-" && !LocalManifests.isURL(name) {
                 try MissingInput.check(name, for: "--manifest")
             }
             try Self.asMissingInput { try configuration.check(besideCacheAt: self.cache.path) }
             run.interrupts.ask("ending what is begun")
-            let cache = try Cache.create(at: cache.path, wait: run.wait)
-            let sources = try manifests.map {
+            let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
+            let sources = try selection.manifest.map {
                 try LocalManifests.source($0, rules: configuration.manifestRules, cache: cache)
             }
             let importer = Importer(
@@ -125,8 +96,8 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
                 onProgress: { run.line.show($0.text("looked up")) })
             let report = try Self.asMissingInput { try importer.run(sources) }
             run.line.clear()
-            if json { print(report.json) } else if !quiet { print(report.text(colors.output)) }
-            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            output.write(
+                json: report.json, text: report.text(colors.output), complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.failed > 0 { try ExitStatus.someFailed.exit() }
         }
@@ -139,20 +110,5 @@ struct ImportCommand: AsyncParsableCommand, GuidedCommand {
         } catch let error as CacheError where error.code == .missing {
             throw MissingInput(description: error.description)
         }
-    }
-}
-
-/// The layout of `import`: those that can be imported are shown. All are taken, so that the others
-/// can be refused with the reason.
-struct ImportLayout: ExpressibleByArgument {
-    let layout: ExportLayout
-
-    init?(argument: String) {
-        guard let layout = ExportLayout(rawValue: argument) else { return nil }
-        self.layout = layout
-    }
-
-    static var allValueStrings: [String] {
-        ExportLayout.allCases.filter(\.isImportable).map(\.rawValue)
     }
 }

@@ -2,7 +2,6 @@ import LarderCore
 import LarderExport
 
 extension ImportReport {
-    /// The report for people: a line for each of the first icons that failed, and the counts.
     package func text(_ paint: Paint = .none) -> String {
         var lines = problems.lines(paint)
         var parts = ["\(imported) imported", "\(present) present", "\(missing) missing"]
@@ -19,15 +18,11 @@ extension ImportReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, one line; nil if nothing is.
     package var complaint: String? {
         if isInterrupted { return "interrupted: what was finished is kept" }
         return problems.complaint
     }
-}
 
-extension ImportReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("layout", layout.rawValue)

@@ -3,16 +3,17 @@ import Foundation
 import LarderCache
 import LarderCore
 
-struct ListCommand: AsyncParsableCommand, GuidedCommand {
+struct ListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "List the cached URLs.",
-        discussion: "Each line has digest, size in bytes, media type and URL, separated by tabs.")
+        discussion: """
+            Each line has digest, size in bytes, media type and URL, separated by tabs.
 
-    static let guide = CommandGuide(
-        examples: [
-            .init("Print the URLs alone.", "larder list | cut -f 4")
-        ])
+            EXAMPLES:
+              # Print the URLs alone.
+              larder list | cut -f 4
+            """)
 
     @OptionGroup var cache: CacheOptions
 
@@ -26,34 +27,28 @@ struct ListCommand: AsyncParsableCommand, GuidedCommand {
     }
 }
 
-struct PathCommand: AsyncParsableCommand, GuidedCommand {
+struct PathCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "path",
         abstract: "Print the path of a cached URL's file.",
-        discussion: "The exit status is 2 if the URL is not cached, or its file is gone.")
+        discussion: """
+            The exit status is 2 if the URL is not cached, or its file is gone.
 
-    static let guide = CommandGuide(
-        examples: [
-            .init(
-                "Copy an icon's file.",
-                "cp \"$(larder path https://example.com/notes.png)\" notes.png")
-        ])
+            EXAMPLES:
+              # Copy an icon's file.
+              cp "$(larder path https://example.com/notes.png)" notes.png
+            """)
 
     @OptionGroup var cache: CacheOptions
-
-    @Argument(
-        help: ArgumentHelp(
-            "The icon's URL, or key:NAME if its manifest gives it that key.",
-            valueName: "url"))
-    var url: String
+    @OptionGroup var lookup: Lookup
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            let (cache, resource) = try Lookup(cache, url).found()
+            let (cache, resource) = try lookup.found(in: cache)
             let object = resource.object
             guard try cache.isPresent(object.digest, size: object.size) else {
                 throw CacheError(
-                    .corrupt, subject: Lookup.shown(url),
+                    .corrupt, subject: lookup.shown,
                     message:
                         "the file differs from the index; larder verify --repair fetches it again"
                 )
@@ -67,41 +62,32 @@ struct PathCommand: AsyncParsableCommand, GuidedCommand {
     }
 }
 
-struct CatCommand: AsyncParsableCommand, GuidedCommand {
+struct CatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cat",
         abstract: "Print a cached URL's bytes, checked against their digest.",
         discussion: """
             The exit status is 2 if the URL is not cached or its object is damaged. Nothing is \
             printed then, unless another program writes into the object while it is printed.
+
+            EXAMPLES:
+              # Write an icon's bytes into a file.
+              larder cat https://example.com/notes.png > notes.png
+              # The same for an icon that its manifest gives a key.
+              larder cat key:app-1 > app-1.png
             """)
 
-    static let guide = CommandGuide(
-        examples: [
-            .init(
-                "Write an icon's bytes into a file.",
-                "larder cat https://example.com/notes.png > notes.png"),
-            .init(
-                "The same for an icon that its manifest gives a key.",
-                "larder cat key:app-1 > app-1.png"),
-        ])
-
     @OptionGroup var cache: CacheOptions
-
-    @Argument(
-        help: ArgumentHelp(
-            "The icon's URL, or key:NAME if its manifest gives it that key.",
-            valueName: "url"))
-    var url: String
+    @OptionGroup var lookup: Lookup
 
     func run() async throws {
         try await ExitStatus.of(cache) {
-            let (cache, resource) = try Lookup(cache, url).found()
+            let (cache, resource) = try lookup.found(in: cache)
             do {
                 try cache.forEachPiece(of: resource.object) { try Console.print($0) }
             } catch let error as CacheError where error.isOfDamagedObject {
                 throw CacheError(
-                    error.code, subject: Lookup.shown(url),
+                    error.code, subject: lookup.shown,
                     message: "\(error); larder verify --repair fetches it again")
             }
             cache.noteUse(of: resource.object)
@@ -109,31 +95,40 @@ struct CatCommand: AsyncParsableCommand, GuidedCommand {
     }
 }
 
-/// Finds what the cache has for a URL in any spelling, with or without credentials, or for a
-/// manifest's key.
-struct Lookup {
-    private let options: CacheOptions
-    private let url: String
+/// The URL in any spelling, with or without credentials, or the manifest's key of an icon.
+struct Lookup: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The icon's URL, or key:NAME if its manifest gives it that key.",
+            valueName: "url"),
+        completion: .cachedNames)
+    var url: String
 
-    init(_ options: CacheOptions, _ url: String) {
-        self.options = options
-        self.url = url
-    }
-
-    /// The resource; a complaint and status 2 if there is none.
-    func found() throws -> (Cache, Resource) {
+    /// Returns the resource. If there is none, it says so and throws status 2.
+    func found(in options: CacheOptions) throws -> (Cache, Resource) {
         if let cache = try options.open(),
             let resource = try cache.resource(spelledAs: .spelled(url))
         {
             return (cache, resource)
         }
-        Console.complain("\(Self.shown(url)): not cached")
+        Console.complain("\(shown): not cached")
         throw ExitCode(ExitStatus.someFailed.rawValue)
     }
 
-    /// A URL or key for people, without its secrets.
-    static func shown(_ url: String) -> String {
+    /// The URL or key for people, without its secrets.
+    var shown: String {
         ((try? HTTPURL(url))?.description ?? url.removingUserinfo).shownAsURL
+    }
+}
+
+extension String {
+    /// The ``ResourceKey`` that a user means: of an http or https URL, in any spelling and with or
+    /// without credentials, that URL's; as `list --json` has it, `key:NAME` or `ni:…`; anything
+    /// else is a manifest's key.
+    static func spelled(_ text: String) -> String {
+        if let url = try? HTTPURL(text) { return url.key }
+        if let name = ResourceKey.name(in: text) { return ResourceKey.named(name.removingUserinfo) }
+        return ResourceKey.isSpelledOut(text) ? text : ResourceKey.named(text.removingUserinfo)
     }
 }
 
@@ -143,10 +138,7 @@ extension Resource {
         let url = shownURL
         return "\(object.digest)\t\(object.size)\t\(object.mediaType ?? "-")\t\(url)"
     }
-}
 
-extension Resource {
-    /// The resource's line in `list --json`, without a line end.
     package var json: String {
         var item = JSONObject()
         item.set("url", shownURL)

@@ -4,25 +4,22 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-struct PinCommand: AsyncParsableCommand, GuidedCommand {
+struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
         abstract: "Protect icons from eviction, or list those that are pinned.",
         discussion: """
             You can pin an icon before it is cached. Without arguments, prints what is pinned, \
             one URL or key per line.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--base-url", "--entries", "--icon-key", "--exclusive", "--wait",
-            "--no-wait",
-        ],
-        examples: [
-            .init("Protect one icon.", "larder pin https://example.com/notes.png"),
-            .init("Protect all icons of a manifest.", "larder pin apps.json"),
-            .init("List what is pinned.", "larder pin"),
-        ])
+            EXAMPLES:
+              # Protect one icon.
+              larder pin https://example.com/notes.png
+              # Protect all icons of a manifest.
+              larder pin apps.json
+              # List what is pinned.
+              larder pin
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
@@ -36,7 +33,7 @@ struct PinCommand: AsyncParsableCommand, GuidedCommand {
             }
         }
         try await CacheRun.of(self, on: cache, locks, makesCache: true) { run in
-            let cache = try Cache.create(at: cache.path, wait: run.wait)
+            let cache = try Cache.create(at: cache.path, wait: run.wait, log: Log.cache)
             defer { cache.close() }
             let rules = try reading.rules
             let count = try cache.pin { try subjects.forEachKey(in: cache, rules: rules, $0) }
@@ -50,21 +47,15 @@ struct PinCommand: AsyncParsableCommand, GuidedCommand {
     }
 }
 
-struct UnpinCommand: AsyncParsableCommand, GuidedCommand {
+struct UnpinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "unpin",
-        abstract: "Let evictions remove icons again.")
-
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--all", "--base-url", "--entries", "--icon-key", "--exclusive",
-            "--wait", "--no-wait",
-        ],
-        examples: [
-            .init(
-                "Let evictions remove an icon again.",
-                "larder unpin https://example.com/notes.png")
-        ])
+        abstract: "Let evictions remove icons again.",
+        discussion: """
+            EXAMPLES:
+              larder unpin https://example.com/notes.png
+              larder unpin --all
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var subjects: PinSubjects
@@ -103,13 +94,12 @@ struct PinSubjects: ParsableArguments {
             """
             An icon's http or https URL; key:NAME for an icon with that key in its manifest; or a \
             manifest file (- for standard input), for all of its icons.
-            """, valueName: "url|key|manifest"))
+            """, valueName: "url|key|manifest"),
+        completion: .cachedNames)
     var subjects: [String] = []
 
     func validate() throws {
-        if subjects.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
+        try LocalManifests.validateStandardInput(subjects)
     }
 
     /// Hands over the keys of all subjects. What is neither a URL nor a file is a manifest's key
@@ -122,26 +112,16 @@ struct PinSubjects: ParsableArguments {
             let isFile = subject == "-" || access(subject, F_OK) == 0
             if ResourceKey.isSpelledOut(subject) {
                 try body(key)
-            } else if !isFile, !LocalManifests.isURL(subject),
-                try cache.resource(key) != nil || cache.isPinned(key)
-            {
+            } else if LocalManifests.isURL(subject) {
+                guard let url = try? HTTPURL(subject) else {
+                    throw ValidationError("An icon's URL cannot be read as one.")
+                }
+                try body(url.key)
+            } else if !isFile, try cache.resource(key) != nil || cache.isPinned(key) {
                 try body(key)
             } else {
-                try forEachKey(of: subject, rules, body)
+                try LocalManifests([subject], rules: rules, cache: nil).forEachKey(body)
             }
         }
-    }
-
-    private func forEachKey(
-        of subject: String, _ rules: ManifestRules, _ body: (String) throws -> Void
-    ) throws {
-        guard LocalManifests.isURL(subject) else {
-            let manifest = try LocalManifests([subject], rules: rules, cache: nil)
-            return try manifest.forEachKey(body)
-        }
-        guard let url = try? HTTPURL(subject) else {
-            throw ValidationError("An icon's URL cannot be read as one.")
-        }
-        try body(url.key)
     }
 }

@@ -2,9 +2,6 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSummary {
-    /// The reading for people, a few lines.
-    ///
-    /// - Parameter source: the manifest that was read.
     package func text(of source: ManifestSource) -> String {
         var lines = [
             "\(source.name.sanitizedForTerminal): \(format.rawValue),"
@@ -29,12 +26,7 @@ extension ManifestSummary {
         if let base = places.base { lines.append("  base: \(base)") }
         return lines.joined(separator: "\n")
     }
-}
 
-extension ManifestSummary {
-    /// The reading as one JSON object, without a line end.
-    ///
-    /// - Parameter source: the manifest that was read.
     package func json(of source: ManifestSource) -> String {
         func texts(_ paths: [ManifestPath]?) -> [String] {
             (paths ?? []).map { "\($0)".sanitizedForTerminal }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LarderPrefetch
 
-struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+struct PlanCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "plan",
         abstract: "Show what a prefetch would do, without the network.",
@@ -13,29 +13,23 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             skipped or failed), how the icon failed before, its priority, URL and name. For a \
             bad entry, it has its place in the manifest and what is wrong. Addresses are not \
             checked. Of the network options, only those that change what is sent have an effect.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--explain", "--base-url", "--entries", "--icon-key", "--name-key",
-            "--icons", "--revalidate", "--retry-failed", "--any-content", "--shard", "--json",
-            "--quiet",
-        ],
-        examples: [
-            .init("Show what a prefetch would fetch.", "larder plan apps.json"),
-            .init("Show how a manifest was read.", "larder plan apps.json --explain --quiet"),
-        ])
+            EXAMPLES:
+              # Show what a prefetch would fetch.
+              larder plan apps.json
+              # Show how a manifest was read.
+              larder plan apps.json --explain --quiet
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
-    @OptionGroup(title: "Revalidation and failures") var failures: FailureOptions
-    @OptionGroup(title: "Limits") var transfer: TransferOptions
-    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
-    @OptionGroup(title: "Addresses") var addresses: AddressOptions
-    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
     @OptionGroup(title: "Several workers") var workers: ShardOptions
 
     @Flag(help: "Print one JSON line for each icon, and a last line with the counts.")
@@ -59,7 +53,6 @@ struct PlanCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             configuration.manifestRules = try reading.rules
             configuration.acceptsAnyContent = manifest.anyContent
             revalidation.apply(to: &configuration.policy)
-            failures.apply(to: &configuration.policy)
             try applyNetwork(to: &configuration)
             let planner = Planner(
                 // If there is none, the plan itself says that all is missing.

@@ -5,7 +5,6 @@ import LarderManifest
 import LarderPrefetch
 
 extension PlanSummary {
-    /// The counts for people, one line.
     package func text(_ paint: Paint = .none) -> String {
         var notes: [String] = []
         if insecure > 0 { notes.append("plain http \(insecure)") }
@@ -51,10 +50,7 @@ extension PlanSummary {
             "    unsupported-scheme \(scheme.quoted(limit: 20)): \(count)"
         }
     }
-}
 
-extension PlanSummary {
-    /// The counts as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("entries", entries)
@@ -76,7 +72,6 @@ extension PlanSummary {
 }
 
 extension PlanProgress {
-    /// The line for people: the manifest, icons, rate and time left.
     package var text: ProgressText {
         var text = ProgressText()
         guard let manifest else {
@@ -124,7 +119,6 @@ extension PastFailure {
 }
 
 extension PlannedEntry {
-    /// The entry's line in `plan --json`, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("manifest", manifest.sanitizedForTerminal)

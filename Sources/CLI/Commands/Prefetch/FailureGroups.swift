@@ -1,3 +1,6 @@
+import LarderCore
+import LarderManifest
+
 /// The failures of a run as a person at a terminal wants them: a few of each reason one by one, and
 /// of the rest how many there are at each host.
 package struct FailureGroups {
@@ -21,10 +24,6 @@ package struct FailureGroups {
 
     package init() {}
 
-    /// Counts a failure of an icon.
-    ///
-    /// - Parameter code: the reason.
-    /// - Returns: whether it is to be shown by itself.
     package mutating func add(_ code: String, at url: String?) -> Bool {
         let number = shown[code, default: 0]
         guard number >= Self.handful else {
@@ -66,5 +65,19 @@ package struct FailureGroups {
             lines.append("\(code): \(unnamed + uncounted) more at \(place)")
         }
         return lines
+    }
+}
+
+/// Keeps a manifest of `ftp:` icons from being a complaint for each: one is made of each scheme,
+/// and the summary has their number.
+struct UnsupportedSchemes {
+    private var schemes: Set<String> = []
+
+    mutating func isNew(_ code: String?, _ message: String?) -> Bool {
+        guard let message, code == EntryError.Code.unsupportedScheme.rawValue else { return true }
+        // Of each line the same: "line 7: icon has the scheme …".
+        let scheme = message.drop { $0 != "'" }
+        // A list of nothing but different schemes is not to fill the memory.
+        return schemes.count < 32 && schemes.insert(String(scheme)).inserted
     }
 }

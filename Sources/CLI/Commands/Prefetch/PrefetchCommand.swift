@@ -3,7 +3,7 @@ import Foundation
 import LarderManifest
 import LarderPrefetch
 
-struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+struct PrefetchCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "prefetch",
         abstract: "Download the icons of manifests into the cache.",
@@ -13,68 +13,61 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             icons are downloaded only if they changed.
 
             With --offline, nothing is downloaded, and the status is 2 if something is not cached.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--offline", "--base-url", "--entries", "--icon-key",
-            "--revalidate", "--retry-failed", "--max-concurrent", "--limit-rate",
-            "--remote", "--shard", "--allow-private-network", "--report", "--write-lock",
-            "--json", "--quiet",
-        ],
-        examples: [
-            .init("Fill the default cache.", "larder prefetch apps.plist"),
-            .init(
-                "Read a list of apps from the network, and write one line for each icon.",
-                "larder prefetch https://example.com/apps.json --report report.jsonl"),
-            .init(
-                "Read a manifest of a shape that is not recognised.",
-                "larder prefetch top.json --entries feed.list --icon-key art.big"),
-            .init(
-                "Get the same bytes everywhere, or an error.",
-                "larder prefetch apps.json --write-lock apps.lock.json"),
-        ])
+            EXAMPLES:
+              # Fill the default cache.
+              larder prefetch apps.plist
+              # Read a list of apps from the network, and write one line for each icon.
+              larder prefetch https://example.com/apps.json --report report.jsonl
+              # Read a manifest of a shape that is not recognised.
+              larder prefetch top.json --entries feed.list --icon-key art.big
+              # Get the same bytes everywhere, or an error.
+              larder prefetch apps.json --write-lock apps.lock.json
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup var manifest: ManifestOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
     @OptionGroup(title: "Revalidation and failures") var revalidation: RevalidationOptions
-    @OptionGroup(title: "Revalidation and failures") var failures: FailureOptions
     @OptionGroup(title: "Remote") var remote: RemoteOptions
-    @OptionGroup(title: "Limits") var transfer: TransferOptions
-    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
+    @OptionGroup(title: "Limits and retries") var transfer: TransferOptions
+    @OptionGroup(title: "Connections") var connections: ConnectionOptions
     @OptionGroup(title: "Addresses") var addresses: AddressOptions
-    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
     @OptionGroup(title: "Several workers") var workers: ShardOptions
 
     @Flag(help: "Download nothing: use what is cached, however stale, and fail the rest.")
     var offline = false
 
-    @Flag(help: "Store nothing in the remote.")
+    @Flag(help: .rare("Store nothing in the remote."))
     var remoteReadOnly = false
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             With --shard, take what was stored in the remote or confirmed less than this ago as \
             fresh: 24h. Its listing tells that; whatever its server said of it is not read. \
             (default: as its server said)
-            """, valueName: "time"),
+            """, "time"),
         transform: TimeSpan.parse)
     var remoteFreshFor: TimeSpan?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Exit with status 0 if at most this many icons failed: a count, or a percentage of all, \
             such as 2.5%. (default: 0)
-            """, valueName: "n|p%"),
+            """, "n|p%"),
         transform: FailureAllowance.parse)
     var maxFailures = FailureAllowance.none
 
-    @Flag(help: "Also store icons that servers forbid storing (no-store); they are always stale.")
+    @Flag(
+        help: .rare(
+            "Also store icons that servers forbid storing (no-store); they are always stale."))
     var storeAnyway = false
 
     @Option(
@@ -82,7 +75,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             """
             Write one JSON line for each icon to this file. With - it goes to standard output, and \
             the text summary to standard error.
-            """, valueName: "file"))
+            """, valueName: "file"), completion: .file())
     var report: String?
 
     @Option(
@@ -91,22 +84,19 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             Write a lock: a manifest of the same icons with their digests and sizes, so that a \
             prefetch of it gets the same bytes or an error. Nothing is written if an icon failed. \
             With - it goes to standard output, as with --report.
-            """, valueName: "file"))
+            """, valueName: "file"), completion: .file())
     var writeLock: String?
-
-    @Flag(help: "Print the summary as one JSON object.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
-    var quiet = false
 
     @Flag(
         name: .shortAndLong,
-        help: "On a terminal, print every failure, as elsewhere, not just a few of each kind.")
+        help: .rare(
+            "On a terminal, print every failure, as elsewhere, not just a few of each kind."))
     var verbose = false
 
     func validate() throws {
-        if quiet, verbose { throw ValidationError("--quiet and --verbose exclude each other.") }
+        if output.quiet, verbose {
+            throw ValidationError("--quiet and --verbose exclude each other.")
+        }
         // A variable that is not set, in a script.
         if report == "" { throw ValidationError("--report needs the name of a file.") }
         if writeLock == "" { throw ValidationError("--write-lock needs the name of a file.") }
@@ -123,7 +113,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
         try workers.validate(perHost: transfer.maxPerHost)
         guard offline else { return }
         let contradictions = [
-            ("--force", failures.force), ("--retry-failed", failures.retryFailed),
+            ("--force", revalidation.force), ("--retry-failed", revalidation.retryFailed),
             ("--revalidate always", revalidation.revalidate == .always),
             ("--remote", remote.remote != nil),
         ]
@@ -134,13 +124,13 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
     private func validateLock() throws {
         guard let writeLock else { return }
-        if failures.retryFailed {
+        if revalidation.retryFailed {
             throw ValidationError("--write-lock would lack what --retry-failed leaves alone.")
         }
         if workers.name != nil {
             throw ValidationError("--write-lock would lack what --shard leaves to other workers.")
         }
-        if writeLock == "-", json {
+        if writeLock == "-", output.json {
             throw ValidationError("--write-lock - and --json both want standard output.")
         }
         guard let report else { return }
@@ -154,7 +144,8 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 
     func run() async throws {
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .prefetch
+            self, on: cache, locks, isQuiet: output.quiet, makesCache: true,
+            recordedAs: .prefetch
         ) { run in
             let lock = try writeLock.map {
                 try LockedManifest(path: $0, manifests: manifest.manifests, cache: cache)
@@ -167,7 +158,7 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             configuration.onLocked = lock?.add
             let sources = try manifest.sources()
             var console = PrefetchConsole(
-                .prefetch, isQuiet: quiet, isVerbose: verbose, isJSON: json,
+                purpose: .prefetch, output: output, isVerbose: verbose,
                 hasReport: report != nil, isOutputTaken: [report, writeLock].contains("-"),
                 allowance: maxFailures, colors: colors, line: run.line)
             let report = try await run.prefetch(sources, configuration, &console) {
@@ -201,7 +192,6 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             configuration.storesUnstorable = storeAnyway
             configuration.namesSuccesses = report != nil
             revalidation.apply(to: &configuration.policy)
-            failures.apply(to: &configuration.policy)
             configuration.policy.isOffline = offline
             configuration.shard = try workers.shard
             configuration.remote = try remote.remote(use)
@@ -213,7 +203,6 @@ struct PrefetchCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
 }
 
 extension CacheRun {
-    /// Prefetches, and says how it goes; a signal ends it soon.
     func prefetch(
         _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
         _ console: inout PrefetchConsole, onEvent: (PrefetchEvent) -> Void = { _ in }
@@ -234,17 +223,5 @@ extension CacheRun {
             }
         }
         return last
-    }
-
-    /// Carries icons between a cache and a remote, and ends the command with what came of it.
-    func carry(
-        _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
-        _ console: PrefetchConsole
-    ) async throws {
-        var console = console
-        let report = try await prefetch(sources, configuration, &console)
-        note(report.counts)
-        console.conclude(report, unwritten: nil)
-        try ExitStatus(report, interruption: interrupts.status, allowance: .none).exit()
     }
 }

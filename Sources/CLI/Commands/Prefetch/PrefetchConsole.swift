@@ -4,46 +4,29 @@ import LarderPrefetch
 /// What a prefetch says on the terminal, and when: with `--quiet`, all that is wrong in one line at
 /// the end; otherwise each thing as it happens.
 struct PrefetchConsole {
-    /// What a run is for.
     enum Purpose {
         case prefetch, push, pull
     }
 
-    private let purpose: Purpose
-    private let isQuiet: Bool
-    /// Whether like failures are counted rather than printed one by one.
-    private let isGrouping: Bool
-    private let isJSON: Bool
-    private let hasReport: Bool
+    let purpose: Purpose
+    let output: ReportOptions
+    var isVerbose = false
+    var hasReport = false
     /// Whether a report or a lock takes standard output.
-    private let isOutputTaken: Bool
-    private let allowance: FailureAllowance
-    private let colors: ColorOptions
-    private let line: ProgressLine
-    /// What is said at the end.
-    private var notes: [String] = []
-    private var firstFailure: String?
-    private var unsupported = UnsupportedSchemes()
-    private var groups = FailureGroups()
-    private var schemes: [String] = []
-    /// What to say of each manifest if its digests and sizes are not those of its icons.
-    private var remedies: [(manifest: String, text: String)] = []
+    var isOutputTaken = false
+    var allowance = FailureAllowance.none
+    let colors: ColorOptions
+    let line: ProgressLine
+    var notes: [String] = []
+    var firstFailure: String?
+    var unsupported = UnsupportedSchemes()
+    var groups = FailureGroups()
+    var schemes: [String] = []
+    /// The message for each manifest if its digests and sizes are not those of its icons.
+    var remedies: [(manifest: String, text: String)] = []
 
-    init(
-        _ purpose: Purpose, isQuiet: Bool, isVerbose: Bool = false, isJSON: Bool,
-        hasReport: Bool = false, isOutputTaken: Bool = false,
-        allowance: FailureAllowance = .none, colors: ColorOptions, line: ProgressLine
-    ) {
-        self.purpose = purpose
-        self.isQuiet = isQuiet
-        isGrouping = Terminal.isThere && !isVerbose
-        self.isJSON = isJSON
-        self.hasReport = hasReport
-        self.isOutputTaken = isOutputTaken
-        self.allowance = allowance
-        self.colors = colors
-        self.line = line
-    }
+    /// Whether like failures are counted rather than printed one by one.
+    private var isGrouping: Bool { Terminal.isThere && !isVerbose }
 
     mutating func say(_ event: PrefetchEvent, of sources: [ManifestSource]) {
         switch event {
@@ -59,7 +42,7 @@ struct PrefetchConsole {
                 (source.name, manifest.remedyForDemands(of: source))
             }
             // Nothing need be wrong: redirects may lead to the host.
-            if !isQuiet {
+            if !output.quiet {
                 summary.notes(of: sources).forEach(Console.complain)
                 summary.splitComplaint.map(Console.complain)
             }
@@ -72,7 +55,8 @@ struct PrefetchConsole {
             else { return }
             if firstFailure == nil { firstFailure = result.complaint() }
             let isNew = unsupported.isNew(problem.code, problem.message)
-            guard isNew, !isQuiet, !isGrouping || groups.add(problem.code, at: result.url) else {
+            guard isNew, !output.quiet, !isGrouping || groups.add(problem.code, at: result.url)
+            else {
                 return
             }
             Console.write("larder: \(complaint)\n")
@@ -82,7 +66,7 @@ struct PrefetchConsole {
             line.clear()
             groups.lines.forEach(Console.complain)
             summarise(report)
-            if isGrouping, !isQuiet, let remedy = remedy(report, sources) {
+            if isGrouping, !output.quiet, let remedy = remedy(report, sources) {
                 Console.complain(remedy)
             }
         }
@@ -101,12 +85,12 @@ struct PrefetchConsole {
     }
 
     private mutating func complain(_ complaints: [String]) {
-        if isQuiet { notes += complaints } else { complaints.forEach(Console.complain) }
+        if output.quiet { notes += complaints } else { complaints.forEach(Console.complain) }
     }
 
     private func summarise(_ report: Report) {
-        if isJSON { return print(report.json) }
-        guard !isQuiet else { return }
+        if output.json { return print(report.json) }
+        guard !output.quiet else { return }
         if isOutputTaken {
             Console.write(text(report, colors.errors) + "\n")
         } else {
@@ -170,23 +154,23 @@ struct PrefetchConsole {
     /// said it.
     private func complaint(_ report: Report) -> String? {
         let all = "\(report.icons) \(report.icons > report.entries ? "icons" : "entries")"
-        if isQuiet, report.isInterrupted {
+        if output.quiet, report.isInterrupted {
             return "interrupted: \(report.count(.unfinished)) of \(all) unfinished"
         }
-        if isQuiet, let failure = report.failure { return "\(failure)" }
+        if output.quiet, let failure = report.failure { return "\(failure)" }
         let failed = report.count(.failed)
         guard !report.isInterrupted, report.failure == nil,
-            !allowance.covers(failed, of: report.icons), isQuiet || allowance != .none
+            !allowance.covers(failed, of: report.icons), output.quiet || allowance != .none
         else { return nil }
         var text = "\(failed) of \(all) failed"
         if allowance != .none { text += ", more than --max-failures \(allowance) allows" }
-        if isQuiet, let firstFailure { text += "; the first: \(firstFailure)" }
+        if output.quiet, let firstFailure { text += "; the first: \(firstFailure)" }
         return text
     }
 
     /// What is wrong with the remote, which the summary says otherwise.
     private func remoteComplaint(_ report: Report) -> String? {
-        guard isQuiet, let remote = report.remote, !remote.isComplete else { return nil }
+        guard output.quiet, let remote = report.remote, !remote.isComplete else { return nil }
         let what = remote.unpushed > 0 ? "\(remote.unpushed) not stored in the remote" : "remote"
         return [what, remote.failure ?? remote.firstFault].compactMap(\.self)
             .joined(separator: ": ")

@@ -2,18 +2,13 @@ import LarderCore
 import LarderPrefetch
 
 extension Report {
-    /// The summary as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("entries", entries)
         for outcome in EntryResult.Outcome.allCases {
             object.set(outcome.rawValue, count(outcome))
         }
-        var reasons = JSONObject()
-        for (reason, count) in failures.sorted(by: { $0.key < $1.key }) {
-            reasons.set(reason, count)
-        }
-        object.set("failures", reasons)
+        object.set("failures", counts: failures)
         object.set("received_bytes", receivedBytes)
         object.set("seconds", seconds)
         object.set("interrupted", isInterrupted)
@@ -27,7 +22,6 @@ extension Report {
 }
 
 extension RemoteReport {
-    /// One JSON object.
     var json: JSONObject {
         var object = JSONObject()
         object.set("location", location)
@@ -38,11 +32,7 @@ extension RemoteReport {
         object.set("present", present)
         object.set("unpushed", unpushed)
         object.set("personal", personal)
-        var reasons = JSONObject()
-        for (reason, count) in faults.sorted(by: { $0.key < $1.key }) {
-            reasons.set(reason, count)
-        }
-        object.set("faults", reasons)
+        object.set("faults", counts: faults)
         object.set("first_fault", firstFault)
         object.set("error", failure)
         return object
@@ -50,7 +40,6 @@ extension RemoteReport {
 }
 
 extension EntryResult {
-    /// The entry's line in a report: one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("manifest", manifest.sanitizedForTerminal)

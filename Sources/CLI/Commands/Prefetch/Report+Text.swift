@@ -3,7 +3,6 @@ import LarderManifest
 import LarderPrefetch
 
 extension Report {
-    /// The summary for people, a few lines.
     package var text: String { text() }
 
     /// The same with lines about schemes, such as ``PlanSummary/unsupportedText``.
@@ -36,7 +35,6 @@ extension Report {
         return lines.joined(separator: "\n")
     }
 
-    /// How many failed for each reason.
     func failureLines(_ unsupported: [String]) -> [String] {
         failures.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.flatMap { reason, count in
             ["  failed, \(reason): \(count)"]
@@ -44,7 +42,6 @@ extension Report {
         }
     }
 
-    /// Why it ended early, if it did.
     func endLines(_ paint: Paint) -> [String] {
         var lines: [String] = []
         if isInterrupted { lines.append("interrupted: what was finished is kept") }
@@ -55,10 +52,7 @@ extension Report {
         }
         return lines
     }
-}
 
-extension Report {
-    /// The summary of what was stored in a remote, a few lines.
     package func pushText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
         var parts = remote.pushedTexts(paint)
@@ -66,7 +60,6 @@ extension Report {
         return transferText(parts, remote.faultLines(paint) + remote.endLines(paint), paint)
     }
 
-    /// The summary of what was taken from a remote, a few lines.
     package func pullText(_ paint: Paint = .none) -> String {
         guard let remote else { return text(paint) }
         var parts = [remote.pulledText]
@@ -90,19 +83,16 @@ extension Report {
 }
 
 extension RemoteReport {
-    /// The summary of a prefetch for people, a few lines.
     func lines(_ paint: Paint) -> [String] {
         [line([pulledText] + pushedTexts(paint))] + faultLines(paint) + endLines(paint)
     }
 
-    /// A line about the remote.
     func line(_ parts: [String]) -> String {
         "\(location.sanitizedForTerminal): " + parts.joined(separator: ", ")
     }
 
     var pulledText: String { "pulled \(pulled) (\(ByteText.describe(pulledBytes)))" }
 
-    /// What was stored, and what was not.
     func pushedTexts(_ paint: Paint) -> [String] {
         var parts = ["pushed \(pushed) (\(ByteText.describe(pushedBytes)))"]
         if present > 0 { parts.append("already there \(present)") }
@@ -111,13 +101,11 @@ extension RemoteReport {
         return parts
     }
 
-    /// What cannot be used.
     func faultLines(_ paint: Paint) -> [String] {
         faults.sorted { $0.key < $1.key }.map { "  \(paint.failed($0.key)): \($0.value)" }
             + (firstFault.map { ["  the first: \($0.sanitizedForTerminal)"] } ?? [])
     }
 
-    /// Why nothing more was asked, if it came to that.
     func endLines(_ paint: Paint) -> [String] {
         guard let failure else { return [] }
         return [
@@ -139,8 +127,6 @@ extension EntryResult {
 }
 
 extension Progress {
-    /// The line for people: what has arrived of all, what is stored, under way and waiting, bytes,
-    /// rate, failures and time left.
     package var text: ProgressText {
         var text = ProgressText()
         text.add("\(arrived)/\(total)", rank: 0)

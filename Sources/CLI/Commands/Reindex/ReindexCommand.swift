@@ -2,7 +2,7 @@ import ArgumentParser
 import LarderCache
 import LarderCore
 
-struct ReindexCommand: AsyncParsableCommand, GuidedCommand {
+struct ReindexCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reindex",
         abstract: "Rebuild the index from the objects and the old index or its last snapshot.",
@@ -12,35 +12,26 @@ struct ReindexCommand: AsyncParsableCommand, GuidedCommand {
             are kept for the next larder verify --repair or prefetch. A damaged index is kept \
             next to the new one, with the time in its name. A prefetch does the same by itself \
             if the index is damaged or missing.
+
+            EXAMPLES:
+              # Rebuild the index of a cache that was restored from a backup.
+              larder reindex --cache /srv/icons
             """)
 
-    static let guide = CommandGuide(
-        examples: [
-            .init(
-                "Rebuild the index of a cache that was restored from a backup.",
-                "larder reindex --cache /srv/icons")
-        ])
-
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var output: ReportOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
-
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
-    var quiet = false
 
     func run() async throws {
         try await CacheRun.of(
-            self, on: cache, locks, isQuiet: quiet, makesCache: true, recordedAs: .reindex
+            self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .reindex
         ) { run in
             let report = try Cache.reindex(
                 at: cache.path, wait: run.wait, isCancelled: { run.interrupts.isAsked }
             ) { run.line.show($0.text("read")) }
             run.line.clear()
             run.note(report.counts)
-            if json { print(report.json) } else if !quiet { print(report.text) }
-            if quiet, let complaint = report.complaint { Console.complain(complaint) }
+            output.write(json: report.json, text: report.text, complaint: report.complaint)
             if report.isInterrupted { try run.interrupts.status.exit() }
             if report.damaged > 0 { try ExitStatus.someFailed.exit() }
         }
@@ -48,7 +39,6 @@ struct ReindexCommand: AsyncParsableCommand, GuidedCommand {
 }
 
 extension RecoveryReport {
-    /// The report for people, one line.
     package var text: String {
         guard !isInterrupted else { return "interrupted: the index is as it was" }
         let origin =
@@ -67,16 +57,12 @@ extension RecoveryReport {
         damaged == 1 ? "1 file is not a whole object" : "\(damaged) files are not whole objects"
     }
 
-    /// What is wrong, one line for people; nil if nothing is.
     package var complaint: String? {
         if isInterrupted { return text }
         guard damaged > 0 else { return nil }
         return "\(noWholeObjects); larder verify says more"
     }
-}
 
-extension RecoveryReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("source", source.rawValue)

@@ -1,32 +1,27 @@
 import ArgumentParser
 import LarderPrefetch
 
-struct RemoteEvictCommand: AsyncParsableCommand, GuidedCommand {
+struct RemoteEvictCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",
         abstract: "Remove what is too old from a remote.",
         discussion: """
             Removes references that were not renewed for --max-age, then objects that nothing \
             refers to. Workers may use the remote at the same time.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--remote", "--max-age", "--grace", "--dry-run", "--shard", "--remote-endpoint",
-            "--remote-profile", "--json", "--quiet",
-        ],
-        examples: [
-            .init(
-                "Remove what no worker has confirmed for 90 days.",
-                "larder remote evict --remote s3://icons/shared --max-age 90d")
-        ])
+            EXAMPLES:
+              # Remove what no worker has confirmed for 90 days.
+              larder remote evict --remote s3://icons/shared --max-age 90d
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup(title: "Remote") var remote: RemoteOptions
     @OptionGroup(title: "Remote") var part: RemotePartOptions
-    @OptionGroup(title: "Network") var network: RemoteNetworkOptions
-    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     // The values of these are taken as they are, so that -1 is a bad value and no unknown option.
     @Option(
@@ -50,24 +45,22 @@ struct RemoteEvictCommand: AsyncParsableCommand, GuidedCommand {
     @Flag(help: "Count what would be removed, and remove nothing.")
     var dryRun = false
 
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
-    var quiet = false
-
     func validate() throws { _ = try remote.requireRemote(.only) }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet) { run in
-            var policy = RemoteEvictor.Policy(maximumAge: maxAge.duration / .seconds(1))
-            if let grace { policy.grace = grace.duration / .seconds(1) }
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet) { run in
+            var policy = RemoteEvictor.Policy(maximumAge: maxAge.seconds)
+            if let grace { policy.grace = grace.seconds }
             policy.isDryRun = dryRun
             policy.shard = try part.shard
             let evictor = RemoteEvictor(
-                try remote.requireRemote(.only), transfer: try network.transfer)
-            try await RemoteUpkeep(isQuiet: quiet, isJSON: json, colors: colors, run: run)
-                .evict(evictor, policy)
+                try remote.requireRemote(.only), transfer: try connections.configuration)
+            let report = try await run.upkeep { [policy, line = run.line] in
+                try await evictor.evict(policy) { line.show($0.progress) }
+            }
+            output.write(
+                json: report.json, text: report.text(isPart: policy.shard != nil), complaint: nil)
+            if report.isInterrupted { try run.interrupts.status.exit() }
         }
     }
 }

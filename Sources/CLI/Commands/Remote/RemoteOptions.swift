@@ -12,7 +12,7 @@ struct RemoteOptions: ParsableArguments {
             A store of icons that several machines share: s3://BUCKET/PREFIX. Credentials, region \
             and endpoint come from the variables and files that AWS tools read.
             """, valueName: "s3-url"),
-        transform: { text throws in
+        transform: { text in
             do throws(S3Location.ParseError) {
                 return try S3Location(text)
             } catch {
@@ -30,11 +30,11 @@ struct RemoteOptions: ParsableArguments {
     var remoteEndpoint: String?
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             The region of the remote. (default: $AWS_REGION, $AWS_DEFAULT_REGION, the profile's \
             or us-east-1)
-            """, valueName: "name"))
+            """, "name"))
     var remoteRegion: String?
 
     @Option(
@@ -48,15 +48,14 @@ struct RemoteOptions: ParsableArguments {
     @Flag(help: "Ask the remote without credentials, as a public bucket allows.")
     var remoteUnsigned = false
 
-    @Option(
-        help: ArgumentHelp("Run at most this many requests to the remote at once.", valueName: "n"))
+    @Option(help: .rare("Run at most this many requests to the remote at once.", "n"))
     var remoteConcurrent = 16
 
     @Option(
-        help: ArgumentHelp(
+        help: .rare(
             """
             Fail if a listing of the remote names more objects than this. (default: 5,000,000)
-            """, valueName: "n"))
+            """, "n"))
     var remoteMaxObjects: Int?
 
     func validate() throws {
@@ -80,7 +79,6 @@ struct RemoteOptions: ParsableArguments {
         if let (option, _) = given { throw ValidationError("\(option) needs --remote.") }
     }
 
-    /// Nil if there is none.
     func remote(_ use: Remote.Use) throws -> Remote? {
         guard let remote else { return nil }
         do throws(S3SettingsError) {
@@ -117,124 +115,22 @@ struct RemotePartOptions: ParsableArguments {
         transform: ShardName.parse)
     var name: ShardName?
 
-    /// Nil if there are no other workers.
     var shard: Shard? {
-        get throws {
-            guard let place = try name?.place(ProcessInfo.processInfo.environment) else {
-                return nil
-            }
-            return Shard(place.index, of: place.count)
-        }
+        get throws { try name?.shard() }
     }
 
     func validate() throws { _ = try shard }
 }
 
-/// How connections to a remote are made, for commands that ask no origin.
-struct RemoteNetworkOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            """
-            Reach the remote through this http, https, socks4, socks4a, socks5 or socks5h proxy. \
-            An empty value means no proxy. (default: $https_proxy, $http_proxy, $all_proxy)
-            """, valueName: "url"))
-    var proxy: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Reach these hosts, domains and networks without a proxy. (default: $no_proxy)",
-            valueName: "list"))
-    var noProxy: String?
-
-    @Option(
-        help: ArgumentHelp(
-            """
-            Trust the certificate authorities in this PEM file instead of the system's. \
-            (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
-            """, valueName: "file"))
-    var caCert: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Give up a connection that takes longer than this to open: 5s, 2m. (default: 10s)",
-            valueName: "time"),
-        transform: TimeSpan.parseAboveZero)
-    var connectTimeout = TimeSpan(seconds: 10)
-
-    @Option(
-        help: ArgumentHelp(
-            "Give up a transfer below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
-            valueName: "time"),
-        transform: TimeSpan.parseAboveZero)
-    var stallTimeout = TimeSpan(seconds: 30)
-
-    @Option(
-        help: ArgumentHelp(
-            "Receive at most this much per second, for all transfers together: 500kB/s, 2MiB/s.",
-            valueName: "size/s"),
-        transform: ByteCount.perSecond)
-    var limitRate: ByteCount?
-
-    func validate() throws { _ = try AddressOptions.proxies(proxy, noProxy) }
-
-    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
-    var transfer: TransferConfiguration {
-        get throws {
-            var transfer = TransferConfiguration()
-            transfer.userAgent = LarderVersion.userAgent
-            transfer.proxies = try AddressOptions.proxies(proxy, noProxy)
-            transfer.certificateAuthorities = try CredentialOptions.authorities(caCert)
-            transfer.connectTimeout = connectTimeout.duration
-            transfer.stallTimeout = stallTimeout.duration
-            transfer.maximumBytesPerSecond = limitRate?.bytes
-            return transfer
-        }
-    }
-}
-
-/// What is done with a remote as a whole: it ends soon if it is interrupted, and reports all the
-/// same.
-struct RemoteUpkeep {
-    let isQuiet: Bool
-    let isJSON: Bool
-    let colors: ColorOptions
-    let run: CacheRun
-
-    func evict(_ evictor: RemoteEvictor, _ policy: RemoteEvictor.Policy) async throws {
-        let report = try await interruptible {
-            try await evictor.evict(policy) { [line = run.line] in line.show($0.progress) }
-        }
-        say(report.json, report.text(isPart: policy.shard != nil))
-        if report.isInterrupted { try run.interrupts.status.exit() }
-    }
-
-    func verify(_ verifier: RemoteVerifier, repairingFrom cache: Cache?) async throws {
-        let report = try await interruptible {
-            try await verifier.verify(repairingFrom: cache) { [line = run.line] in
-                line.show($0.progress)
-            }
-        }
-        say(
-            report.json,
-            report.text(
-                colors.output, isPart: verifier.shard != nil, isRepair: cache != nil))
-        if report.isInterrupted { try run.interrupts.status.exit() }
-        guard !report.isSound else { return }
-        if isQuiet { Console.complain(report.complaint) }
-        try ExitStatus.someFailed.exit()
-    }
-
-    private func interruptible<Value: Sendable>(
-        _ body: @escaping @Sendable () async throws -> Value
-    ) async throws -> Value {
+extension CacheRun {
+    /// Does something with a remote as a whole. A signal cancels it; it reports all the same.
+    func upkeep<Report: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Report
+    ) async throws -> Report {
         try ProcessLimits.requireTransfers()
         let task = Task(operation: body)
-        run.interrupts.ask("ending what is begun") { task.cancel() }
-        defer { run.line.clear() }
+        interrupts.ask("ending what is begun") { task.cancel() }
+        defer { line.clear() }
         return try await task.value
-    }
-
-    private func say(_ json: String, _ text: String) {
-        if isJSON { print(json) } else if !isQuiet { print(text) }
     }
 }

@@ -37,10 +37,8 @@ extension RemoteVerifyReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, in one line.
     package var complaint: String { "\(location.sanitizedForTerminal): \(verdict(.none))" }
 
-    /// How far it is.
     package var progress: ProgressText {
         var text = ProgressText()
         text.add(objects.of("object"), rank: 0)
@@ -59,10 +57,7 @@ extension RemoteVerifyReport {
         let found = paint.failed(parts.joined(separator: ", "))
         return repaired > 0 ? "\(found), repaired \(repaired)" : found
     }
-}
 
-extension RemoteVerifyReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("location", location)
@@ -114,7 +109,6 @@ extension RemoteEvictionReport {
         return lines.joined(separator: "\n")
     }
 
-    /// How far it is.
     package var progress: ProgressText {
         var text = ProgressText()
         text.add(objects.of("object"), rank: 0)
@@ -122,10 +116,7 @@ extension RemoteEvictionReport {
         text.add("\(evictedObjects) removed", rank: 2)
         return text
     }
-}
 
-extension RemoteEvictionReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("location", location)

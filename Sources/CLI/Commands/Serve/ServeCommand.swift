@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import LarderServer
 
-struct ServeCommand: AsyncParsableCommand, GuidedCommand {
+struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve the cache over HTTP. Nothing is ever downloaded.",
@@ -18,26 +18,20 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
             SIGINT or SIGTERM stops it: responses that are under way end first, and the status is \
             0; it is 130 or 143 if some had to be cut off after --grace. The status is 66 if there \
             is no cache.
+
+            EXAMPLES:
+              # Serve the default cache on this machine.
+              larder serve
+              # Serve an app list and its icons on a local network.
+              larder serve --manifest apps.json --listen 0.0.0.0:8080
+              # Answer an app that uses it as its proxy, and note what is missing.
+              larder serve --mirror --missing-list missing.json
             """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--listen", "--manifest", "--public-url", "--mirror", "--fallback-status",
-            "--missing-list", "--memory-limit", "--max-connections", "--access-log", "--quiet",
-        ],
-        examples: [
-            .init("Serve the default cache on this machine.", "larder serve"),
-            .init(
-                "Serve an app list and its icons on a local network.",
-                "larder serve --manifest apps.json --listen 0.0.0.0:8080"),
-            .init(
-                "Answer an app that uses it as its proxy, and note what is missing.",
-                "larder serve --mirror --missing-list missing.json"),
-        ])
-
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup(title: "Limits") var limits: ServerLimitOptions
-    @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
+    @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
 
     @Option(
         help: ArgumentHelp(
@@ -51,7 +45,8 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
         name: .customLong("manifest"),
         help: ArgumentHelp(
             "Serve this manifest at /manifest/ and its file's name. May be repeated.",
-            valueName: "manifest"))
+            valueName: "manifest"),
+        completion: .manifest)
     var manifests: [String] = []
 
     @Option(
@@ -70,22 +65,22 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
             """
             Keep a manifest of the URLs that were asked for and are not cached, for the next \
             prefetch.
-            """, valueName: "file"))
+            """, valueName: "file"),
+        completion: .file())
     var missingList: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Let pages of this origin read what is served; * stands for any.",
-            valueName: "origin"))
+        help: .rare("Let pages of this origin read what is served; * stands for any.", "origin"))
     var allowOrigin: String?
 
     @Option(
         help: ArgumentHelp(
             "Add a line of JSON for each request to this file. - is standard output.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var accessLog: String?
 
-    @Flag(help: "Serve no page with all icons and their URLs.")
+    @Flag(help: .rare("Serve no page with all icons and their URLs."))
     var noGallery = false
 
     @Flag(name: .shortAndLong, help: "Print only the URL and problems.")
@@ -200,7 +195,6 @@ struct ServeCommand: AsyncParsableCommand, GuidedCommand {
 
 extension MissingIcon: ExpressibleByArgument {}
 
-/// A host and a port to listen on.
 struct ListenAddress {
     let host: String
     let port: Int

@@ -49,7 +49,6 @@ final class AccessLog: Sendable {
 
     private var descriptor: Int32 { file?.raw ?? STDOUT_FILENO }
 
-    /// Adds a line, with its end.
     func add(_ line: String) {
         let isFirst = state.withLock { state in
             guard state.waiting.count < Self.mostWaiting else {
@@ -89,11 +88,10 @@ final class AccessLog: Sendable {
 
     private func send(_ lines: [UInt8], behind end: [UInt8]) {
         let bytes = end + lines
-        var sent = 0
-        var failure: Int32?
+        var (sent, failure): (Int, Int32?) = (0, nil)
         StandardStreams.withoutBrokenPipes {
-            failure = bytes.withUnsafeBytes {
-                StandardStreams.send($0, to: descriptor, patience: Self.patience, sent: &sent)
+            (sent, failure) = bytes.withUnsafeBytes {
+                StandardStreams.send($0, to: descriptor, patience: Self.patience)
             }
         }
         let lost = bytes[max(sent, end.count)...].count { $0 == UInt8(ascii: "\n") }
@@ -134,9 +132,6 @@ final class MissingListFile: Sendable {
     /// Why it could not be written the last time; nil if it could.
     var failure: OutputFailure? { lastFailure.withLock { $0 } }
 
-    /// - Parameters:
-    ///   - manifests: what the server reads.
-    ///   - cache: what it serves.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
     ///   ``OutputFailure`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
@@ -157,9 +152,6 @@ final class MissingListFile: Sendable {
         }
     }
 
-    /// The URLs of the last list.
-    ///
-    /// - Throws: `ManifestError` if the file is something else, which is not to be overwritten.
     @Sendable private func load() throws -> [String] {
         let largest = MissingListOutput.maximumSize
         let text: Data

@@ -18,30 +18,25 @@ struct ServerLimitOptions: ParsableArguments {
     var maxConnections = 4_096
 
     @Option(
-        help: ArgumentHelp(
-            "Close a connection whose request takes longer to arrive. (default: 10s)",
-            valueName: "time"),
+        help: .rare(
+            "Close a connection whose request takes longer to arrive. (default: 10s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var requestTimeout = TimeSpan(seconds: 10)
 
     @Option(
-        help: ArgumentHelp(
-            "Close a connection without requests after this time. (default: 60s)",
-            valueName: "time"),
+        help: .rare("Close a connection without requests after this time. (default: 60s)", "time"),
         transform: TimeSpan.parseAboveZero)
     var idleTimeout = TimeSpan(seconds: 60)
 
     @Option(
-        help: ArgumentHelp(
-            "Close a connection whose client takes nothing for this time. (default: 2m)",
-            valueName: "time"),
+        help: .rare(
+            "Close a connection whose client takes nothing for this time. (default: 2m)", "time"),
         transform: TimeSpan.parseAboveZero)
     var stallTimeout = TimeSpan(seconds: 120)
 
     @Option(
-        help: ArgumentHelp(
-            "When told to stop, let responses end for at most this time. (default: 30s)",
-            valueName: "time"),
+        help: .rare(
+            "When told to stop, let responses end for at most this time. (default: 30s)", "time"),
         transform: TimeSpan.parse)
     var grace = TimeSpan(seconds: 30)
 

@@ -3,7 +3,7 @@ import Foundation
 import LarderCache
 import LarderCore
 
-struct SnapshotCommand: AsyncParsableCommand, GuidedCommand {
+struct SnapshotCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "snapshot",
         abstract:
@@ -13,33 +13,26 @@ struct SnapshotCommand: AsyncParsableCommand, GuidedCommand {
             object is checked against its digest while it is copied. The copy gets its name only \
             when it is complete and durable. Other processes may use the cache meanwhile. The \
             exit status is 2 if an object was left out because it was damaged or could not be read.
+
+            EXAMPLES:
+              # Copy the cache for a medium that is only read.
+              larder snapshot /media/usb/icons
             """)
 
-    static let guide = CommandGuide(
-        examples: [
-            .init(
-                "Copy the cache for a medium that is only read.",
-                "larder snapshot /media/usb/icons")
-        ])
-
     @OptionGroup var cache: CacheOptions
+    @OptionGroup var output: ReportOptions
     @OptionGroup(title: "Concurrent runs") var locks: LockOptions
 
-    @Argument(help: "Where to write the copy: a new or empty directory.")
+    @Argument(help: "Where to write the copy: a new or empty directory.", completion: .directory)
     var directory: String
-
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
-
-    @Flag(name: .shortAndLong, help: "Print only errors.")
-    var quiet = false
 
     func validate() throws {
         if directory.isEmpty { throw ValidationError("The copy needs the name of a directory.") }
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, hasOneCache: false) { run in
+        try await CacheRun.of(self, on: cache, locks, isQuiet: output.quiet, hasOneCache: false) {
+            run in
             // From the first on, something would be left if it left at once.
             run.interrupts.ask("ending what is begun")
             let report: SnapshotReport
@@ -53,17 +46,13 @@ struct SnapshotCommand: AsyncParsableCommand, GuidedCommand {
                 return try run.interrupts.status.exit()
             }
             run.line.clear()
-            if json { print(report.json) } else if !quiet { print(report.text) }
-            if !report.hasAllObjects {
-                if quiet { Console.complain(report.complaint) }
-                try ExitStatus.someFailed.exit()
-            }
+            output.write(json: report.json, text: report.text, complaint: report.complaint)
+            if !report.hasAllObjects { try ExitStatus.someFailed.exit() }
         }
     }
 }
 
 extension SnapshotReport {
-    /// The report for people: the counts, and a line for each object that is not in it.
     package var text: String {
         var lines =
             damaged.map { "\($0): is not whole, and was left out" }
@@ -77,16 +66,13 @@ extension SnapshotReport {
         return lines.joined(separator: "\n")
     }
 
-    /// What is wrong, one line; for reports that nobody reads otherwise.
-    package var complaint: String {
+    package var complaint: String? {
+        if hasAllObjects { return nil }
         let kinds = [(damaged.count, "not whole"), (unreadable.count, "unreadable")]
         let found = kinds.filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
         return "\(found), left out of the copy; larder verify says more"
     }
-}
 
-extension SnapshotReport {
-    /// The report as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("objects", objects)

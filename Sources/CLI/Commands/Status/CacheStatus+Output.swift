@@ -3,7 +3,6 @@ import LarderCache
 import LarderCore
 
 extension CacheStatus {
-    /// The status for people, a few lines.
     package func text(_ paint: Paint = .none) -> String {
         let stale = totals.resources - totals.freshResources
         return """
@@ -33,7 +32,6 @@ extension RunRecord {
 }
 
 extension CacheStatus {
-    /// The status as one JSON object, without a line end.
     package var json: String {
         var object = JSONObject()
         object.set("path", path.sanitizedForTerminal)

@@ -1,8 +1,7 @@
 import ArgumentParser
 import LarderCache
 
-struct StatusCommand: AsyncParsableCommand, GuidedCommand {
-    /// How the status is written.
+struct StatusCommand: AsyncParsableCommand {
     enum Format: String, ExpressibleByArgument, CaseIterable {
         case text, json, prometheus
     }
@@ -12,15 +11,13 @@ struct StatusCommand: AsyncParsableCommand, GuidedCommand {
         discussion: """
             --format prometheus is for the textfile collector of Prometheus' node exporter: with \
             --output, write it to a file of its directory whose name ends in .prom.
-            """)
 
-    static let guide = CommandGuide(
-        examples: [
-            .init("Show what the default cache holds.", "larder status"),
-            .init(
-                "Write metrics for Prometheus.",
-                "larder status --format prometheus --output /srv/metrics/larder.prom"),
-        ])
+            EXAMPLES:
+              # Show what the default cache holds.
+              larder status
+              # Write metrics for Prometheus.
+              larder status --format prometheus --output /srv/metrics/larder.prom
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
@@ -34,7 +31,8 @@ struct StatusCommand: AsyncParsableCommand, GuidedCommand {
     @Option(
         help: ArgumentHelp(
             "Write to this file, which is replaced as a whole. - is standard output.",
-            valueName: "file"))
+            valueName: "file"),
+        completion: .file())
     var output: String?
 
     func validate() throws {

@@ -4,7 +4,7 @@ import LarderCache
 import LarderManifest
 import LarderPrefetch
 
-struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
+struct VerifyCommand: AsyncParsableCommand, NetworkCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Re-read every object and check every row; change nothing without --repair.",
@@ -18,44 +18,32 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             served, and kept as damaged until the next repair or prefetch fetches it. With \
             --manifest, what is fetched must be what the manifest demands; an entry that is not \
             cached is left to larder prefetch.
-            """)
 
-    static let guide = CommandGuide(
-        usual: [
-            "--cache", "--repair", "--manifest", "--sample", "--max-duration", "--quick",
-            "--base-url", "--json", "--quiet",
-        ],
-        examples: [
-            .init("Read every object again.", "larder verify"),
-            .init("Fetch damaged icons again.", "larder verify --repair"),
-            .init(
-                "Check that all icons of a manifest are cached.",
-                "larder verify --manifest apps.plist"),
-            .init(
-                "Verify for at most half an hour, and continue there the next time.",
-                "larder verify --max-duration 30m"),
-        ])
+            EXAMPLES:
+              # Read every object again.
+              larder verify
+              # Fetch damaged icons again.
+              larder verify --repair
+              # Check that all icons of a manifest are cached.
+              larder verify --manifest apps.plist
+              # Verify for at most half an hour, and continue there the next time.
+              larder verify --max-duration 30m
+            """)
 
     @OptionGroup var cache: CacheOptions
     @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
     @OptionGroup(title: "What to verify") var part: VerifyPartOptions
     @OptionGroup(title: "Reading manifests") var reading: ReadingOptions
-    @OptionGroup(title: "Limits") var transfer: TransferOptions
-    @OptionGroup(title: "Retries and request rate") var retry: RetryOptions
-    @OptionGroup(title: "Addresses") var addresses: AddressOptions
-    @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-    @OptionGroup(title: "Concurrent runs") var locks: LockOptions
+    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
 
     @Flag(help: "Move damaged objects to quarantine/ and fetch them again.")
     var repair = false
-
-    @Flag(help: "Print the report as one JSON object.")
-    var json = false
-
-    @Flag(
-        name: .shortAndLong,
-        help: "Print nothing if the cache is clean, and one line if it is not.")
-    var quiet = false
 
     func validate() throws {
         if reading.baseURL != nil, part.manifests.isEmpty {
@@ -64,7 +52,10 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
     }
 
     func run() async throws {
-        try await CacheRun.of(self, on: cache, locks, isQuiet: quiet, recordedAs: .verify) { run in
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .verify
+        ) {
+            run in
             if repair { try ProcessLimits.requireTransfers() }
             var configuration = PrefetchConfiguration(cache: cache.path)
             configuration.lockWait = run.wait
@@ -76,7 +67,8 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
             options.isCancelled = { run.interrupts.isAsked }
             ProgramText.release()
             var report = try verification.verify(
-                cache, manifests: try part.sources(), options: options
+                cache, manifests: try part.manifests.map(ManifestOptions.source),
+                options: options
             ) { run.line.show($0.text) }
             run.line.clear()
             var failure: (any Error)?
@@ -93,9 +85,9 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
                 run.line.clear()
             }
             run.note(report.counts)
-            if json {
+            if output.json {
                 try report.writeJSON { print($0, terminator: "") }
-            } else if !quiet {
+            } else if !output.quiet {
                 try report.writeText(colors.output) { print($0, terminator: "") }
             }
             // That an index is damaged is a finding already.
@@ -103,7 +95,7 @@ struct VerifyCommand: AsyncParsableCommand, GuidedCommand, NetworkCommand {
                 throw failure
             }
             if let failure = report.failure, !report.isInterrupted { throw failure }
-            if quiet {
+            if output.quiet {
                 if let complaint = report.complaint { Console.complain(complaint) }
             } else if let failure {
                 Console.complain("not everything was repaired: \(failure)")
@@ -126,9 +118,8 @@ struct VerifyPartOptions: ParsableArguments {
     var sample: Sample?
 
     @Option(
-        help: ArgumentHelp(
-            "Choose the random part by this number: the same number gives the same part.",
-            valueName: "n"))
+        help: .rare(
+            "Choose the random part by this number: the same number gives the same part.", "n"))
     var seed: UInt64?
 
     @Option(
@@ -144,7 +135,8 @@ struct VerifyPartOptions: ParsableArguments {
             """
             Verify only what this manifest names; an entry that is not cached is missing. May be \
             repeated.
-            """, valueName: "manifest"))
+            """, valueName: "manifest"),
+        completion: .manifest)
     var manifests: [String] = []
 
     @Flag(help: "Compare sizes, and read only files whose size differs from the index.")
@@ -162,9 +154,7 @@ struct VerifyPartOptions: ParsableArguments {
             throw ValidationError(
                 "--max-duration cannot be combined with a --sample percentage, only with n/m.")
         }
-        if manifests.filter({ $0 == "-" }).count > 1 {
-            throw ValidationError("Standard input can be read only once.")
-        }
+        try LocalManifests.validateStandardInput(manifests)
     }
 
     var options: VerifyOptions {
@@ -174,37 +164,25 @@ struct VerifyPartOptions: ParsableArguments {
         if let sample { options.selection = sample.selection(seed: seed) }
         return options
     }
-
-    func sources() throws -> [ManifestSource] {
-        try manifests.map(ManifestOptions.source)
-    }
 }
 
-/// Which part of a cache is verified: a random part (`5%`), or one of several that cover the whole
-/// in turn (`3/10`).
-enum Sample: ExpressibleByArgument, Equatable {
+/// A part of a cache: a random part (`5%`), or one of several that cover the whole (`3/10`).
+enum Sample {
     case percent(Double)
     case part(Int, of: Int)
 
-    init?(argument: String) {
-        func areDigits(_ text: Substring) -> Bool {
-            !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+    /// - Throws: `ValidationError`, which says what is valid.
+    static func parse(_ argument: String) throws -> Sample {
+        if let percent = Quantity.percent(argument), percent > 0 {
+            return .percent(NSDecimalNumber(decimal: percent).doubleValue)
         }
-        if argument.hasSuffix("%") {
-            let digits = argument.dropLast()
-            let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
-            guard parts.count <= 2, parts.allSatisfy(areDigits), let percent = Double(digits),
-                percent > 0, percent <= 100
-            else { return nil }
-            self = .percent(percent)
-        } else {
-            let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
-            guard parts.count == 2, parts.allSatisfy(areDigits), let number = Int(parts[0]),
-                let count = Int(parts[1]), (1...1_000_000).contains(count),
-                (1...count).contains(number)
-            else { return nil }
-            self = .part(number, of: count)
+        let parts = argument.split(separator: "/", omittingEmptySubsequences: false)
+        if parts.count == 2, parts.allSatisfy(\.isDigits), let number = Int(parts[0]),
+            let count = Int(parts[1]), count <= 1_000_000, 0 < number, number <= count
+        {
+            return .part(number, of: count)
         }
+        throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
     }
 
     /// - Parameter seed: decides which the random part is. Default: nil, another every time.
@@ -214,13 +192,5 @@ enum Sample: ExpressibleByArgument, Equatable {
             .share(percent / 100, seed: seed ?? UInt64.random(in: .min ... .max))
         case .part(let number, let count): .part(number, of: count)
         }
-    }
-}
-
-extension Sample {
-    /// - Throws: `ValidationError`, which says what is valid.
-    static func parse(_ argument: String) throws -> Sample {
-        if let value = Sample(argument: argument) { return value }
-        throw ValidationError("it is a percentage above 0, such as 5%, or a part, such as 3/10")
     }
 }

@@ -220,7 +220,6 @@ extension VerifyReport.Refetch {
 }
 
 extension ObjectProgress {
-    /// The line for people: count, bytes, rate, findings and time left.
     package var text: ProgressText {
         var text = ProgressText()
         text.add(total.map { "\(objects)/\($0) objects" } ?? "\(objects) objects", rank: 0)

@@ -5,25 +5,22 @@ import Synchronization
 
 #if canImport(Glibc)
     import CLarderSystem
+#endif
 
-    /// Keeps the memory of a long run at a plateau.
-    enum Allocator {
-        /// By default glibc gives threads that meet in malloc(3) a heap each, eight for each core,
-        /// and what one frees is of no use to the others; and it takes ever larger blocks from
-        /// heaps, too, which then cannot shrink. Measured: 10 MB of a run's 58. To be called before
-        /// there are threads.
-        static func keepSmall() {
+/// Keeps the memory of a long run at a plateau.
+enum Allocator {
+    /// By default glibc gives threads that meet in malloc(3) a heap each, eight for each core, and
+    /// memory that one frees cannot be used by the others. It also takes ever larger blocks from
+    /// heaps, which then cannot shrink. Measured: 10 MB of a run's 58. Call this before there are
+    /// threads. On other systems, it does nothing.
+    static func keepSmall() {
+        #if canImport(Glibc)
             mallopt(M_ARENA_MAX, 2)
             mallopt(M_MMAP_THRESHOLD, 128 << 10)
             mallopt(M_TRIM_THRESHOLD, 128 << 10)
-        }
+        #endif
     }
-#else
-    enum Allocator {
-        /// Nothing to do: other systems share what was freed.
-        static func keepSmall() {}
-    }
-#endif
+}
 
 /// Calls a handler for each signal of one number, which from then on does nothing else.
 ///
@@ -33,7 +30,6 @@ enum SignalWatch {
     private static let handlers = Mutex<[Int32: @Sendable () -> Void]>([:])
     private static let hasThread = Mutex(false)
 
-    /// Watches from now on.
     static func start(_ number: Int32, _ handler: @escaping @Sendable () -> Void) {
         handlers.withLock { $0[number] = handler }
         let pipe = larder_watch_signal(number)

@@ -12,7 +12,6 @@ import Synchronization
 /// written keeps no icon from being fetched: what is the matter is told at the end.
 final class ReportFile {
     private let path: String
-    /// The permissions that a new file would get.
     private let mode: mode_t
     /// Keeps the descriptor of `handle` open.
     private let file: FileDescriptor?
@@ -24,10 +23,7 @@ final class ReportFile {
 
     /// Opens the file, or makes it.
     ///
-    /// - Parameters:
-    ///   - path: `-` is standard output.
-    ///   - manifests: what the run reads.
-    ///   - cache: what it writes.
+    /// - Parameter path: `-` is standard output.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
         self.path = path
@@ -44,7 +40,6 @@ final class ReportFile {
         handle = FileHandle(fileDescriptor: file.raw, closeOnDealloc: false)
     }
 
-    /// Writes what is to be written of an event.
     func take(_ event: PrefetchEvent) {
         switch event {
         case .recovered, .planning: break
@@ -93,7 +88,7 @@ final class ReportFile {
     private func flush() {
         guard !buffer.isEmpty, failure == nil else { return }
         let number = buffer.withUnsafeBytes {
-            StandardStreams.send($0, to: handle.fileDescriptor, patience: -1)
+            StandardStreams.send($0, to: handle.fileDescriptor, patience: -1).failure
         }
         failure = number.map {
             path == "-" ? .ofStandardOutput($0) : OutputFailure("write", path, $0)
@@ -110,10 +105,7 @@ final class LockedManifest: Sendable {
 
     /// Writes nothing yet.
     ///
-    /// - Parameters:
-    ///   - path: `-` is standard output.
-    ///   - manifests: what the run reads.
-    ///   - cache: what it writes.
+    /// - Parameter path: `-` is standard output.
     /// - Throws: `ValidationError` if it is one of the manifests, or lies in the cache;
     ///   ``OutputFailure`` if it is clear that it could not be written.
     init(path: String, manifests: [String], cache: CacheOptions) throws {
@@ -127,7 +119,6 @@ final class LockedManifest: Sendable {
         self.file = file
     }
 
-    /// Adds an icon.
     func add(_ entry: LockedEntry) {
         let isFirst = isEmpty.withLock { isEmpty in
             defer { isEmpty = false }
@@ -136,7 +127,6 @@ final class LockedManifest: Sendable {
         write((isFirst ? "[\n" : ",\n") + entry.json)
     }
 
-    /// - Throws: ``OutputFailure`` if it could not be written.
     func commit() throws {
         write(isEmpty.withLock { $0 } ? "[]\n" : "\n]\n")
         try file?.commit()
@@ -144,58 +134,5 @@ final class LockedManifest: Sendable {
 
     private func write(_ text: String) {
         if let file { file.add(text) } else { print(text, terminator: "") }
-    }
-}
-
-/// What a run does beside others.
-struct LockOptions: ParsableArguments {
-    @Option(
-        help: ArgumentHelp(
-            "Run only while no other run has this name (of letters, digits, '.', '_' and '-').",
-            valueName: "name"))
-    var exclusive: String?
-
-    @Flag(help: "Do not wait for other runs, but exit with status 75.")
-    var noWait = false
-
-    @Option(
-        name: .customLong("wait"),
-        help: ArgumentHelp(
-            """
-            Wait at most this long for other runs, then exit with status 75. (default: as long as \
-            it takes)
-            """,
-            valueName: "time"),
-        transform: TimeSpan.parse)
-    var limit: TimeSpan?
-
-    func validate() throws {
-        if let exclusive, !NamedLock.isName(exclusive) {
-            throw ValidationError(
-                "--exclusive needs a name of letters, digits, '.', '_' and '-', at most 100.")
-        }
-        if noWait, limit != nil {
-            throw ValidationError("--no-wait and --wait exclude each other.")
-        }
-    }
-
-    func wait(isQuiet: Bool) -> LockWait {
-        LockWait(limit: noWait ? .zero : limit?.duration) { message in
-            if !isQuiet { Console.complain(message) }
-        }
-    }
-
-    /// Takes the lock that `--exclusive` names; nil if it was not given, or there is no cache to
-    /// be alone with.
-    func take(
-        on cache: CacheOptions, create: Bool, for command: String, wait: LockWait
-    ) throws -> NamedLock? {
-        guard let exclusive else { return nil }
-        do {
-            return try NamedLock(
-                exclusive, ofCacheAt: cache.path, create: create, for: command, wait: wait)
-        } catch  where error.code == .missing {
-            return nil
-        }
     }
 }

@@ -1,0 +1,138 @@
+import ArgumentParser
+import LarderManifest
+import LarderPrefetch
+
+struct RemotePullCommand: AsyncParsableCommand, NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pull",
+        abstract: "Copy the icons of manifests from a remote into the cache, and ask no origin.",
+        discussion: """
+            What the cache has is left as it is, however stale, and what the remote has is taken \
+            as it is. The exit status is 2 if the remote lacks an icon.
+
+            EXAMPLES:
+              # Fill the cache of a machine that reaches the remote alone.
+              larder remote pull --manifest apps.json --remote s3://icons/shared
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var selection: ManifestSelection
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
+    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    @Flag(help: .rare("Accept bodies that are not images."))
+    var anyContent = false
+
+    func validate() throws {
+        _ = try remote.requireRemote(.only)
+        try selection.requireSome()
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: output.quiet, makesCache: true, recordedAs: .pull
+        ) { run in
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            configuration.manifestRules = try reading.rules
+            configuration.policy.revalidation = .never
+            configuration.policy.failureLifetime = .zero
+            configuration.acceptsAnyContent = anyContent
+            configuration.remote = try remote.requireRemote(.only)
+            try await run.carry(
+                try selection.manifest.map(ManifestOptions.source), configuration, self, .pull)
+        }
+    }
+}
+
+struct RemotePushCommand: AsyncParsableCommand, NetworkCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "push",
+        abstract: "Store in a remote what the cache has and the remote lacks.",
+        discussion: """
+            Each object is compared with its digest on the way. An icon whose origin says \
+            'private' stays where it is. The exit status is 2 if something could not be stored; \
+            the next run continues.
+
+            EXAMPLES:
+              # Share all icons of the cache.
+              larder remote push --remote s3://icons/shared
+            """)
+
+    @OptionGroup var cache: CacheOptions
+    @OptionGroup var colors: ColorOptions
+    @OptionGroup var output: ReportOptions
+    @OptionGroup var log: LogOptions
+    @OptionGroup var selection: ManifestSelection
+    @OptionGroup(title: "Remote") var remote: RemoteOptions
+    @OptionGroup(title: "Reading manifests", visibility: .rare) var reading: ReadingOptions
+    @OptionGroup(title: "Limits and retries", visibility: .rare) var transfer: TransferOptions
+    @OptionGroup(title: "Connections", visibility: .rare) var connections: ConnectionOptions
+    @OptionGroup(title: "Addresses", visibility: .rare) var addresses: AddressOptions
+    @OptionGroup(title: "Credentials", visibility: .rare) var credentials: CredentialOptions
+    @OptionGroup(title: "Concurrent runs", visibility: .rare) var locks: LockOptions
+
+    func validate() throws {
+        _ = try remote.requireRemote(.store)
+        try reading.validate(for: selection.manifest)
+    }
+
+    func run() async throws {
+        try await CacheRun.of(
+            self, on: cache, locks, isQuiet: output.quiet, recordedAs: .push
+        ) { run in
+            var configuration = PrefetchConfiguration(cache: cache.path)
+            if selection.manifest.isEmpty {
+                // The cache's own list has no limit.
+                configuration.manifestRules.limits.maximumEntries = .max
+            } else {
+                configuration.manifestRules = try reading.rules
+            }
+            configuration.policy.isOffline = true
+            // Whatever was accepted when it was stored.
+            configuration.acceptsAnyContent = true
+            configuration.remote = try remote.requireRemote(.store)
+            let all = try cache.required(wait: run.wait)
+            let sources =
+                try selection.manifest.isEmpty
+                ? [.listing(of: all)]
+                : selection.manifest.map(ManifestOptions.source)
+            try await run.carry(sources, configuration, self, .push)
+        }
+    }
+}
+
+/// A command that carries icons between a cache and a remote.
+private protocol CarryingCommand: NetworkCommand {
+    var colors: ColorOptions { get }
+    var output: ReportOptions { get }
+}
+
+extension RemotePullCommand: CarryingCommand {}
+extension RemotePushCommand: CarryingCommand {}
+
+extension CacheRun {
+    /// Carries icons between a cache and a remote, and ends the command with its status.
+    fileprivate func carry(
+        _ sources: [ManifestSource], _ configuration: PrefetchConfiguration,
+        _ command: some CarryingCommand, _ purpose: PrefetchConsole.Purpose
+    ) async throws {
+        var configuration = configuration
+        try command.applyNetwork(to: &configuration)
+        configuration.namesSuccesses = false
+        configuration.lockWait = wait
+        var console = PrefetchConsole(
+            purpose: purpose, output: command.output, colors: command.colors, line: line)
+        let report = try await prefetch(sources, configuration, &console)
+        note(report.counts)
+        console.conclude(report, unwritten: nil)
+        try ExitStatus(report, interruption: interrupts.status, allowance: .none).exit()
+    }
+}

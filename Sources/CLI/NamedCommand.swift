@@ -1,0 +1,168 @@
+import ArgumentParser
+import Foundation
+
+/// A command and the words that name it: `verify`, or `remote verify`.
+struct NamedCommand {
+    static let program = NamedCommand(name: "", type: Larder.self)
+    /// Commands of earlier versions that are programs of their own now.
+    private static let programs = ["rehearse": "larder-rehearse"]
+
+    /// Empty for the whole program.
+    let name: String
+    let type: any ParsableCommand.Type
+
+    /// Whether it has subcommands, and does nothing by itself.
+    var isGroup: Bool { !type.configuration.subcommands.isEmpty }
+
+    /// The last word of its name.
+    var word: String { type._commandName }
+
+    /// The command as it is typed, without options.
+    var line: String { name.isEmpty ? "larder" : "larder \(name)" }
+
+    private var subcommands: [NamedCommand] {
+        type.configuration.subcommands.map { command in
+            let word = command._commandName
+            return NamedCommand(name: name.isEmpty ? word : "\(name) \(word)", type: command)
+        }
+    }
+
+    /// The subcommands, each followed by its own.
+    var descendants: [NamedCommand] { subcommands.flatMap { [$0] + $0.descendants } }
+
+    /// Its options as they are typed, and whether they take a value.
+    var options: [String: Bool] {
+        let help = Larder.helpMessage(for: type, includeHidden: true, columns: 1_000)
+        var options: [String: Bool] = [:]
+        for match in help.matches(of: /(?m)^  (?:(-\w), )?(--[a-z-]+)( <)?/) {
+            for name in [match.output.1, match.output.2].compactMap(\.self) {
+                options[String(name)] = match.output.3 != nil
+            }
+        }
+        return options
+    }
+
+    /// Returns the command that the first words name, and the words after its name.
+    func find(_ words: [String]) -> (command: NamedCommand, rest: [String]) {
+        guard let next = subcommands.first(where: { $0.word == words.first }) else {
+            return (self, words)
+        }
+        return next.find(Array(words.dropFirst()))
+    }
+
+    /// Checks that the first words of a command line name a command. `help` may come before them.
+    ///
+    /// - Throws: `ValidationError` if they do not, with the command that may be meant.
+    func check(_ words: [String]) throws {
+        let (group, rest) = find(Array(words.drop { $0 == "help" }))
+        guard group.isGroup, let word = rest.first, !word.hasPrefix("-") else { return }
+        if let program = Self.programs[word] {
+            throw ValidationError("'\(word)' is now a program of its own: \(program)")
+        }
+        let lead = group.name.isEmpty ? "" : group.name + " "
+        let hint =
+            descendants.first { $0.word == word }.map { ". Did you mean '\($0.name)'?" }
+            ?? NearestName.hint(for: word, among: group.subcommands.map(\.word), lead: lead)
+        throw ValidationError("Unknown command \((lead + word).quoted(limit: 40))\(hint)")
+    }
+}
+
+/// An option that a command does not have.
+///
+/// The argument parser reports one only after it has checked every value, and until then takes the
+/// option's value for a manifest.
+struct UnknownOption: Error {
+    /// Has nothing of the option's value, which may be a password.
+    let message: String
+
+    /// Nil if the command has all of them.
+    ///
+    /// - Parameter words: the words after the command's name.
+    init?(in words: [String], of command: NamedCommand) {
+        guard !command.isGroup else { return nil }
+        let known = command.options
+        guard let name = Self.first(in: words, besides: known) else { return nil }
+        let hint =
+            if command.type == PlanCommand.self, name == "--remote" || name.hasPrefix("--remote-") {
+                ": plan asks no remote"
+            } else if let other = Self.namesake(of: command, with: name) {
+                ": it belongs to 'larder \(other.name)'"
+            } else if name.hasPrefix("--") {
+                NearestName.hint(
+                    for: String(name.dropFirst(2)),
+                    among: known.keys.map { String($0.dropFirst(2)) },
+                    lead: "--")
+            } else {
+                ""
+            }
+        message = """
+            Error: Unknown option \(name.quoted(limit: 40))\(hint)
+            Usage: \(Larder.usageString(for: command.type))
+              See '\(command.line) --help' for more information.
+            """
+    }
+
+    private static func first(in words: [String], besides known: [String: Bool]) -> String? {
+        var words = words.prefix { $0 != "--" }
+        while let word = words.popFirst() {
+            guard word.hasPrefix("-"), word != "-" else { continue }
+            let name = String(word.prefix { $0 != "=" })
+            guard let takesValue = known[name] else {
+                // Flags in one word, such as `-qv`, are left to the argument parser.
+                return name.hasPrefix("--") || name.utf8.count == 2 ? name : nil
+            }
+            if takesValue, name == word { words = words.dropFirst() }
+        }
+        return nil
+    }
+
+    /// Returns another command whose name ends with the same word and that has the option.
+    private static func namesake(of command: NamedCommand, with option: String) -> NamedCommand? {
+        NamedCommand.program.descendants.first {
+            $0.word == command.word && $0.name != command.name && $0.options[option] != nil
+        }
+    }
+}
+
+/// The name that a misspelled one may stand for.
+enum NearestName {
+    /// Returns the end of a message, such as `. Did you mean 'evict'?`, or nothing if no name is
+    /// near.
+    ///
+    /// - Parameter lead: the beginning of all names, which `name` and `known` do not have.
+    static func hint(for name: String, among known: [String], lead: String = "") -> String {
+        suggestion(for: name, among: known).map { ". Did you mean '\(lead)\($0)'?" } ?? ""
+    }
+
+    /// The nearest within a mistake for every three letters, else the only one that contains the
+    /// word, as `prefetch` contains `fetch`.
+    private static func suggestion(for name: String, among known: [String]) -> String? {
+        let word = Array(name.lowercased().utf8)
+        // Longer than any name. The comparison takes quadratic time.
+        guard word.count <= 40 else { return nil }
+        let near = known.sorted().map { ($0, mistakes(in: word, for: Array($0.utf8))) }
+            .filter { $1 <= max(1, min($0.utf8.count, word.count) / 3) }
+            .min { $0.1 < $1.1 }
+        if let near { return near.0 }
+        let holders = known.filter { word.count >= 3 && $0.contains(name.lowercased()) }
+        return holders.count == 1 ? holders[0] : nil
+    }
+
+    /// The number of letters that are wrong, superfluous, missing or swapped with the next: the
+    /// optimal string alignment distance.
+    private static func mistakes(in word: [UInt8], for name: [UInt8]) -> Int {
+        var (last, row) = ([Int](), Array(0...name.count))
+        for (i, letter) in word.enumerated() {
+            var next = [i + 1]
+            for (j, wanted) in name.enumerated() {
+                var least = min(row[j] + (letter == wanted ? 0 : 1), row[j + 1] + 1, next[j] + 1)
+                if i > 0, j > 0, letter == name[j - 1], word[i - 1] == wanted {
+                    least = min(least, last[j - 1] + 1)
+                }
+                next.append(least)
+            }
+            (last, row) = (row, next)
+        }
+        return row[name.count]
+    }
+}

@@ -1,0 +1,95 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+
+extension ArgumentVisibility {
+    /// The visibility of an option that `--help` leaves to `--help-all`. Completions and manual
+    /// pages have it.
+    static let rare: ArgumentVisibility = {
+        let words = CommandLine.arguments.dropFirst().prefix { $0 != "--" }
+        let isHelp = words.first == "help" || words.contains("--help") || words.contains("-h")
+        return isHelp && !words.contains("--help-all") ? .hidden : .default
+    }()
+}
+
+extension ArgumentHelp {
+    /// Returns the help of an option that `--help` leaves to `--help-all`.
+    static func rare(_ abstract: String, _ valueName: String? = nil) -> ArgumentHelp {
+        ArgumentHelp(abstract, valueName: valueName, visibility: .rare)
+    }
+}
+
+extension CompletionKind {
+    /// Files of the usual formats.
+    static let manifest = file(extensions: [
+        "gz", "json", "jsonl", "ndjson", "opml", "plist", "rss", "txt", "xml", "yaml", "yml",
+    ])
+    /// URLs and keys in the cache, or for `unpin` those that are pinned.
+    static let cachedNames = custom { words, index, prefix in
+        // The shell waits.
+        alarm(2)
+        // Bash and zsh pass words with their quotes.
+        let words = (words.prefix(index) + [prefix]).map { $0.filter { !"\"'\\".contains($0) } }
+        return CachedNames(
+            arePinned: words.dropFirst().first == "unpin", cache: cache(in: words)
+        ).beginning(with: words.last ?? "")
+    }
+
+    private static func cache(in words: [String]) -> String? {
+        if let word = words.last(where: { $0.hasPrefix("--cache=") }) {
+            return String(word.dropFirst("--cache=".count))
+        }
+        guard let place = words.lastIndex(of: "--cache") else { return nil }
+        // Bash makes a word of "=".
+        return words[(place + 1)...].first { $0 != "=" }
+    }
+}
+
+/// The URLs and keys that a cache knows. Only as many are read as are shown.
+struct CachedNames {
+    private static let most = 200
+    private static let longest = 2048
+
+    let arePinned: Bool
+    /// The value of `--cache`. Nil if it was not given.
+    let cache: String?
+
+    /// Returns the names that begin with a text. None if the cache cannot be read now.
+    func beginning(with text: String) -> [String] {
+        guard let options = try? CacheOptions.parse(cache.map { ["--cache", expanded($0)] } ?? []),
+            let cache = try? Cache.open(at: options.path),
+            let names = try? names(in: cache, beginningWith: text)
+        else { return [] }
+        // Zsh reads a description behind a colon.
+        let isZsh = CompletionShell.requesting == .zsh
+        return names.filter(Self.isShowable).map { isZsh ? $0.replacing(":", with: "\\:") : $0 }
+    }
+
+    private func names(in cache: Cache, beginningWith text: String) throws -> [String] {
+        var names: [String] = []
+        var start = text
+        for _ in 0..<Self.most {
+            guard let name = try cache.firstKey(from: start, arePinned: arePinned),
+                name.utf8.starts(with: text.utf8)
+            else { return names }
+            names.append(name)
+            start = name + "\u{1}"
+        }
+        // The shell inserts what all words have in common. The first words and the last one have
+        // the same in common as all.
+        return try names
+            + [cache.lastKey(beginningWith: text, arePinned: arePinned)].compactMap(\.self)
+    }
+
+    /// Whether a name has no secrets, and nothing that a terminal or a shell would obey: bash
+    /// expands the names in a completion.
+    private static func isShowable(_ name: String) -> Bool {
+        name.utf8.count <= longest && name.shownAsURL.utf8.elementsEqual(name.utf8)
+            && !name.utf8.contains { " $`\\\"'{}".utf8.contains($0) }
+    }
+
+    private func expanded(_ path: String) -> String {
+        guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }
+        return String(cString: home) + path.dropFirst()
+    }
+}

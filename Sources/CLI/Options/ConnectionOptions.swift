@@ -1,0 +1,180 @@
+import ArgumentParser
+import Foundation
+import LarderHTTP
+import LarderPrefetch
+
+/// How connections are made, to origins and to remotes.
+struct ConnectionOptions: ParsableArguments {
+    @Option(
+        help: .rare(
+            """
+            Connect through this http, https, socks4, socks4a, socks5 or socks5h proxy. An empty \
+            value means no proxy. (default: $http_proxy, $https_proxy, $all_proxy)
+            """, "url"))
+    var proxy: String?
+
+    @Option(
+        help: .rare(
+            "Reach these hosts, domains and networks without a proxy. (default: $no_proxy)", "list")
+    )
+    var noProxy: String?
+
+    @Option(
+        help: .rare(
+            """
+            Trust the certificate authorities in this PEM file instead of the system's. \
+            (default: $CURL_CA_BUNDLE, else $SSL_CERT_FILE, if set)
+            """, "file"),
+        completion: .file())
+    var caCert: String?
+
+    @Option(
+        help: .rare(
+            "Give up a connection that takes longer than this to open: 5s, 2m. (default: 10s)",
+            "time"),
+        transform: TimeSpan.parseAboveZero)
+    var connectTimeout = TimeSpan(seconds: 10)
+
+    @Option(
+        help: .rare(
+            "Give up a transfer below 100 bytes per second for this long: 20s, 2m. (default: 30s)",
+            "time"),
+        transform: TimeSpan.parseAboveZero)
+    var stallTimeout = TimeSpan(seconds: 30)
+
+    @Option(
+        help: ArgumentHelp(
+            "Receive at most this much per second, for all transfers together: 500kB/s, 2MiB/s.",
+            valueName: "size/s"),
+        transform: ByteCount.perSecond)
+    var limitRate: ByteCount?
+
+    func validate() throws { _ = try proxies }
+
+    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
+    func apply(to configuration: inout TransferConfiguration) throws {
+        configuration.proxies = try proxies
+        configuration.certificateAuthorities = try authorities
+        configuration.connectTimeout = connectTimeout.duration
+        configuration.stallTimeout = stallTimeout.duration
+        configuration.maximumBytesPerSecond = limitRate?.bytes
+    }
+
+    /// The configuration of a client of remotes alone.
+    ///
+    /// - Throws: ``MissingInput`` if the file of certificate authorities cannot be read.
+    var configuration: TransferConfiguration {
+        get throws {
+            var configuration = TransferConfiguration()
+            configuration.userAgent = LarderVersion.userAgent
+            try apply(to: &configuration)
+            return configuration
+        }
+    }
+
+    private var proxies: ProxySelection {
+        get throws {
+            do throws(ProxySelection.SelectionError) {
+                return try ProxySelection(
+                    proxy: proxy, noProxy: noProxy,
+                    environment: ProcessInfo.processInfo.environment)
+            } catch {
+                // Neither is quoted: it may hold a password.
+                let name = error.variable.map { "$\($0)" } ?? "--proxy"
+                let reason =
+                    switch error.reason {
+                    case .unsupportedScheme:
+                        "has a scheme other than http, https, socks4, socks4a, socks5 and socks5h"
+                    case .malformed: "is not the URL of a proxy"
+                    }
+                throw ValidationError("\(name) \(reason).")
+            }
+        }
+    }
+
+    /// The file that `--ca-cert` names, or else the environment, as for curl and OpenSSL.
+    private var authorities: String? {
+        get throws {
+            let environment = ProcessInfo.processInfo.environment
+            let variables = ["CURL_CA_BUNDLE", "SSL_CERT_FILE"].map {
+                ("$\($0)", environment[$0] ?? "")
+            }
+            let named = [("--ca-cert", caCert ?? "")] + variables
+            guard let (source, file) = named.first(where: { !$0.1.isEmpty }) else { return nil }
+            try MissingInput.check(file, for: source)
+            return file
+        }
+    }
+}
+
+/// Which addresses origins may have.
+struct AddressOptions: ParsableArguments {
+    @Flag(help: "Also connect to loopback, private and link-local addresses.")
+    var allowPrivateNetwork = false
+
+    @Option(
+        name: .customLong("allow-host"),
+        help: .rare(
+            "Connect to this host whatever its addresses are. May be repeated.", "host[:port]"))
+    var allowedHosts: [String] = []
+
+    @Flag(help: .rare("Follow redirects from https to http."))
+    var allowDowngrade = false
+
+    @Option(
+        help: .rare(
+            """
+            For the first host and port, connect to the second. If empty, the first ones mean any, \
+            and the second ones mean no change.
+            """, "host:port:host:port"))
+    var connectTo: [String] = []
+
+    @Option(
+        help: .rare(
+            "Use these addresses for a host and port instead of a look-up.", "host:port:address,…"))
+    var resolve: [String] = []
+
+    func validate() throws { _ = try (hosts, connectToRules, resolveRules) }
+
+    func apply(to configuration: inout PrefetchConfiguration) throws {
+        configuration.allowsDowngrade = allowDowngrade
+        configuration.transfer.addressPolicy =
+            allowPrivateNetwork ? .allowAll : .publicOnly(and: try hosts)
+        configuration.transfer.connectTo = try connectToRules
+        configuration.transfer.resolve = try resolveRules
+    }
+
+    private var hosts: [HostPattern] {
+        get throws {
+            try Self.parse(
+                allowedHosts, "--allow-host", "HOST or HOST:PORT, without a scheme or a path",
+                HostPattern.init)
+        }
+    }
+
+    private var connectToRules: [ConnectToRule] {
+        get throws {
+            try Self.parse(
+                connectTo, "--connect-to", "HOST1:PORT1:HOST2:PORT2", ConnectToRule.init)
+        }
+    }
+
+    private var resolveRules: [ResolveRule] {
+        get throws {
+            try Self.parse(
+                resolve, "--resolve", "HOST:PORT:ADDRESS[,ADDRESS]", ResolveRule.init)
+        }
+    }
+
+    private static func parse<Value>(
+        _ texts: [String], _ option: String, _ form: String, _ value: (String) -> Value?
+    ) throws -> [Value] {
+        try texts.map { text in
+            // Not quoted: users who mistook it for a URL may have typed a password.
+            guard let value = value(text) else {
+                throw ValidationError("\(option) needs \(form).")
+            }
+            return value
+        }
+    }
+}

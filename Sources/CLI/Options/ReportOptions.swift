@@ -1,0 +1,120 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import LarderCore
+import Logging
+import Synchronization
+
+struct ColorOptions: ParsableArguments {
+    enum Choice: String, ExpressibleByArgument, CaseIterable {
+        case auto, always, never
+    }
+
+    @Option(
+        help: .rare(
+            """
+            Colour what failed, is stale or is clean. With auto, on a terminal, unless NO_COLOR is \
+            set; CLICOLOR_FORCE colours always. (default: auto)
+            """, "auto|always|never"))
+    var color: Choice?
+
+    var output: Paint { paint(STDOUT_FILENO) }
+
+    var errors: Paint { paint(STDERR_FILENO) }
+
+    private func paint(_ descriptor: Int32) -> Paint {
+        switch color ?? .auto {
+        case .always: Paint(isOn: true)
+        case .never: .none
+        case .auto: Paint(isOn: Terminal.wantsColor(isatty(descriptor) == 1))
+        }
+    }
+}
+
+/// The form in which a command writes its report.
+struct ReportOptions: ParsableArguments {
+    @Flag(help: "Print the report as one JSON object.")
+    var json = false
+
+    @Flag(name: .shortAndLong, help: "Print nothing, or one line if something is wrong.")
+    var quiet = false
+
+    /// Writes a report: as JSON or text to standard output, and with `--quiet` what is wrong to
+    /// standard error.
+    ///
+    /// - Parameter complaint: what is wrong, in one line. Nil if nothing is.
+    func write(json: String, text: @autoclosure () -> String, complaint: String?) {
+        if self.json { print(json) } else if !quiet { print(text()) }
+        if quiet, let complaint { Console.complain(complaint) }
+    }
+}
+
+/// Which messages about its work a command writes to standard error.
+struct LogOptions: ParsableArguments {
+    @Option(
+        help: .rare(
+            """
+            Write messages of this level and above to standard error, one per line: trace, debug, \
+            info, notice, warning or error. (default: none)
+            """, "level"),
+        completion: .list(Self.levels.map(\.rawValue)),
+        transform: { text in
+            if let level = levels.first(where: { $0.rawValue == text }) { return level }
+            let names = levels.map(\.rawValue).joined(separator: ", ")
+            throw ValidationError("a level is one of \(names)")
+        })
+    var logLevel: Logger.Level?
+
+    private static let levels = Logger.Level.allCases.filter { $0 != .critical }
+
+    func validate() { Log.level.withLock { $0 = logLevel } }
+}
+
+/// The log of this process: each message is a line on standard error.
+enum Log {
+    /// The least important level that is written; nil writes none. ``LogOptions`` set it.
+    static let level = Mutex<Logger.Level?>(nil)
+
+    /// Returns a logger; nil if no message is wanted.
+    ///
+    /// - Parameter label: the part of the program that logs. Default: `larder`.
+    static func logger(_ label: String = "larder") -> Logger? {
+        level.withLock { $0 }.map { level in
+            Logger(label: label) { ConsoleLog(label: $0, logLevel: level) }
+        }
+    }
+
+    /// The log of a cache.
+    static var cache: CacheLog {
+        guard let logger = logger("larder.cache") else { return .none }
+        return CacheLog { level, message in
+            let level: Logger.Level =
+                switch level {
+                case .debug: .debug
+                case .info: .info
+                case .notice: .notice
+                case .warning: .warning
+                }
+            logger.log(level: level, "\(message())")
+        }
+    }
+}
+
+/// Writes log messages to standard error, above the status line.
+private struct ConsoleLog: LogHandler {
+    let label: String
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+
+    subscript(metadataKey key: String) -> Logger.MetadataValue? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let values = metadata.merging(event.metadata ?? [:]) { $1 }
+            .sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        let text = "\(UTCTime.timestamp(Date())) \(event.level) \(label): \(event.message)\(values)"
+        Console.write(text.sanitizedForTerminal + "\n")
+    }
+}

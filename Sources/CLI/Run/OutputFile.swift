@@ -1,0 +1,226 @@
+import ArgumentParser
+import Foundation
+import LarderCache
+import Synchronization
+
+/// A file that is replaced as a whole: who reads it sees the old one or the new one.
+enum OutputFile {
+    /// - Parameter mode: The mode of the file, before the umask (``OutputReplacement``).
+    /// - Throws: ``OutputFailure`` if it cannot be written; the old file is still there then.
+    static func write(
+        _ text: String, to path: String, mode: mode_t = 0o644
+    ) throws(OutputFailure) {
+        let replacement = OutputReplacement(path, mode: mode)
+        try replacement.check()
+        replacement.add(text)
+        try replacement.commit()
+    }
+
+    /// Opens a file to write to it where it is, made first if it does not exist.
+    ///
+    /// - Parameters:
+    ///   - flags: Flags of open(2), without O_CREAT.
+    ///   - mode: The mode of a new file, before the umask.
+    /// - Throws: ``OutputFailure``, also if the path leads through another user's link.
+    static func open(
+        _ path: String, flags: Int32, mode: mode_t
+    ) throws(OutputFailure) -> FileDescriptor {
+        guard !path.lastName.isEmpty else { throw OutputFailure("open", path, EISDIR) }
+        do throws(CacheError) {
+            return try UsersPath(path).file(flags: flags, mode: mode)
+        } catch {
+            throw OutputFailure(error)
+        }
+    }
+
+    /// Makes sure that a file which is to be written is none that the run lives on.
+    ///
+    /// - Parameters:
+    ///   - manifests: the manifests that are read.
+    ///   - cache: the cache's directory; nil if the run has none.
+    /// - Throws: `ValidationError` if it is one of those, or lies in the cache.
+    static func confirm(
+        _ path: String, isNoneOf manifests: [String] = [], orIn cache: String?, for option: String
+    ) throws {
+        if let file = identity(path) {
+            for manifest in manifests where identity(manifest) == file {
+                throw ValidationError("\(option) would overwrite the manifest '\(manifest)'.")
+            }
+        }
+        guard let root = cache.flatMap(realPath),
+            let place = place(path),
+            "\(place)/".hasPrefix(root == "/" ? root : "\(root)/")
+        else { return }
+        throw ValidationError("\(option) would write into the cache: '\(path)'.")
+    }
+
+    /// Makes sure that two files which are to be written are not the same one.
+    ///
+    /// - Throws: `ValidationError` if they are, or will be.
+    static func confirm(
+        _ path: String, for option: String, isNot other: String, for otherOption: String
+    ) throws {
+        let file = identity(path)
+        let isSame =
+            file.map { $0 == identity(other) }
+            ?? (place(path).map { $0 == place(other) } ?? false)
+        guard isSame else { return }
+        throw ValidationError("\(option) and \(otherOption) name the same file: '\(path)'.")
+    }
+
+    /// Returns where a file is or will be, also at the end of links that lead to nothing yet. Nil
+    /// if its directory does not exist.
+    ///
+    /// - Parameter links: the number of links to follow. Default: 40, as in Linux.
+    private static func place(_ path: String, links: Int = 40) -> String? {
+        if let place = realPath(path) { return place }
+        if let target = try? FileManager.default.destinationOfSymbolicLink(atPath: path) {
+            let folder = target.hasPrefix("/") ? "" : path.parentDirectory + "/"
+            return links > 0 ? place(folder + target, links: links - 1) : nil
+        }
+        return realPath(path.parentDirectory).map {
+            "\($0)/\(URL(fileURLWithPath: path).lastPathComponent)"
+        }
+    }
+
+    /// What a name leads to, `-` being standard input; nil if that is nothing, or no regular
+    /// file.
+    private static func identity(_ path: String) -> [UInt64]? {
+        var status = stat()
+        guard path == "-" ? fstat(STDIN_FILENO, &status) == 0 : stat(path, &status) == 0,
+            status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return [UInt64(status.st_dev), UInt64(status.st_ino)]
+    }
+
+    private static func realPath(_ path: String) -> String? {
+        guard let resolved = realpath(path, nil) else { return nil }
+        defer { free(resolved) }
+        return String(cString: resolved)
+    }
+}
+
+/// A file that takes the place of another as a whole: readers see the old one or the new one,
+/// whatever is killed or cut off when. Until it is committed, the old one is left alone.
+final class OutputReplacement: Sendable {
+    private let state: Mutex<State>
+
+    /// - Parameter mode: The mode of the file, before the umask. It never gets more: a file that it
+    ///   replaces can only take permissions away. Default: everybody may read it.
+    init(_ path: String, mode: mode_t = 0o644) { state = Mutex(State(path: path, mode: mode)) }
+
+    deinit { state.withLock { $0.discard() } }
+
+    /// - Throws: ``OutputFailure`` if it is clear already that nothing can be put there.
+    func check() throws(OutputFailure) {
+        let failure = state.withLock { state in
+            OutputFailure.of { () throws(CacheError) in try state.check() }
+        }
+        if let failure { throw failure }
+    }
+
+    /// Adds to the new file. Failures are reported by ``commit()``.
+    func add(_ text: String) {
+        state.withLock { state in
+            guard state.failure == nil else { return }
+            state.buffer += text.utf8
+            guard state.buffer.count >= 64 * 1024 else { return }
+            state.failure = OutputFailure.of { () throws(CacheError) in try state.flush() }
+        }
+    }
+
+    /// Puts the new file in the old one's place, durably.
+    ///
+    /// - Throws: ``OutputFailure`` if that, or an earlier step, failed; the old file is still
+    ///   there then.
+    func commit() throws(OutputFailure) {
+        let failure = state.withLock { state in
+            defer { state.discard() }
+            return state.failure
+                ?? OutputFailure.of { () throws(CacheError) in
+                    try state.flush()
+                    try state.publish()
+                }
+        }
+        if let failure { throw failure }
+    }
+
+    private struct State {
+        let path: String
+        let mode: mode_t
+        var folder: FileDescriptor?
+        var file: (name: String, descriptor: FileDescriptor)?
+        var buffer: [UInt8] = []
+        var failure: OutputFailure?
+
+        private mutating func openFolder() throws(CacheError) -> FileDescriptor {
+            if let folder { return folder }
+            let folder = try naming("open") { () throws(CacheError) in
+                try UsersPath(path.parentDirectory).folder()
+            }
+            self.folder = folder
+            return folder
+        }
+
+        /// Reports a failed system call as one on the user's own path.
+        private func naming<Value>(
+            _ call: String, _ body: () throws(CacheError) -> Value
+        ) throws(CacheError) -> Value {
+            do throws(CacheError) {
+                return try body()
+            } catch {
+                throw error.errno.map { CacheError(call, subject: path, errno: $0) } ?? error
+            }
+        }
+
+        mutating func check() throws(CacheError) {
+            let folder = try openFolder()
+            guard !path.lastName.isEmpty else {
+                throw CacheError("open", subject: path, errno: EISDIR)
+            }
+            // A device, or a link to somewhere, is not to be replaced by a file.
+            if let status = try folder.status(of: path.lastName), !status.isRegularFile {
+                throw CacheError(.unusable, subject: path, message: "is not a regular file")
+            }
+            guard faccessat(folder.raw, ".", W_OK | X_OK, 0) == 0 else {
+                throw CacheError("open", subject: path, errno: errno)
+            }
+        }
+
+        mutating func flush() throws(CacheError) {
+            if file == nil { file = try create() }
+            try naming("write") { () throws(CacheError) in try file?.descriptor.write(buffer) }
+            buffer.removeAll(keepingCapacity: true)
+        }
+
+        private mutating func create() throws(CacheError) -> (String, FileDescriptor) {
+            let folder = try openFolder()
+            // The ending is none that a collector of `*.prom` reads.
+            let name = "\(path.lastName).\(String(UInt32.random(in: .min ... .max), radix: 36)).tmp"
+            let file = try naming("open") { () throws(CacheError) in
+                try folder.open(name, flags: O_WRONLY | O_CREAT | O_EXCL, mode: mode)
+            }
+            // An old file that only few may read is replaced by such a file.
+            if let old = try folder.status(of: path.lastName) {
+                try file.setMode(try file.status().st_mode & old.st_mode & 0o777)
+            }
+            return (name, file)
+        }
+
+        mutating func publish() throws(CacheError) {
+            guard let (name, descriptor) = file, let folder else { return }
+            guard fsync(descriptor.raw) == 0,
+                renameat(folder.raw, name, folder.raw, path.lastName) == 0
+            else { throw CacheError("write", subject: path, errno: errno) }
+            file = nil
+            // What a crash undid here would be the old file, which is whole, too.
+            if let readable = try? folder.directory(".") { fsync(readable.raw) }
+        }
+
+        mutating func discard() {
+            guard let (name, descriptor) = file, let folder else { return }
+            if (try? folder.has(descriptor, as: name)) == true { unlinkat(folder.raw, name, 0) }
+            file = nil
+        }
+    }
+}
