@@ -90,6 +90,24 @@ extension String {
 }
 
 extension TransferError.Code {
+    /// Whether another attempt may succeed: time-outs, names that do not resolve, connections that
+    /// are not made or are lost, and bodies that are cut short.
+    package var isTransient: Bool {
+        switch self {
+        case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
+            .timeout, .bodyTruncated, .connectionLost:
+            true
+        case .certificate, .tls, .proxyRefused, .addressRefused, .tooLarge, .headersTooLarge,
+            .malformedResponse, .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
+            false
+        }
+    }
+
+    /// Whether there was no connection.
+    package var isUnreachable: Bool {
+        [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
+    }
+
     /// What a result of libcurl means by itself.
     ///
     /// A transfer may know better: libcurl has one result for all that keeps a connection from

@@ -21,16 +21,16 @@ import Testing
         #expect(
             Set(entries)
                 == Set(EntryError.Code.allCases.map(\.rawValue)).union([
-                    "no-icon", EntryProblem.notFailedBefore.code, EntryProblem.offline.code,
+                    "no-icon", EntryFailure.notFailedBefore.code, EntryFailure.offline.code,
                 ]))
         let transfers = try document.table("Codes of transfers that failed", "code").words
         let bodies = try document.table("Codes of bodies that are refused", "code").words
         let expected =
             TransferError.Code.allCases.map(\.rawValue) + ImageFault.Code.allCases.map(\.rawValue)
-            + FetchFailure.Reason.allCases.map(\.rawValue) + ["http-<status>"]
+            + ResourceFailure.Reason.allCases.map(\.rawValue) + ["http-<status>"]
         #expect(Set(transfers + bodies) == Set(expected))
         let remotes = try document.table("Codes of remotes", "code").words
-        #expect(remotes == StorageError.Code.allCases.map(\.rawValue))
+        #expect(remotes == RemoteError.Code.allCases.map(\.rawValue))
         let caches = try document.table("Codes of caches", "code").words
         #expect(Set(caches) == Set(CacheError.Code.allCases.map(\.rawValue)))
     }
@@ -39,18 +39,18 @@ import Testing
     @Test func transientCodes() throws {
         let table = try document.table("Codes of transfers that failed", "code")
         for code in TransferError.Code.allCases {
-            let failure = FetchFailure(TransferError(code: code, message: ""))
+            let failure = ResourceFailure(TransferError(code: code, message: ""))
             let isMarked = table.cell(code.rawValue, "meaning")?.hasPrefix("+ ") == true
             #expect(failure.isTransient == isMarked, "\(code.rawValue)")
         }
         let bodies = try document.table("Codes of bodies that are refused", "code")
-        for reason in FetchFailure.Reason.allCases {
+        for reason in ResourceFailure.Reason.allCases {
             let meaning =
                 table.cell(reason.rawValue, "meaning") ?? bodies.cell(reason.rawValue, "meaning")
             let isMarked = meaning?.hasPrefix("+ ") == true
-            #expect(FetchFailure(reason, "").isTransient == isMarked, "\(reason.rawValue)")
+            #expect(ResourceFailure(reason, "").isTransient == isMarked, "\(reason.rawValue)")
         }
-        let statuses = (400...599).filter { FetchFailure(status: $0).isTransient }
+        let statuses = (400...599).filter { ResourceFailure(status: $0).isTransient }
         #expect(statuses == RetryPolicy.retriedStatuses.sorted())
         let meaning = try #require(table.cell("http-<status>", "meaning"))
         let stated = meaning.split { !$0.isNumber }.compactMap { Int($0) }

@@ -32,7 +32,7 @@ import Testing
                 .filter { TransferError.Code($0) == code }.map { "\($0.rawValue)" }
             return [
                 code.rawValue, code == .other ? "all others" : results.joined(separator: ", "),
-                RetryPolicy.isRetried(code) ? "yes" : "no",
+                code.isTransient ? "yes" : "no",
             ]
         }
         let rows = expected.map { "| `\($0[0])` | \($0[1]) | \($0[2]) |" }.joined(separator: "\n")
@@ -98,7 +98,7 @@ import Testing
             try larder.manifest(urls: cases.map(\.url)), options: ["--attempts", "3"] + options)
         for (number, expected) in cases.enumerated() {
             let line = try run.line(number + 1)
-            let attempts = RetryPolicy.isRetried(expected.code) ? 3 : 1
+            let attempts = expected.code.isTransient ? 3 : 1
             #expect(line.error?.code == expected.code.rawValue, "\(run.finished)")
             #expect(line.attempts == attempts, "\(expected.code)")
             if let path = expected.path { #expect(larder.origin.count(path) == attempts) }

@@ -6,6 +6,9 @@ package struct ResponseHead: Sendable {
     package var protocolVersion: String
     /// The header fields.
     package var headers: HeaderFields
+
+    /// Whether the status is 2xx.
+    var isSuccess: Bool { (200..<300).contains(status) }
 }
 
 /// Puts a response's head together from the lines libcurl hands over one by one: a status line,

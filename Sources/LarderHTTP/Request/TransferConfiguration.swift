@@ -1,3 +1,5 @@
+import Logging
+
 /// How a ``TransferLoop`` connects, how long it waits and what it refuses.
 public struct TransferConfiguration: Sendable {
     /// The most requests under way at once. Default: 16. Transfers beyond it wait their turn,
@@ -53,6 +55,9 @@ public struct TransferConfiguration: Sendable {
     /// the wire. A transfer that waits for its share does not stall, but its total timeout runs.
     /// Default: `nil`, as many as come.
     public var maximumBytesPerSecond: Int64?
+    /// Receives messages about connections and transfers. URLs are logged without credentials and
+    /// queries, and header fields are not logged. Default: `nil`, nothing is logged.
+    public var logger: Logger?
 
     /// The defaults.
     public init() {}

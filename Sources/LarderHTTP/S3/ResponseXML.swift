@@ -11,30 +11,16 @@ enum ResponseXML {
         maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
         maximumNames: 128)
 
-    /// The names that lead to an element, without the root's and without their prefixes.
-    struct Path {
-        /// Bytes, since comparing strings takes a time that grows with the square of their
-        /// combining marks.
-        fileprivate(set) var bytes: [UInt8] = []
+    static let separator = UInt8(ascii: "/")
 
-        /// Whether the element is a child of the root.
-        var isShort: Bool { !bytes.contains(ResponseXML.separator) }
-
-        /// Whether it is these names, with slashes between them.
-        func leads(to names: StaticString) -> Bool {
-            bytes.count == names.utf8CodeUnitCount
-                && memcmp(bytes, names.utf8Start, bytes.count) == 0
-        }
-    }
-
-    private static let separator = UInt8(ascii: "/")
-
-    /// Calls `body` at the end of each element but the root with its path and its own text.
+    /// Calls `body` at the end of each element but the root, with its own text and the names that
+    /// lead to it, without the root's and without prefixes. Names are bytes, since comparing strings
+    /// takes quadratic time over combining marks.
     ///
     /// - Returns: the root's name.
     /// - Throws: ``Malformed``, what `body` throws, `CancellationError` if the task is cancelled.
     static func read(
-        _ bytes: [UInt8], _ body: (_ path: Path, _ text: String) throws -> Void
+        _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
         var rest = bytes[...]
         do {
@@ -52,16 +38,16 @@ enum ResponseXML {
     }
 
     private static func read(
-        _ reader: XMLReader, _ body: (_ path: Path, _ text: String) throws -> Void
+        _ reader: XMLReader, _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
-        var path = Path()
+        var path: [UInt8] = []
         // Of the open elements: the length of the path before each of them, and its text.
         var open: [(start: Int, text: String)] = []
         var root: [UInt8]?
         func end() throws {
             let (start, text) = open.removeLast()
             if !open.isEmpty { try body(path, text) }
-            path.bytes.removeSubrange(start...)
+            path.removeSubrange(start...)
         }
         while true {
             switch try reader.advance() {
@@ -69,10 +55,10 @@ enum ResponseXML {
                 let name = Array(reader.name.utf8)
                 let colon = name.lastIndex(of: UInt8(ascii: ":"))
                 let local = name[(colon.map { $0 + 1 } ?? 0)...]
-                let start = path.bytes.count
+                let start = path.count
                 // The root is not in the path.
-                if open.count > 1 { path.bytes.append(separator) }
-                if open.isEmpty { root = Array(local) } else { path.bytes += local }
+                if open.count > 1 { path.append(separator) }
+                if open.isEmpty { root = Array(local) } else { path += local }
                 open.append((start, ""))
                 if reader.isEmpty { try end() }
             case .end: try end()
@@ -102,11 +88,11 @@ struct ErrorAnswer {
     /// From a body that may be anything.
     init(_ bytes: [UInt8]) {
         _ = try? ResponseXML.read(bytes) { path, text in
-            if path.leads(to: "Code") {
+            if path.elementsEqual("Code".utf8) {
                 code = Self.bounded(text)
-            } else if path.leads(to: "Message") {
+            } else if path.elementsEqual("Message".utf8) {
                 message = Self.bounded(text)
-            } else if path.leads(to: "Region") {
+            } else if path.elementsEqual("Region".utf8) {
                 region = Self.bounded(text)
             }
         }
@@ -129,21 +115,21 @@ struct ListAnswer {
         var size: Int64?
         var modified: Date?
         let root = try ResponseXML.read(bytes) { path, text in
-            if path.leads(to: "Contents/Key") {
+            if path.elementsEqual("Contents/Key".utf8) {
                 key = text
-            } else if path.leads(to: "Contents/Size") {
+            } else if path.elementsEqual("Contents/Size".utf8) {
                 size = Int64(text)
-            } else if path.leads(to: "Contents/LastModified") {
+            } else if path.elementsEqual("Contents/LastModified".utf8) {
                 modified = Self.date(text)
-            } else if path.leads(to: "Contents") {
+            } else if path.elementsEqual("Contents".utf8) {
                 guard let key, let size, let modified, size >= 0 else {
                     throw ResponseXML.Malformed()
                 }
                 objects.append(ListedObject(key: key, size: size, modified: modified))
-            } else if path.leads(to: "IsTruncated") {
+            } else if path.elementsEqual("IsTruncated".utf8) {
                 isTruncated = text.utf8.elementsEqual("true".utf8)
             }
-            if path.isShort { (key, size, modified) = (nil, nil, nil) }
+            if !path.contains(ResponseXML.separator) { (key, size, modified) = (nil, nil, nil) }
         }
         guard root.elementsEqual("ListBucketResult".utf8) else { throw ResponseXML.Malformed() }
     }
@@ -156,14 +142,14 @@ struct ListAnswer {
     }
 }
 
-extension StorageError {
+extension RemoteError {
     /// What an answer that is an error means.
-    init(_ answer: S3Exchange.Answer, subject: String) {
-        let error = ErrorAnswer(answer.error)
-        let status = answer.head.status
+    init(_ head: ResponseHead, body: [UInt8], subject: String) {
+        let error = ErrorAnswer(body)
+        let status = head.status
         let name = error.code.isEmpty ? "status \(status)" : error.code
         let words = error.message.isEmpty ? name : "\(name): \(error.message)"
-        let region = (answer.head.headers[first: "x-amz-bucket-region"] ?? error.region).map {
+        let region = (head.headers[first: "x-amz-bucket-region"] ?? error.region).map {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
         let code = Self.code(of: status, named: error.code, hasRegion: region != nil)
@@ -184,19 +170,12 @@ extension StorageError {
         let code: Code =
             switch error.code {
             case .tooLarge: .tooLarge
-            case .certificate, .tls, .proxyRefused, .addressRefused, .invalidRequest, .outOfFiles,
-                .abandoned, .other:
-                .refused
             case .headersTooLarge, .malformedResponse: .malformed
-            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-                .timeout, .bodyTruncated, .connectionLost, .cancelled:
-                .unavailable
+            case .cancelled: .unavailable
+            case let code: code.isTransient ? .unavailable : .refused
             }
-        let isUnreachable = [
-            .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout,
-        ].contains(error.code)
         let hint =
-            isAmazons && isUnreachable
+            isAmazons && error.code.isUnreachable
             ? "; the server is Amazon's unless --remote-endpoint names another" : ""
         self.init(code, subject: subject, error.message + hint, underlying: error)
     }

@@ -34,7 +34,7 @@ extension Plan {
     }
 
     /// Of those, the ones that were skipped or have failed.
-    func forEachProblem(_ body: ([PlannedEntry]) throws -> Void) throws {
+    func forEachFailed(_ body: ([PlannedEntry]) throws -> Void) throws {
         guard summary.failed + summary.skipped > 0 else { return }
         try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
     }
@@ -85,7 +85,7 @@ extension Plan {
 
     /// Hands out what `next` reads after the last row of the page before, until that is nothing. A
     /// page is read whole before it is handed out: the database is free meanwhile.
-    private func forEachPage<Row>(
+    func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
         var last: Row?
@@ -165,20 +165,20 @@ extension Plan {
                 hasCredentials: row.bool(Column.hasCredentials)),
             status: status,
             isDuplicate: row.bool(Column.isDuplicate), priority: Int(row.integer(Column.priority)),
-            error: problem(row, status, lastFailure), lastFailure: lastFailure,
+            failure: failure(row, status, lastFailure), lastFailure: lastFailure,
             id: row.integer(Column.id), fetch: row.optionalInteger(Column.fetch),
             expectation: Expectation(row, startingAt: Column.expectation))
     }
 
-    private func problem(
+    private func failure(
         _ row: PreparedStatement, _ status: PlanStatus?, _ lastFailure: PastFailure?
-    ) -> EntryProblem? {
+    ) -> EntryFailure? {
         if let message = row.text(Column.message) {
             let code = row.text(Column.code)
-            return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
+            return EntryFailure(isSkip: code == nil, code: code ?? "no-icon", message: message)
         }
         return switch (status, lastFailure) {
-        case (.failed, let failure?): EntryProblem(remembered: failure)
+        case (.failed, let failure?): EntryFailure(remembered: failure)
         case (.skipped, _): .notFailedBefore
         case (.unavailable, _): .offline
         default: nil
@@ -205,7 +205,7 @@ public struct PlannedEntry: Sendable {
     /// The priority that its URL is fetched with.
     public let priority: Int
     /// Why there is nothing to do for the entry: it is skipped, or has failed.
-    public let error: EntryProblem?
+    public let failure: EntryFailure?
     /// How its resource failed when it was last asked for; nil if it did not.
     public let lastFailure: PastFailure?
 
@@ -217,14 +217,14 @@ public struct PlannedEntry: Sendable {
 
     /// `missing`, `stale`, `cached`, `skipped` or `failed`.
     package var statusWord: String {
-        if let error { return error.isSkip ? "skipped" : "failed" }
+        if let failure { return failure.isSkip ? "skipped" : "failed" }
         return (status ?? .missing).name
     }
 }
 
-/// Why an entry is not planned for.
-public struct EntryProblem: Sendable, Equatable {
-    /// Whether the entry merely has no icon, which is not a failure.
+/// Why an entry failed or was skipped.
+public struct EntryFailure: Sendable, Equatable {
+    /// Whether the entry was skipped: it has no icon, or is not to be fetched in this run.
     public let isSkip: Bool
     /// The reason's name, such as `unsupported-scheme`.
     public let code: String
@@ -232,7 +232,7 @@ public struct EntryProblem: Sendable, Equatable {
     public let message: String
 }
 
-extension EntryProblem {
+extension EntryFailure {
     /// A permanent failure that is remembered.
     init(remembered failure: PastFailure) {
         self.init(
@@ -241,13 +241,17 @@ extension EntryProblem {
                 + "--force asks again")
     }
 
-    /// It is not in the cache, and nothing is asked for.
-    static let offline = EntryProblem(
+    init(_ failure: ResourceFailure) {
+        self.init(isSkip: false, code: failure.code, message: failure.message)
+    }
+
+    /// The resource is not in the cache, and the run is offline.
+    static let offline = EntryFailure(
         isSkip: false, code: "offline",
         message: "not in the cache, or not as the entry demands, and nothing is to be downloaded")
 
-    /// Only what failed before is fetched, and this did not.
-    static let notFailedBefore = EntryProblem(
+    /// The run fetches only resources that failed before.
+    static let notFailedBefore = EntryFailure(
         isSkip: true, code: "not-failed-before",
         message: "did not fail before, and --retry-failed was given")
 }

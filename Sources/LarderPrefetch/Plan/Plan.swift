@@ -54,7 +54,7 @@ final class Plan: Sendable {
                         for item in items { try builder.add(item, of: number) }
                     case .end(let summary):
                         let source = manifests[builder.summary.manifests.count]
-                        if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
+                        if let error = summary.refusalIfAllWereRead(of: source) { throw error }
                         builder.add(summary)
                     }
                 }
@@ -102,13 +102,8 @@ final class Plan: Sendable {
                     SELECT first.fetch FROM pending first WHERE first.origin = p.origin
                     ORDER BY first.turn, first.fetch LIMIT 1)
                 """
-            ).rows { (Int($0.integer(OriginColumn.origin)), Int($0.integer(OriginColumn.urls))) }
+            ).rows { (Int($0.integer(0)), Int($0.integer(1))) }
         }
-    }
-
-    private enum OriginColumn {
-        static let origin: CInt = 0
-        static let urls: CInt = 1
     }
 
     /// The next URLs of an origin that are to be fetched: by priority, then in the order of the
@@ -116,8 +111,8 @@ final class Plan: Sendable {
     ///
     /// - Parameter place: of the one before; nil for the first.
     func fetches(
-        ofOrigin origin: Int, after place: PlannedFetch.Place?, limit: Int
-    ) throws -> [PlannedFetch] {
+        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
+    ) throws -> [PlannedResource] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -130,7 +125,7 @@ final class Plan: Sendable {
     }
 
     /// One of them, out of order; nil if it was reported.
-    func fetch(_ id: Int64) throws -> PlannedFetch? {
+    func fetch(_ id: Int64) throws -> PlannedResource? {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -145,61 +140,35 @@ final class Plan: Sendable {
     private static let fetchColumns =
         "f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials, p.entries, p.icons"
 
-    private enum FetchColumn {
-        static let id: CInt = 0
-        static let key: CInt = 1
-        static let url: CInt = 2
-        static let priority: CInt = 3
-        static let isStrict: CInt = 4
-        static let status: CInt = 5
-        static let credentials: CInt = 6
-        static let entries: CInt = 7
-        static let icons: CInt = 8
+    private func fetch(_ row: PreparedStatement) throws -> PlannedResource {
+        let key = row.text(1) ?? ""
+        return PlannedResource(
+            id: row.integer(0), key: key, url: row.text(2) ?? key,
+            credentials: try row.data(6).map(seal.open),
+            priority: Int(row.integer(3)),
+            hasExpectation: row.bool(4),
+            status: PlanStatus(rawValue: Int(row.integer(5))) ?? .missing,
+            entries: Int(row.integer(7)),
+            icons: Int(row.integer(8)))
     }
 
-    private func fetch(_ row: PreparedStatement) throws -> PlannedFetch {
-        let key = row.text(FetchColumn.key) ?? ""
-        return PlannedFetch(
-            id: row.integer(FetchColumn.id), key: key, url: row.text(FetchColumn.url) ?? key,
-            credentials: try row.data(FetchColumn.credentials).map(seal.open),
-            priority: Int(row.integer(FetchColumn.priority)),
-            hasExpectation: row.bool(FetchColumn.isStrict),
-            status: PlanStatus(rawValue: Int(row.integer(FetchColumn.status))) ?? .missing,
-            entries: Int(row.integer(FetchColumn.entries)),
-            icons: Int(row.integer(FetchColumn.icons)))
-    }
-
-    /// What the manifests themselves have for pending fetches, in their order, one at a time.
+    /// Calls `body` with the bytes that the manifests contain for pending fetches, in their order.
+    /// Reads one at a time, since they can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try make(.fetch)
-        var last: Int64 = 0
-        while true {
-            let page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT i.fetch, i.key, i.bytes
-                    FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
-                    WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
-                    """
-                ).rows(last) { row in
-                    (
-                        row.integer(InlineColumn.fetch), row.text(InlineColumn.key) ?? "",
-                        row.data(InlineColumn.bytes) ?? Data()
-                    )
-                }
-            }
-            guard let (fetch, key, bytes) = page.first else { return }
-            last = fetch
-            try body(fetch, key, bytes)
+        try forEachPage { (page: [(fetch: Int64, key: String, bytes: Data)]) in
+            for (fetch, key, bytes) in page { try body(fetch, key, bytes) }
+        } reading: { db, last in
+            try PreparedStatement(
+                db,
+                """
+                SELECT i.fetch, i.key, i.bytes
+                FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
+                WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
+                """
+            ).rows(last?.fetch ?? 0) { ($0.integer(0), $0.text(1) ?? "", $0.data(2) ?? Data()) }
         }
-    }
-
-    private enum InlineColumn {
-        static let fetch: CInt = 0
-        static let key: CInt = 1
-        static let bytes: CInt = 2
     }
 
     /// The largest number of different demands that are read of a fetch. At most one of them can be
@@ -221,7 +190,7 @@ final class Plan: Sendable {
 
     /// Returns why all entries of a fetch refuse these bytes, or nil if one accepts them. Reads one
     /// demand at a time, since a manifest may make a million of one URL.
-    func refusal(of digest: Digest, size: Int64, by fetch: Int64) throws -> FetchFailure? {
+    func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try PreparedStatement(
                 db,
@@ -234,7 +203,7 @@ final class Plan: Sendable {
             return try PreparedStatement(
                 db, "SELECT \(Expectation.columns) FROM entries e WHERE id = ?"
             ).rows(fetch) { Expectation($0, startingAt: 0) }.first?
-            .refusal(digest: digest, size: size)
+            .failure(digest: digest, size: size)
         }
     }
 
@@ -247,60 +216,42 @@ final class Plan: Sendable {
         }
     }
 
-    /// The objects of what is cached and whose use is to be recorded, a page at a time, in the
-    /// order in which the index has them.
+    /// Calls `body` with the cached objects whose use is to be recorded, in pages, in the order of
+    /// the index.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
-        try database.unsafeRead { db in
-            let rows = try PreparedStatement(db, "SELECT object, digest FROM uses ORDER BY object")
-            defer { rows.reset() }
-            var page: [IndexedObject] = []
-            while try rows.step() {
-                page.append(
-                    IndexedObject(
-                        row: rows.integer(UseColumn.object),
-                        digest: try rows.requireDigest(UseColumn.digest)))
-                guard page.count == ObjectUse.stepLimit else { continue }
-                try body(page)
-                page.removeAll(keepingCapacity: true)
-            }
-            if !page.isEmpty { try body(page) }
+        try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
+            IndexedObject(row: row.integer(0), digest: try row.requireDigest(1))
         }
     }
 
-    private enum UseColumn {
-        static let object: CInt = 0
-        static let digest: CInt = 1
-    }
-
-    /// Hands out the spellings of URLs that are not their resources' keys, in pages. Those of
-    /// entries with a key of their own are left out: nothing is looked up by them.
+    /// Calls `body` with the spellings of URLs that differ from their resources' keys, in pages.
+    /// Leaves out those of entries with a key of their own, which are not looked up by URL.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
+        let select = """
+            SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
+                JOIN entries f ON f.id = coalesce(e.leader, e.id)
+            WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
+            """
+        try forEachStep(select, body) { row in
+            Spelling(try row.requireText(0), of: try row.requireText(1))
+        }
+    }
+
+    private func forEachStep<Row>(
+        _ select: String, _ body: ([Row]) throws -> Void, row: (PreparedStatement) throws -> Row
+    ) throws {
         try database.unsafeRead { db in
-            let rows = try PreparedStatement(
-                db,
-                """
-                SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
-                    JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
-                """)
+            let rows = try PreparedStatement(db, select)
             defer { rows.reset() }
-            var page: [Spelling] = []
+            var page: [Row] = []
             while try rows.step() {
-                page.append(
-                    Spelling(
-                        try rows.requireText(SpellingColumn.text),
-                        of: try rows.requireText(SpellingColumn.key)))
+                page.append(try row(rows))
                 guard page.count == ObjectUse.stepLimit else { continue }
                 try body(page)
                 page.removeAll(keepingCapacity: true)
             }
             if !page.isEmpty { try body(page) }
         }
-    }
-
-    private enum SpellingColumn {
-        static let text: CInt = 0
-        static let key: CInt = 1
     }
 
     /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a

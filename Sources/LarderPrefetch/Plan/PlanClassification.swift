@@ -88,8 +88,8 @@ struct PlanClassification {
         }
         // While the objects of one page are looked for in the tree, the next one is read.
         var lookup: PresenceLookup?
-        var page: [PlannedResource] = []
-        var current: PlannedResource?
+        var page: [NamedResource] = []
+        var current: NamedResource?
         var key: [UInt8] = []
         while try rows.step() {
             let isNext = rows.withBytes(Column.key) { bytes in
@@ -137,8 +137,8 @@ struct PlanClassification {
 
     private mutating func resource(
         _ row: PreparedStatement, key: [UInt8]
-    ) throws -> PlannedResource {
-        var resource = PlannedResource(
+    ) throws -> NamedResource {
+        var resource = NamedResource(
             id: row.integer(Column.id), url: row.text(Column.url),
             origin: row.integer(Column.origin),
             priority: row.integer(Column.priority), hasCredentials: row.bool(Column.hasCredentials))
@@ -157,7 +157,7 @@ struct PlanClassification {
 
     /// An entry that is not the first to name its resource raises its priority at most, and lends
     /// its credentials if they are for the same URL and there were none.
-    private func follow(_ current: inout PlannedResource?, _ row: PreparedStatement) throws {
+    private func follow(_ current: inout NamedResource?, _ row: PreparedStatement) throws {
         guard let leader = current else { return }
         try setLeader.run(leader.id, row.integer(Column.id))
         if row.integer(Column.priority) > leader.priority {
@@ -173,19 +173,19 @@ struct PlanClassification {
     }
 
     /// Takes down which bytes an entry demands.
-    private func demand(_ current: inout PlannedResource?, _ row: PreparedStatement) {
+    private func demand(_ current: inout NamedResource?, _ row: PreparedStatement) {
         let expectation = Expectation(row, startingAt: Column.expectation)
         guard expectation.digest != nil || expectation.size != nil else { return }
         current?.isStrict = true
         guard let known = current?.known,
-            expectation.refusal(digest: known.digest, size: known.size) != nil
+            expectation.failure(digest: known.digest, size: known.size) != nil
         else { return }
         current?.known?.isAsDemanded = false
     }
 
     // MARK: -
 
-    private func look(for page: [PlannedResource]) -> PresenceLookup {
+    private func look(for page: [NamedResource]) -> PresenceLookup {
         PresenceLookup(of: page, in: cache) { known in
             // What was accepted as any content is not an icon for a run that wants icons. And to
             // delete objects by hand costs downloads, never correctness: what is gone is missing.
@@ -201,7 +201,7 @@ struct PlanClassification {
 
     /// - Parameter known: what the cache has for it.
     private func settle(
-        _ resource: PlannedResource, _ known: PlannedResource.Known?, _ summary: inout PlanSummary
+        _ resource: NamedResource, _ known: NamedResource.Known?, _ summary: inout PlanSummary
     ) throws {
         summary.urls += 1
         if let failure = resource.lastFailure?.failure {
@@ -231,7 +231,7 @@ struct PlanClassification {
     }
 
     private func want(
-        _ resource: PlannedResource, _ status: PlanStatus, _ summary: inout PlanSummary
+        _ resource: NamedResource, _ status: PlanStatus, _ summary: inout PlanSummary
     ) throws {
         if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
         try insertPending.run {
@@ -247,7 +247,7 @@ struct PlanClassification {
 
     /// Nothing is asked for; what a manifest itself holds need not be.
     private func settleOffline(
-        _ resource: PlannedResource, _ summary: inout PlanSummary
+        _ resource: NamedResource, _ summary: inout PlanSummary
     ) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {

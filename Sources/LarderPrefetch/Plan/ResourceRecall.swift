@@ -12,7 +12,7 @@ struct ResourceRecall {
     /// So many rows that nobody wants are passed over before the next key is looked up.
     private static let mostPassed = 2
 
-    /// The column of the key, behind those of ``PlannedResource/Known``.
+    /// The column of the key, behind those of ``NamedResource/Known``.
     private static let keyColumn: CInt = 10
 
     private let rows: PreparedStatement
@@ -40,7 +40,7 @@ struct ResourceRecall {
     ///   - column: the same key, as a statement has it.
     mutating func known(
         for key: [UInt8], _ column: PreparedStatement.Column
-    ) throws -> PlannedResource.Known? {
+    ) throws -> NamedResource.Known? {
         var passed = 0
         while isAtRow {
             let order = order(of: key)
@@ -55,8 +55,8 @@ struct ResourceRecall {
         return isAtRow && order(of: key) == 0 ? row(as: key) : nil
     }
 
-    private func row(as key: [UInt8]) -> PlannedResource.Known? {
-        PlannedResource.Known(rows).flatMap { ResourceKey.mayName($0.digest, key) ? $0 : nil }
+    private func row(as key: [UInt8]) -> NamedResource.Known? {
+        NamedResource.Known(rows).flatMap { ResourceKey.mayName($0.digest, key) ? $0 : nil }
     }
 
     /// Lets go of the index.
@@ -73,7 +73,7 @@ struct ResourceRecall {
 
 /// Looks for the objects of a page of resources in a cache's tree, on another thread.
 final class PresenceLookup: Sendable {
-    private let page: [PlannedResource]
+    private let page: [NamedResource]
     /// The places of those that are looked for.
     private let wanted: [Int]
     private let arePresent = Mutex<Result<[Bool], CacheError>>(.success([]))
@@ -85,8 +85,8 @@ final class PresenceLookup: Sendable {
     ///
     /// - Parameter isWanted: whether it matters that the object is there.
     init(
-        of page: [PlannedResource], in cache: Cache?,
-        where isWanted: (PlannedResource.Known) -> Bool
+        of page: [NamedResource], in cache: Cache?,
+        where isWanted: (NamedResource.Known) -> Bool
     ) {
         self.page = page
         wanted = page.indices.filter { page[$0].known.map(isWanted) ?? false }
@@ -103,7 +103,7 @@ final class PresenceLookup: Sendable {
     }
 
     /// Waits for the answer, and hands out the page in its order. To be called once.
-    func forEach(_ body: (PlannedResource, _ isPresent: Bool) throws -> Void) throws {
+    func forEach(_ body: (NamedResource, _ isPresent: Bool) throws -> Void) throws {
         isDone.wait()
         let present = try arePresent.withLock { $0 }.get()
         var isPresent = [Bool](repeating: false, count: page.count)

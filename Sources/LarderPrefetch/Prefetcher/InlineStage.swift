@@ -17,7 +17,7 @@ final class InlineStage: Depositor, Sendable {
 
     private struct State {
         /// What was handed to the store and is not yet reported, by the fetch's id.
-        var results: [Int64: FetchResult] = [:]
+        var results: [Int64: ResourceResult] = [:]
         /// Why the cache cannot go on.
         var failure: CacheError?
     }
@@ -40,10 +40,10 @@ final class InlineStage: Depositor, Sendable {
                 guard !isCancelled(), state.withLock({ $0.failure == nil }) else { return }
                 do {
                     try deposit(fetch, key, bytes)
-                } catch let failure as FetchFailure {
+                } catch let failure as ResourceFailure {
                     report(failure, of: fetch)
                 } catch let fault as ImageFault {
-                    report(FetchFailure(fault, mayBeCut: false), of: fetch)
+                    report(ResourceFailure(fault, mayBeCut: false), of: fetch)
                 }
             }
         } catch let error as CacheError {
@@ -60,8 +60,8 @@ final class InlineStage: Depositor, Sendable {
             switch outcome.result {
             case .success: reporter.report([result])
             case .failure(let error):
-                if let failure = FetchFailure(ofDeposit: error) {
-                    reporter.report([FetchResult(id: outcome.token, result: .failure(failure))])
+                if let failure = ResourceFailure(ofDeposit: error) {
+                    reporter.report([ResourceResult(id: outcome.token, result: .failure(failure))])
                 } else {
                     state.withLock { $0.failure = $0.failure ?? error }
                 }
@@ -74,7 +74,7 @@ final class InlineStage: Depositor, Sendable {
         let (content, success) = try check.stage(
             body, of: fetch, hasExpectation: true, mayStore: true)
         state.withLock {
-            $0.results[fetch] = FetchResult(id: fetch, result: .success(success))
+            $0.results[fetch] = ResourceResult(id: fetch, result: .success(success))
         }
         // The bytes are the manifest's, and do not age.
         var validators = Validators()
@@ -90,9 +90,9 @@ final class InlineStage: Depositor, Sendable {
     }
 
     /// After the batches before it, beside none of which the reporter may be called.
-    private func report(_ failure: FetchFailure, of fetch: Int64) {
+    private func report(_ failure: ResourceFailure, of fetch: Int64) {
         store.afterCommits { [reporter] in
-            reporter.report([FetchResult(id: fetch, result: .failure(failure))])
+            reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
         }
     }
 }

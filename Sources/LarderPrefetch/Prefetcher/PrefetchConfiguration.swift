@@ -58,8 +58,8 @@ public struct PrefetchConfiguration: Sendable {
             rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
     }
 
-    var fetchPolicy: FetchPolicy {
-        FetchPolicy(
+    var requestPolicy: RequestPolicy {
+        RequestPolicy(
             headers: requestHeaders, maximumBodyBytes: maximumObjectBytes,
             storesUnstorable: storesUnstorable, asksOrigin: policy.revalidation == .always)
     }

@@ -113,12 +113,12 @@ public final class Prefetcher: Sendable {
         defer { store.close() }
 
         // Manifest → Plan
-        let shelf = ManifestShelf(
+        let copies = ManifestCopies(
             cache: cache, store: configuration.policy.isOffline ? nil : store,
             storesUnstorable: configuration.storesUnstorable, notesUse: true)
         let open: ManifestSource.Opener = { [configuration] url in
             var manifest = configuration.remoteManifest(url)
-            manifest.shelf = shelf
+            manifest.copies = copies
             manifest.isCancelled = { self.isCancelled }
             return try manifest.download()
         }
@@ -162,8 +162,8 @@ public final class Prefetcher: Sendable {
         let limits = limits(for: plan)
         let loop = try TransferLoop(configuration: transferConfiguration(limits))
         defer { loop.shutdown() }
-        let stage = FetchStage(
-            loop: loop, store: store, policy: configuration.fetchPolicy, check: check)
+        let stage = OperationContext(
+            loop: loop, store: store, policy: configuration.requestPolicy, check: check)
         let queue = try FetchQueue(
             plan: plan, cache: cache, stage: stage, limits: limits
         ) { results in
@@ -260,14 +260,14 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    private func limits(for plan: Plan) -> FetchLimits {
+    private func limits(for plan: Plan) -> QueueLimits {
         // If there are several origins, one that does not answer must not hold every place. A
         // single place cannot be shared: it goes by priority alone.
         let concurrent = configuration.maximumConcurrent
         let most =
             plan.origins.count > 1 && concurrent > 1
             ? min(configuration.maximumPerHost, concurrent - 1) : configuration.maximumPerHost
-        return FetchLimits(
+        return QueueLimits(
             concurrent: concurrent,
             hosts: HostLimits(
                 perHost: configuration.maximumPerHost, most: most,
@@ -277,7 +277,7 @@ public final class Prefetcher: Sendable {
             remembersFailures: configuration.remembersFailures, grace: configuration.grace)
     }
 
-    private func transferConfiguration(_ limits: FetchLimits) -> TransferConfiguration {
+    private func transferConfiguration(_ limits: QueueLimits) -> TransferConfiguration {
         var transfer = configuration.transfer
         transfer.maximumConnections = limits.concurrent
         transfer.maximumConnectionsPerHost = limits.hosts.most

@@ -16,9 +16,9 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     /// staged.
     private static let mostAhead = 32
 
-    private let stage: FetchStage
-    private let limits: FetchLimits
-    private let report: @Sendable ([FetchResult]) -> Void
+    private let stage: OperationContext
+    private let limits: QueueLimits
+    private let report: @Sendable ([ResourceResult]) -> Void
     private let operations = OperationQueue()
     /// Small bodies are checked and staged on it, too: one thread to wake, not two.
     private let feeder: DispatchQueue
@@ -34,7 +34,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private enum Event {
         /// A connection is free again.
         case transferEnded(HostSign, cursor: Int)
-        case ended(Fetch, FetchOperation.Outcome, cursor: Int)
+        case ended(Attempt, TransferOperation.Outcome, cursor: Int)
     }
 
     /// The events that are gone through, and then room for others.
@@ -54,8 +54,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     /// - Parameter report: called with what became of fetches, batch by batch, never concurrently
     ///   with a commit of the store.
     init(
-        plan: Plan, cache: Cache, stage: FetchStage, limits: FetchLimits,
-        report: @escaping @Sendable ([FetchResult]) -> Void
+        plan: Plan, cache: Cache, stage: OperationContext, limits: QueueLimits,
+        report: @escaping @Sendable ([ResourceResult]) -> Void
     ) throws {
         self.stage = stage
         feeder = stage.work.primary
@@ -117,8 +117,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     func committed(_ outcomes: [Store.Outcome]) {
-        var results: [FetchResult] = []
-        var refused: [(Fetch, FetchFailure)] = []
+        var results: [ResourceResult] = []
+        var refused: [(Attempt, ResourceFailure)] = []
         var broken: CacheError?
         var deposits = 0
         for outcome in outcomes {
@@ -128,7 +128,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             case .success:
                 results.append(result)
             case .failure(let error):
-                if let failure = FetchFailure(ofDeposit: error) {
+                if let failure = ResourceFailure(ofDeposit: error) {
                     refused.append((fetch, failure))
                     continue
                 }
@@ -150,7 +150,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// Reports, and makes room for more failures.
-    private func hand(over results: [FetchResult]) {
+    private func hand(over results: [ResourceResult]) {
         report(results)
         let failures = results.count { if case .failure = $0.result { true } else { false } }
         guard failures > 0 else { return }
@@ -218,20 +218,20 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         do { try body() } catch { breakOff(error) }
     }
 
-    private func fetch(_ head: HostCursor.Head) throws -> Fetch {
+    private func fetch(_ head: HostCursor.Head) throws -> Attempt {
         switch head {
         case .returned(let fetch):
             return fetch
         case .planned(let planned):
-            return Fetch(planned, url: try planned.target)
+            return Attempt(planned, url: try planned.target)
         }
     }
 
-    private func start(_ fetch: Fetch, _ next: HostSchedule.Next) {
+    private func start(_ fetch: Attempt, _ next: HostSchedule.Next) {
         running += 1
         let cursor = next.cursor
         operations.addOperation(
-            FetchOperation(
+            TransferOperation(
                 fetch, cursor: cursor, isLastOfHost: next.isLast, stage: stage, depositor: self,
                 holds: holds,
                 onTransferEnd: { [self] in post(.transferEnded($0, cursor: cursor)) },
@@ -266,7 +266,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     private func settle(
-        _ fetch: Fetch, _ outcome: FetchOperation.Outcome, cursor: Int
+        _ fetch: Attempt, _ outcome: TransferOperation.Outcome, cursor: Int
     ) throws {
         switch outcome {
         case .deposited:
@@ -274,7 +274,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             arrived += 1
         case .redirect(let location, let freshUntil):
             var next = fetch
-            do throws(FetchFailure) {
+            do throws(ResourceFailure) {
                 try next.target.follow(
                     location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)
             } catch {
@@ -288,9 +288,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// - Parameter cursor: of the origin that the failure came from, if it came from one.
-    private func retry(_ fetch: Fetch, after failure: FetchFailure, cursor: Int? = nil) {
+    private func retry(_ fetch: Attempt, after failure: ResourceFailure, cursor: Int? = nil) {
         // A fetch that an interruption ended is unfinished, not failed.
-        if isStopping, failure.isTransient || failure.code == FetchFailure.Reason.cancelled.rawValue
+        if isStopping,
+            failure.isTransient || failure.code == ResourceFailure.Reason.cancelled.rawValue
         {
             return
         }
@@ -311,8 +312,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// - Parameter attempts: how many were begun, if the last one was not.
-    private func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
-        let result = FetchResult(
+    private func fail(_ fetch: Attempt, _ failure: ResourceFailure, attempts: Int? = nil) {
+        let result = ResourceResult(
             id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,
             seconds: fetch.elapsed)
         arrived += 1

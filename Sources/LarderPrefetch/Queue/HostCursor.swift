@@ -40,15 +40,15 @@ struct HostCursor {
     /// Whether the last request got one, and not that the origin wants to be left alone.
     private(set) var isAnswering = false
     /// Why nothing is to be asked of the origin any more.
-    private(set) var failure: FetchFailure?
+    private(set) var failure: ResourceFailure?
     /// Since when no request has had an answer that was of use.
     private var troubleBegan: ContinuousClock.Instant?
     /// Fetches that begin again: attempts, and redirects that lead here. Among planned ones of
     /// their own priority they go first.
     private var returned = Heap<Returned>()
-    private var page: ArraySlice<PlannedFetch> = []
+    private var page: ArraySlice<PlannedResource> = []
     /// Of the planned fetch that was taken from the page last.
-    private var place: PlannedFetch.Place?
+    private var place: PlannedResource.Place?
     private let planned: Int
     private var isExhausted: Bool
     private let pageSize: Int
@@ -67,18 +67,18 @@ struct HostCursor {
 
     /// By priority, then in the order of the manifests.
     private struct Returned: Comparable {
-        let fetch: Fetch
-        private var place: PlannedFetch.Place { fetch.planned.place }
+        let fetch: Attempt
+        private var place: PlannedResource.Place { fetch.planned.place }
 
         static func == (left: Returned, right: Returned) -> Bool { left.place == right.place }
         static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }
 
     enum Head {
-        case planned(PlannedFetch)
-        case returned(Fetch)
+        case planned(PlannedResource)
+        case returned(Attempt)
 
-        var planned: PlannedFetch {
+        var planned: PlannedResource {
             switch self {
             case .planned(let planned): planned
             case .returned(let fetch): fetch.planned
@@ -117,8 +117,8 @@ struct HostCursor {
 
     private mutating func giveUp(_ reason: String, _ status: Int? = nil) {
         guard failure == nil else { return }
-        failure = FetchFailure(
-            code: FetchFailure.Reason.hostUnavailable.rawValue,
+        failure = ResourceFailure(
+            code: ResourceFailure.Reason.hostUnavailable.rawValue,
             message: "the host "
                 + (status.map { "answered with status \($0) and " } ?? "")
                 + "\(reason), longer than --retry-max-time allows",
@@ -162,7 +162,7 @@ struct HostCursor {
             && notBefore.map { $0 <= .now } ?? true
     }
 
-    mutating func put(back fetch: Fetch) {
+    mutating func put(back fetch: Attempt) {
         returned.insert(Returned(fetch: fetch))
     }
 
@@ -187,7 +187,7 @@ struct ReadyHost: Comparable {
     let isOpen: Bool
     /// Of its last request, in the order of requests.
     let lastUse: Int
-    let place: PlannedFetch.Place
+    let place: PlannedResource.Place
 
     static func < (left: ReadyHost, right: ReadyHost) -> Bool {
         if left.place.turn != right.place.turn { return left.place.turn < right.place.turn }
@@ -208,8 +208,8 @@ struct FetchSource {
 
     /// The next fetches of an origin, in the plan's order.
     func page(
-        ofOrigin origin: Int, after place: PlannedFetch.Place?, limit: Int
-    ) throws -> [PlannedFetch] {
+        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
+    ) throws -> [PlannedResource] {
         var page = try plan.fetches(ofOrigin: origin, after: place, limit: limit)
         let stale = page.indices.filter { page[$0].status == .stale }
         guard !stale.isEmpty else { return page }

@@ -52,7 +52,7 @@ struct HostSchedule {
     /// Origins that may start a fetch from an instant on.
     private var held = Heap<Delayed<ReadyHost>>()
     /// Attempts that may begin from an instant on.
-    private(set) var delayed = Heap<Delayed<Fetch>>()
+    private(set) var delayed = Heap<Delayed<Attempt>>()
     private var givenUp: Set<Int> = []
     /// With more cursors, those that are done with are looked for.
     private var mostCursors: Int
@@ -156,7 +156,7 @@ struct HostSchedule {
     }
 
     /// Takes out a fetch whose origin was given up, and the reason.
-    mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: FetchFailure)? {
+    mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: ResourceFailure)? {
         while let number = givenUp.first {
             if let failure = cursors[number]?.failure,
                 let head = try cursors[number]?.head(from: source)
@@ -212,13 +212,13 @@ struct HostSchedule {
     }
 
     /// Why an origin was given up; nil if it was not.
-    func failure(of cursor: Int) -> FetchFailure? { cursors[cursor]?.failure }
+    func failure(of cursor: Int) -> ResourceFailure? { cursors[cursor]?.failure }
 
     /// Until when an origin is to be left alone; nil for not at all.
     func hold(of cursor: Int) -> Instant? { cursors[cursor]?.heldUntil }
 
     /// Puts a fetch into the line of the origin that its next request goes to.
-    mutating func put(back fetch: Fetch) throws {
+    mutating func put(back fetch: Attempt) throws {
         let number = names.number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.put(back: fetch)
@@ -227,7 +227,7 @@ struct HostSchedule {
     }
 
     /// The same, once its time has come.
-    mutating func put(back fetch: Fetch, at instant: Instant) {
+    mutating func put(back fetch: Attempt, at instant: Instant) {
         serial += 1
         let number = names.number(of: fetch.target.url.origin)
         enter(number)
@@ -241,7 +241,7 @@ struct HostSchedule {
     ///
     /// - Returns: the origin that it was led away from; nil for one that is at home.
     @discardableResult
-    private mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
+    private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
         let source = names.number(of: fetch.target.ownOrigin)
         guard source != number else { return nil }
@@ -406,9 +406,8 @@ enum HostSign: Sendable {
         }
         self =
             switch error?.code {
-            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-                .timeout:
-                .silent
+            case .stalled, .timeout: .silent
+            case let code? where code.isUnreachable: .silent
             case .cancelled, .abandoned, .invalidRequest, .outOfFiles, nil: .none
             default: .answered
             }

@@ -117,8 +117,8 @@ extension Plan {
     /// The next URLs that are to be fetched and that a remote has, as they are fetched. After
     /// ``orderFetches()``.
     func foundFetches(
-        after place: PlannedFetch.Place?, limit: Int
-    ) throws -> [(fetch: PlannedFetch, known: RemoteStore.Known)] {
+        after place: PlannedResource.Place?, limit: Int
+    ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
         try make(.turn)
         let ids = try database.unsafeRead { db in
             try PreparedStatement(

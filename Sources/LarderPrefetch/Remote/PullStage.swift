@@ -22,7 +22,7 @@ final class PullStage: Depositor, Sendable {
     }
 
     private struct Deposited {
-        let result: FetchResult
+        let result: ResourceResult
         /// If not, its origin is asked whether it changed.
         let isFresh: Bool
     }
@@ -41,7 +41,7 @@ final class PullStage: Depositor, Sendable {
 
     /// Finds out what the remote has, then takes it, in the order in which it would be fetched.
     ///
-    /// - Throws: `StorageError` if the remote's listings cannot be had; ``CacheError``;
+    /// - Throws: `RemoteError` if the remote's listings cannot be had; ``CacheError``;
     ///   `CancellationError`.
     func run() async throws {
         try await look()
@@ -55,10 +55,10 @@ final class PullStage: Depositor, Sendable {
     /// Reports everything that it did not give as failed: nothing else is asked.
     func failRest() throws {
         let failure =
-            tally.failure.map { FetchFailure($0) }
-            ?? FetchFailure(.notInRemote, "the remote does not have it")
+            tally.failure.map { ResourceFailure($0) }
+            ?? ResourceFailure(.notInRemote, "the remote does not have it")
         while case let rest = try plan.pendingFetches(limit: 512), !rest.isEmpty {
-            context.reporter.report(rest.map { FetchResult(id: $0, result: .failure(failure)) })
+            context.reporter.report(rest.map { ResourceResult(id: $0, result: .failure(failure)) })
         }
     }
 
@@ -86,8 +86,8 @@ final class PullStage: Depositor, Sendable {
     // MARK: - What is taken
 
     private func pull() async throws {
-        var page: ArraySlice<(fetch: PlannedFetch, known: RemoteStore.Known)> = []
-        var last: PlannedFetch.Place?
+        var page: ArraySlice<(fetch: PlannedResource, known: RemoteStore.Known)> = []
+        var last: PlannedResource.Place?
         try await forEach(atOnce: remote.maximumConcurrent) {
             try Task.checkCancellation()
             if page.isEmpty, !isStopped {
@@ -104,7 +104,7 @@ final class PullStage: Depositor, Sendable {
         tally.isGivenUp || state.withLock { $0.failure != nil }
     }
 
-    private func pull(_ fetch: PlannedFetch, _ known: RemoteStore.Known) async throws {
+    private func pull(_ fetch: PlannedResource, _ known: RemoteStore.Known) async throws {
         guard !isStopped else { return }
         if isFreshAsListed(known, fetch) { return await leave(fetch, known, nil) }
         let start = ContinuousClock.now
@@ -115,18 +115,18 @@ final class PullStage: Depositor, Sendable {
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             guard reference.size <= context.maximumObjectBytes else {
-                let error = StorageError(
+                let error = RemoteError(
                     .tooLarge,
                     subject: remoteStore.storage.subject(RemoteLayout.object(known.digest)),
                     "\(reference.size) bytes are more than allowed")
-                return fail(fetch.id, FetchFailure(error))
+                return fail(fetch.id, ResourceFailure(error))
             }
             let body = try await remoteStore.receive(
                 known.digest, limit: context.maximumObjectBytes, into: context.store)
             let (content, success) = try context.check.stage(
                 body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
                 named: known.digest, way: .pulled)
-            let result = FetchResult(
+            let result = ResourceResult(
                 id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
             state.withLock { $0.deposits[fetch.id] = Deposited(result: result, isFresh: isFresh) }
@@ -134,58 +134,58 @@ final class PullStage: Depositor, Sendable {
             await withCheckedContinuation { accepted in
                 context.store.add(deposit, for: self) { accepted.resume() }
             }
-        } catch let error as StorageError {
+        } catch let error as RemoteError {
             try note(error, of: fetch)
         } catch is BodyCheck.OtherBytes {
             let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
             try note(
-                StorageError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
-        } catch let error as FetchFailure {
+                RemoteError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
+        } catch let error as ResourceFailure {
             // Whole, and not what this manifest wants.
             fail(fetch.id, error)
         } catch let error as ImageFault {
-            fail(fetch.id, FetchFailure(error, mayBeCut: false))
+            fail(fetch.id, ResourceFailure(error, mayBeCut: false))
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
     }
 
-    private func note(_ error: StorageError, of fetch: PlannedFetch) throws {
+    private func note(_ error: RemoteError, of fetch: PlannedResource) throws {
         tally.note(error)
         guard !tally.isGivenUp else { return }
         try plan.discredit(fetch.id)
-        fail(fetch.id, FetchFailure(error))
+        fail(fetch.id, ResourceFailure(error))
     }
 
     /// Reports why the remote's bytes cannot be used, unless the origin is asked next.
-    private func fail(_ fetch: Int64, _ failure: FetchFailure) {
+    private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
         guard remote.use == .only else { return }
-        context.reporter.report([FetchResult(id: fetch, result: .failure(failure))])
+        context.reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
         context.onProgress()
     }
 
     private func isAsDemanded(
-        _ digest: Digest, _ reference: Reference, by fetch: PlannedFetch
+        _ digest: Digest, _ reference: Reference, by fetch: PlannedResource
     ) throws -> Bool {
         guard fetch.hasExpectation else { return true }
-        return try plan.refusal(of: digest, size: reference.size, by: fetch.id) == nil
+        return try plan.mismatch(of: digest, size: reference.size, by: fetch.id) == nil
     }
 
     /// Whether it may be used without asking its origin.
     private func isFresh(
-        _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedFetch
+        _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedResource
     ) -> Bool {
         if remote.use == .only { return true }
-        let resource = PlannedResource(
+        let resource = NamedResource(
             id: fetch.id, key: fetch.key, url: fetch.url, origin: 0, priority: 0,
             hasCredentials: fetch.credentials != nil)
         return resource.mayBeUsed(
-            PlannedResource.Known(known.digest, reference), policy: context.policy,
+            NamedResource.Known(known.digest, reference), policy: context.policy,
             headers: context.headers)
     }
 
     /// Whether its listing alone tells that it is fresh.
-    private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedFetch) -> Bool {
+    private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
             context.policy.revalidation != .always
         else { return false }
@@ -197,13 +197,13 @@ final class PullStage: Depositor, Sendable {
     ///
     /// - Parameter reference: nil if it was not read.
     private func leave(
-        _ fetch: PlannedFetch, _ known: RemoteStore.Known, _ reference: Reference?
+        _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
-        let success = FetchResult.Success(
+        let success = ResourceResult.Success(
             digest: known.digest, size: reference?.size,
             attributes: ObjectAttributes(mediaType: reference?.mediaType), way: .shared,
             isStored: true)
-        let result = FetchResult(
+        let result = ResourceResult(
             id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1)
         await withCheckedContinuation { reported in
             context.store.afterCommits { [context] in
@@ -215,7 +215,7 @@ final class PullStage: Depositor, Sendable {
     }
 
     func committed(_ outcomes: [Store.Outcome]) {
-        var results: [FetchResult] = []
+        var results: [ResourceResult] = []
         var stale: [Int64] = []
         for outcome in outcomes {
             let deposited = state.withLock { $0.deposits.removeValue(forKey: outcome.token) }
@@ -227,7 +227,7 @@ final class PullStage: Depositor, Sendable {
             case .success: stale.append(outcome.token)
             case .failure(let error):
                 // What was evicted meanwhile, or has something else in its place, is the queue's.
-                if let failure = FetchFailure(ofDeposit: error) {
+                if let failure = ResourceFailure(ofDeposit: error) {
                     fail(outcome.token, failure)
                 } else {
                     state.withLock { $0.failure = $0.failure ?? error }
@@ -250,7 +250,7 @@ final class PullStage: Depositor, Sendable {
     }
 }
 
-extension PlannedResource.Known {
+extension NamedResource.Known {
     /// What a remote has.
     fileprivate init(_ digest: Digest, _ reference: Reference) {
         self.init(
@@ -264,7 +264,7 @@ extension PlannedResource.Known {
 
 extension Deposit {
     /// As the index of the machine had it that fetched it.
-    fileprivate init(_ fetch: PlannedFetch, _ reference: Reference, _ content: Content) {
+    fileprivate init(_ fetch: PlannedResource, _ reference: Reference, _ content: Content) {
         self.init(
             token: fetch.id, key: fetch.key, url: fetch.url,
             responseURL: reference.responseURL, validators: reference.validators,

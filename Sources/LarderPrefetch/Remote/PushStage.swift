@@ -19,7 +19,7 @@ final class PushStage: Sendable {
     private let remoteStore: RemoteStore
     private let tally: RemoteTally
     private let committed = Channel<Int64>(capacity: capacity)
-    private let task = Mutex<RunTask?>(nil)
+    private let task = Mutex<RunTask<Void>?>(nil)
     private let state = Mutex(State())
 
     private struct State {
@@ -49,7 +49,7 @@ final class PushStage: Sendable {
     }
 
     /// Takes what was committed and reported; waits while too much waits.
-    func add(_ results: [FetchResult]) {
+    func add(_ results: [ResourceResult]) {
         committed.send(
             results.compactMap { result in
                 guard case .success(let success) = result.result, success.isStored else {
@@ -128,7 +128,7 @@ final class PushStage: Sendable {
                 report.pushed += 1
                 report.pushedBytes += bytes
             }
-        } catch let error as StorageError {
+        } catch let error as RemoteError {
             tally.note(error)
             tally.count { $0.unpushed += 1 }
         } catch is CancellationError {

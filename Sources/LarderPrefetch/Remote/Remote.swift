@@ -35,15 +35,15 @@ public struct Remote: Sendable {
     /// hostile server need not end.
     public var maximumListed = 5_000_000
     /// In its place, if it is another kind of store.
-    package var storage: (any ObjectStorage)?
+    package var storage: (any ObjectStore)?
 
     /// A remote, with the defaults.
     public init(_ settings: S3Settings) { self.settings = settings }
 
     /// - Parameter transfer: how connections are made.
-    func open(_ transfer: TransferConfiguration) throws -> any ObjectStorage {
+    func open(_ transfer: TransferConfiguration) throws -> any ObjectStore {
         try storage
-            ?? S3Storage(settings, connections: maximumConcurrent, transfer: transfer)
+            ?? S3Bucket(settings, connections: maximumConcurrent, transfer: transfer)
     }
 }
 

@@ -44,7 +44,7 @@ public struct RemoteEvictor: Sendable {
     ///   - policy: what is removed.
     ///   - onProgress: called for each page of a listing with what was done so far. Default: nobody
     ///     looks.
-    /// - Throws: `StorageError`. If the task is cancelled, the report says so instead.
+    /// - Throws: `RemoteError`. If the task is cancelled, the report says so instead.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }

@@ -13,7 +13,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     private let state: Mutex<Report>
 
     fileprivate init(
-        _ storage: any ObjectStorage, of remote: Remote,
+        _ storage: any ObjectStore, of remote: Remote,
         _ onProgress: @escaping @Sendable (Report) -> Void
     ) throws {
         store = RemoteStore(storage, maximumListed: remote.maximumListed)
@@ -82,7 +82,7 @@ extension Remote {
         _ body: (RemoteRun<Report>) async throws -> Void
     ) async throws -> Report {
         let storage = try open(transfer)
-        defer { (storage as? S3Storage)?.shutdown() }
+        defer { (storage as? S3Bucket)?.shutdown() }
         let run = try RemoteRun(storage, of: self, onProgress)
         let start = ContinuousClock.now
         do {
@@ -139,54 +139,5 @@ extension RemoteRun {
     /// Whether the remote has an object now.
     func isThere(_ digest: Digest) async throws -> Bool {
         try await store.storage.head(RemoteLayout.object(digest)) != nil
-    }
-}
-
-/// Asynchronous work that a thread of the run's own waits for.
-final class RunTask: Sendable {
-    private let task: Task<Void, Never>
-    private let end: End
-
-    private final class End: Sendable {
-        let group = DispatchGroup()
-        let error = Mutex<(any Error)?>(nil)
-    }
-
-    init(_ body: @escaping @Sendable () async throws -> Void) {
-        let end = End()
-        end.group.enter()
-        task = Task {
-            do { try await body() } catch { end.error.withLock { $0 = error } }
-            end.group.leave()
-        }
-        self.end = end
-    }
-
-    func cancel() { task.cancel() }
-
-    /// Waits for its end. Not for tasks: it holds up the thread.
-    func wait() throws {
-        end.group.wait()
-        if let error = end.error.withLock({ $0 }) { throw error }
-    }
-}
-
-/// Calls `body` for each that `next` gives, for up to `width` at once, and returns once all are
-/// done. The first error ends it, and cancels the others.
-func forEach<Item: Sendable>(
-    atOnce width: Int, next: () async throws -> Item?,
-    _ body: @escaping @Sendable (Item) async throws -> Void
-) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        var running = 0
-        while let item = try await next() {
-            if running == width {
-                try await group.next()
-                running -= 1
-            }
-            group.addTask { try await body(item) }
-            running += 1
-        }
-        try await group.waitForAll()
     }
 }

@@ -26,7 +26,7 @@ public struct RemoteVerifier: Sendable {
     ///   - cache: if there is one, what is found is repaired: from it, if it has the object whole;
     ///     otherwise object and references are removed. Default: nil, nothing is changed.
     ///   - onProgress: called for each object, with what was found so far.
-    /// - Throws: `StorageError`, `CacheError`. If the task is cancelled, the report says so
+    /// - Throws: `RemoteError`, `CacheError`. If the task is cancelled, the report says so
     ///   instead.
     public func verify(
         repairingFrom cache: Cache? = nil,
@@ -86,7 +86,7 @@ private final class Verification: Sendable {
         do {
             if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
             unreadableInRow.withLock { $0 = 0 }
-        } catch let error as StorageError where !error.isPermanent {
+        } catch let error as RemoteError where !error.isPermanent {
             let count = unreadableInRow.withLock { count in
                 count += 1
                 return count
@@ -105,9 +105,9 @@ private final class Verification: Sendable {
             try await store.storage.get(
                 RemoteLayout.object(digest), maximumBytes: min(size, StoredObject.largest)
             ) { _ in found.begin() }
-        } catch let error as StorageError where error.code == .notFound {
+        } catch let error as RemoteError where error.code == .notFound {
             return true
-        } catch let error as StorageError where error.code == .tooLarge {
+        } catch let error as RemoteError where error.code == .tooLarge {
             return false
         }
         return found.digest == digest

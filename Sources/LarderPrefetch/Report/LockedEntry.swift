@@ -54,29 +54,25 @@ extension Plan {
 
     /// The icons whose bytes were noted, in the order of the manifests.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
-        var last: Int64 = 0
-        while true {
-            let page = try database.unsafeRead { db in
-                try Row.fetchAll(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT e.id AS entry, e.name, f.key, f.priority, l.digest, l.size,
-                                l.media_type, i.fetch AS inline, s.text AS spelling,
-                                iif(f.key GLOB 'key:*', f.url, e.url) AS url
-                            FROM locked l JOIN entries e ON e.id = l.entry
-                                JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                                LEFT JOIN inline i ON i.fetch = f.id
-                                LEFT JOIN main.spellings s
-                                    ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
-                                        f.id, e.id)
-                            WHERE l.entry > ? ORDER BY l.entry LIMIT 512
-                            """), arguments: [last])
-            }
-            guard let end = page.last?["entry"] as Int64? else { return }
-            last = end
+        try forEachPage { (page: [Row]) in
             for row in page {
                 if let entry = try locked(row) { try body(entry) }
             }
+        } reading: { db, last in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT e.id AS entry, e.name, f.key, f.priority, l.digest, l.size,
+                            l.media_type, i.fetch AS inline, s.text AS spelling,
+                            iif(f.key GLOB 'key:*', f.url, e.url) AS url
+                        FROM locked l JOIN entries e ON e.id = l.entry
+                            JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                            LEFT JOIN inline i ON i.fetch = f.id
+                            LEFT JOIN main.spellings s
+                                ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
+                                    f.id, e.id)
+                        WHERE l.entry > ? ORDER BY l.entry LIMIT 512
+                        """), arguments: [last?["entry"] as Int64? ?? 0])
         }
     }
 

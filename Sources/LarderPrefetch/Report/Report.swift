@@ -45,7 +45,7 @@ public struct Report: Sendable {
     /// Whether an icon failed that the same run may get another time: not because its entry cannot
     /// be used, its address is refused, or nothing was to be downloaded.
     package var hasRetriableFailures: Bool {
-        let permanent = [EntryProblem.offline.code, TransferError.Code.addressRefused.rawValue]
+        let permanent = [EntryFailure.offline.code, TransferError.Code.addressRefused.rawValue]
         return failures.keys.contains { code in
             EntryError.Code(rawValue: code) == nil && !permanent.contains(code)
         }
@@ -69,7 +69,7 @@ public struct Report: Sendable {
     }
 
     /// Counts those that wait for a fetch.
-    mutating func add(_ success: FetchResult.Success, for waiting: FetchResult.Waiting) {
+    mutating func add(_ success: ResourceResult.Success, for waiting: ResourceResult.Waiting) {
         entries += waiting.entries
         icons += waiting.icons
         guard success.isStored else { return outcomes[.unstored, default: 0] += waiting.icons }
@@ -87,8 +87,8 @@ public struct Report: Sendable {
         if result.icon == 1 { entries += 1 }
         icons += 1
         outcomes[result.outcome, default: 0] += 1
-        if result.outcome == .failed, let problem = result.problem {
-            failures[problem.code, default: 0] += 1
+        if result.outcome == .failed, let failure = result.failure {
+            failures[failure.code, default: 0] += 1
         }
     }
 }
@@ -118,7 +118,7 @@ public struct EntryResult: Sendable {
         /// It is in the remote and fresh; as a worker only fills that, its bytes were left there.
         case shared
 
-        init(_ way: FetchResult.Way) {
+        init(_ way: ResourceResult.Way) {
             self =
                 switch way {
                 case .fetched: .fetched
@@ -127,14 +127,6 @@ public struct EntryResult: Sendable {
                 case .shared: .shared
                 }
         }
-    }
-
-    /// Why an entry failed or was skipped.
-    public struct Problem: Sendable, Equatable {
-        /// The reason's name.
-        public let code: String
-        /// The reason in words.
-        public let message: String
     }
 
     /// The manifest's name, as it was given.
@@ -160,7 +152,7 @@ public struct EntryResult: Sendable {
     /// From its first request to its last byte, in seconds.
     public var seconds: Double = 0
     /// Why it failed or was skipped.
-    public var problem: Problem?
+    public var failure: EntryFailure?
 
     /// The plan's number for it, in the order of the manifests.
     let id: Int64

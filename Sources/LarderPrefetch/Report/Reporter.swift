@@ -48,12 +48,12 @@ final class Reporter: Sendable {
         if !namesSuccesses {
             state.withLock { $0.report.addCached(plan.summary) }
         }
-        try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachProblem) { page in
+        try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachFailed) { page in
             try emit(
                 page.map { entry in
-                    if let error = entry.error {
-                        var result = EntryResult(entry, error.isSkip ? .skipped : .failed)
-                        result.problem = .init(code: error.code, message: error.message)
+                    if let failure = entry.failure {
+                        var result = EntryResult(entry, failure.isSkip ? .skipped : .failed)
+                        result.failure = failure
                         return result
                     }
                     var result = EntryResult(entry, .cached)
@@ -66,7 +66,7 @@ final class Reporter: Sendable {
     }
 
     /// Reports the entries of fetches that are committed, or have failed.
-    func report(_ fetches: [FetchResult]) {
+    func report(_ fetches: [ResourceResult]) {
         do {
             var results: [EntryResult] = []
             for fetch in fetches {
@@ -138,9 +138,9 @@ final class Reporter: Sendable {
                 state.report.add(result)
                 guard result.hasDemand, result.outcome == .failed else { continue }
                 let codes = [
-                    FetchFailure.Reason.integrity.rawValue, FetchFailure.Reason.size.rawValue,
+                    ResourceFailure.Reason.integrity.rawValue, ResourceFailure.Reason.size.rawValue,
                 ]
-                let isRefused = codes.contains(result.problem?.code ?? "")
+                let isRefused = codes.contains(result.failure?.code ?? "")
                 let count = state.demands[result.manifest] ?? (0, 0)
                 state.demands[result.manifest] =
                     isRefused
@@ -150,22 +150,22 @@ final class Reporter: Sendable {
         channel.send(results.map(PrefetchEvent.entry))
     }
 
-    private static func result(of entry: PlannedEntry, _ fetch: FetchResult) -> EntryResult {
+    private static func result(of entry: PlannedEntry, _ fetch: ResourceResult) -> EntryResult {
         switch fetch.result {
         case .failure(let failure):
             var result = EntryResult(entry, .failed)
             result.attempts = fetch.attempts
             result.seconds = fetch.seconds
-            result.problem = .init(code: failure.code, message: failure.message)
+            result.failure = EntryFailure(failure)
             return result
         case .success(let success):
             // Entries of one URL may demand different bytes: those that did not get theirs failed.
-            if let refusal = entry.expectation.refusal(
+            if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {
                 var result = EntryResult(entry, .failed)
                 result.attempts = fetch.attempts
-                result.problem = .init(code: refusal.code, message: refusal.message)
+                result.failure = EntryFailure(failure)
                 return result
             }
             let outcome: EntryResult.Outcome =

@@ -34,9 +34,9 @@ struct RequestTarget: Sendable {
     ///   - allowsDowngrade: whether https may lead to http.
     mutating func follow(
         _ location: String, freshUntil: Date, allowsDowngrade: Bool
-    ) throws(FetchFailure) {
+    ) throws(ResourceFailure) {
         guard redirects < Self.mostRedirects else {
-            throw FetchFailure(.redirects, "more than \(Self.mostRedirects) redirects")
+            throw ResourceFailure(.redirects, "more than \(Self.mostRedirects) redirects")
         }
         let next: HTTPURL
         do throws(HTTPURL.ParseError) {
@@ -48,10 +48,10 @@ struct RequestTarget: Sendable {
                 case .relativeWithoutBase: "to nowhere"
                 case .malformed(let why): "to what is not a URL (\(why))"
                 }
-            throw FetchFailure(.badRedirect, "redirected \(reason)")
+            throw ResourceFailure(.badRedirect, "redirected \(reason)")
         }
         if url.scheme == .https, next.scheme == .http, !allowsDowngrade {
-            throw FetchFailure(
+            throw ResourceFailure(
                 .badRedirect,
                 """
                 redirected from https to http: \(next.description.maskingQuery); \

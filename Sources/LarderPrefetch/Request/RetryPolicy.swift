@@ -29,19 +29,6 @@ public struct RetryPolicy: Sendable {
     /// The statuses that ask for patience.
     public static let overloadStatuses: Set = [429, 503]
 
-    /// Whether a failed transfer may succeed another time: time-outs, names that do not resolve,
-    /// connections that do not come about or are lost, and bodies that are cut short.
-    package static func isRetried(_ code: TransferError.Code) -> Bool {
-        switch code {
-        case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-            .timeout, .bodyTruncated, .connectionLost:
-            true
-        case .certificate, .tls, .proxyRefused, .addressRefused, .tooLarge, .headersTooLarge,
-            .malformedResponse, .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
-            false
-        }
-    }
-
     /// The longest delay before the next attempt.
     ///
     /// - Parameters:
@@ -59,9 +46,9 @@ public struct RetryPolicy: Sendable {
     ///   - start: when the first one began.
     ///   - hold: until when the host asked to be left alone.
     func nextAttempt(
-        after failure: FetchFailure, attempt: Int, since start: ContinuousClock.Instant,
+        after failure: ResourceFailure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
-    ) -> Result<ContinuousClock.Instant, FetchFailure> {
+    ) -> Result<ContinuousClock.Instant, ResourceFailure> {
         guard failure.isTransient, attempt < attempts else { return .failure(failure) }
         let ceiling = ceiling(afterFailures: attempt, isOverload: failure.isOverload)
         var instant = now + ceiling * Double.random(in: 0...1)

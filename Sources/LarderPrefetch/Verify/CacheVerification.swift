@@ -186,7 +186,7 @@ extension VerifyReport.Refetch {
                 key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
         case .unfinished: return nil
         case .skipped, .failed, .unstored:
-            let problem = result.problem.map { (code: $0.code, message: $0.message) }
+            let problem = result.failure.map { (code: $0.code, message: $0.message) }
             self.init(
                 key: resource.key, outcome: .failed,
                 problem: problem ?? (code: "unstored", message: "is not to be stored"))

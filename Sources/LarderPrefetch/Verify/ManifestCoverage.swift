@@ -174,7 +174,7 @@ final class ManifestCoverage: Sendable {
             digest: (row["wanted"] as Data?).flatMap { Digest(bytes: $0) }, size: row["wanted_size"]
         )
         let size: Int64 = row["size"]
-        guard expected.refusal(digest: digest, size: size) != nil else { return nil }
+        guard expected.failure(digest: digest, size: size) != nil else { return nil }
         if let wanted = expected.digest, wanted != digest {
             return "expected \(wanted), the cache has \(digest) (\(size) bytes)"
         }

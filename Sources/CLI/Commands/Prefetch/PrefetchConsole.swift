@@ -67,12 +67,12 @@ struct PrefetchConsole {
             progress.total = summary.missing + summary.stale
             line.show(progress.text)
         case .entry(let result):
-            guard let problem = result.problem,
+            guard let failure = result.failure,
                 let complaint = result.complaint(colors.errors)
             else { return }
             if firstFailure == nil { firstFailure = result.complaint() }
-            let isNew = unsupported.isNew(problem.code, problem.message)
-            guard isNew, !isQuiet, !isGrouping || groups.add(problem.code, at: result.url) else {
+            let isNew = unsupported.isNew(failure.code, failure.message)
+            guard isNew, !isQuiet, !isGrouping || groups.add(failure.code, at: result.url) else {
                 return
             }
             Console.write("larder: \(complaint)\n")

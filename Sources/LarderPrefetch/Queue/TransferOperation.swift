@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// Asynchronous: ``start()`` hands over to the transfer loop and returns. The operation is finished
 /// when its bytes are staged, which frees its place in the queue.
-final class FetchOperation: Operation, @unchecked Sendable {
+final class TransferOperation: Operation, @unchecked Sendable {
     // Unchecked because `Operation` restates it so; every stored property is `let`, and what
     // changes is in `state`.
 
@@ -17,17 +17,17 @@ final class FetchOperation: Operation, @unchecked Sendable {
         case deposited
         /// Another request follows.
         case redirect(String, freshUntil: Date)
-        case failed(FetchFailure)
+        case failed(ResourceFailure)
         /// Nothing was asked: the origin wants to be left alone for now, or the run ends.
         case held
         /// The cache itself failed: the run cannot go on.
         case broken(CacheError)
     }
 
-    private let fetch: Fetch
+    private let fetch: Attempt
     private let cursor: Int
     private let isLastOfHost: Bool
-    private let stage: FetchStage
+    private let stage: OperationContext
     private let depositor: any Depositor
     private let holds: HostHolds
     private let onTransferEnd: @Sendable (HostSign) -> Void
@@ -59,7 +59,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
     ///     checked.
     ///   - onEnd: called once, before the operation finishes.
     init(
-        _ fetch: Fetch, cursor: Int, isLastOfHost: Bool, stage: FetchStage,
+        _ fetch: Attempt, cursor: Int, isLastOfHost: Bool, stage: OperationContext,
         depositor: any Depositor, holds: HostHolds,
         onTransferEnd: @escaping @Sendable (HostSign) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
@@ -103,7 +103,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
         if let transfer = state.withLock({ $0.transfer }) { stage.loop.cancel(transfer) }
     }
 
-    private static let cancellation = FetchFailure(.cancelled, "interrupted")
+    private static let cancellation = ResourceFailure(.cancelled, "interrupted")
 
     private func end(_ outcome: Outcome) {
         onEnd(outcome)
@@ -131,7 +131,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
     }
 }
 
-extension FetchOperation: TransferReceiver {
+extension TransferOperation: TransferReceiver {
     func transferMayBegin(_ id: TransferID) -> Bool {
         let mayBegin = holds.allows(cursor)
         state.withLock { state in
@@ -208,7 +208,7 @@ extension FetchOperation: TransferReceiver {
                 // Nor is there one for anything else.
                 end(.broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE)))
             case .failure(let error):
-                interrupted(FetchFailure(error), state)
+                interrupted(ResourceFailure(error), state)
             case .success(let metrics):
                 guard let head = state.head else { return end(.failed(Self.cancellation)) }
                 if let body = state.body, let failure = stage.lengthFailure(of: body, head) {
@@ -222,7 +222,7 @@ extension FetchOperation: TransferReceiver {
         }
     }
 
-    private func interrupted(_ failure: FetchFailure, _ state: State) {
+    private func interrupted(_ failure: ResourceFailure, _ state: State) {
         if let head = state.head, let body = state.body, failure.isTransient || isCancelled {
             stage.keep(body, of: fetch, head: head, resumed: state.resumed)
         }

@@ -4,9 +4,9 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Where manifests from the network are kept: a cache, which has them as resources like any other,
-/// but for the check that they are images.
-struct ManifestShelf: Sendable {
+/// Copies of downloaded manifests. The cache holds them as resources like any other, except that
+/// they are not checked as images.
+struct ManifestCopies: Sendable {
     /// Nil reads as an empty one.
     let cache: Cache?
     /// What takes new ones; nil if only the cache is asked, and not the network.

@@ -1,11 +1,10 @@
 import Foundation
-import Synchronization
 
 /// A store of objects by name, as S3 has it: all that a remote needs of one.
 ///
 /// Names are in the order of their bytes. What was written is seen by every request that begins
 /// after the write has ended, listings too (as S3 has it since December 2020, Ceph always).
-package protocol ObjectStorage: Sendable {
+package protocol ObjectStore: Sendable {
     /// How messages name an object, or all of the store.
     func subject(_ key: String?) -> String
 
@@ -14,7 +13,7 @@ package protocol ObjectStorage: Sendable {
     /// - Parameters:
     ///   - maximumBytes: a longer one is refused.
     ///   - sink: makes what takes the bytes, for each attempt anew.
-    /// - Throws: ``StorageError``, ``StorageError/Code-swift.enum/notFound`` if there is none; what
+    /// - Throws: ``RemoteError``, ``RemoteError/Code-swift.enum/notFound`` if there is none; what
     ///   the sink throws; `CancellationError`.
     func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws
 
@@ -39,29 +38,21 @@ package protocol ObjectStorage: Sendable {
     func list(_ prefix: String, after last: String?) async throws -> ListPage
 }
 
-/// Takes received bytes, and says whether it did: if not, the same come again once `resume`, which
-/// it was made with, is called.
-package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
+/// Makes the sink of an attempt's body.
 package typealias SinkMaker =
     @Sendable (_ resume: @escaping @Sendable () -> Void) throws -> ByteSink
 
-extension ObjectStorage {
+extension ObjectStore {
     /// Receives a small object into memory.
     package func bytes(_ key: String, maximumBytes: Int64) async throws -> [UInt8] {
         let collected = CollectedBytes()
-        try await get(key, maximumBytes: maximumBytes) { _ in
-            collected.clear()
-            return { bytes in
-                collected.append(bytes)
-                return true
-            }
-        }
+        try await get(key, maximumBytes: maximumBytes) { _ in collected.sink() }
         return collected.bytes
     }
 }
 
 /// Why an object store did not do what it was asked.
-public struct StorageError: Error, Sendable, CustomStringConvertible {
+public struct RemoteError: Error, Sendable, CustomStringConvertible {
     /// The reasons. Their raw values are part of the output.
     public enum Code: String, Sendable, CaseIterable {
         /// The credentials are unknown, expired, or not allowed to do this; or the clock is wrong.
@@ -145,18 +136,5 @@ package struct ListedObject: Hashable, Sendable {
         self.key = key
         self.size = size
         self.modified = modified
-    }
-}
-
-/// Bytes that come piece by piece, from whichever thread.
-final class CollectedBytes: Sendable {
-    private let state = Mutex<[UInt8]>([])
-
-    var bytes: [UInt8] { state.withLock { $0 } }
-
-    func clear() { state.withLock { $0 = [] } }
-
-    func append(_ bytes: UnsafeRawBufferPointer) {
-        state.withLock { $0.append(contentsOf: bytes) }
     }
 }

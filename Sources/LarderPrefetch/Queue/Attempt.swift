@@ -5,14 +5,14 @@ import LarderCore
 /// A planned fetch under way: which attempt it is in, and where redirects have led it.
 ///
 /// A value that travels from one operation to the next; each operation is one request.
-struct Fetch: Sendable {
-    let planned: PlannedFetch
+struct Attempt: Sendable {
+    let planned: PlannedResource
     /// Where the next request goes.
     var target: RequestTarget
     /// Requests that were started over, this one included; redirects do not count.
     private(set) var attempt = 1
     /// Why the last attempt failed.
-    private(set) var lastFailure: FetchFailure?
+    private(set) var lastFailure: ResourceFailure?
     /// Attempts that were begun before the next request is made.
     var attemptsBegun: Int { target.redirects == 0 ? attempt - 1 : attempt }
     private var isUnconditional = false
@@ -23,14 +23,14 @@ struct Fetch: Sendable {
     var askedAbout: Resource? { known?.responseURL == target.url.string ? known : nil }
     let start: ContinuousClock.Instant
 
-    init(_ planned: PlannedFetch, url: HTTPURL) {
+    init(_ planned: PlannedResource, url: HTTPURL) {
         self.planned = planned
         target = RequestTarget(url)
         start = .now
     }
 
     /// The same fetch from its beginning.
-    func again(from url: HTTPURL, after failure: FetchFailure) -> Fetch {
+    func again(from url: HTTPURL, after failure: ResourceFailure) -> Attempt {
         var next = self
         next.target = RequestTarget(url)
         next.attempt += 1
@@ -43,7 +43,7 @@ struct Fetch: Sendable {
 }
 
 /// What became of one planned fetch.
-struct FetchResult: Sendable {
+struct ResourceResult: Sendable {
     /// How the resource came to its bytes.
     enum Way: Sendable {
         /// From its origin.
@@ -72,14 +72,14 @@ struct FetchResult: Sendable {
         let entries: Int
         let icons: Int
 
-        init?(for fetch: PlannedFetch) {
+        init?(for fetch: PlannedResource) {
             guard !fetch.hasExpectation else { return nil }
             (entries, icons) = (fetch.entries, fetch.icons)
         }
     }
 
     let id: Int64
-    let result: Result<Success, FetchFailure>
+    let result: Result<Success, ResourceFailure>
     /// How many wait for it; nil if one of them demands particular bytes.
     var waiting: Waiting?
     var attempts = 0
@@ -87,7 +87,7 @@ struct FetchResult: Sendable {
 }
 
 /// Limits of a run.
-struct FetchLimits: Sendable {
+struct QueueLimits: Sendable {
     let concurrent: Int
     let hosts: HostLimits
     let retry: RetryPolicy

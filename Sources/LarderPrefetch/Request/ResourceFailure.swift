@@ -3,7 +3,7 @@ import LarderHTTP
 import LarderImages
 
 /// Why a URL could not be fetched.
-package struct FetchFailure: Error, Sendable, Equatable {
+package struct ResourceFailure: Error, Sendable, Equatable {
     /// The reason's name, as reports count it: `http-404`, `body-truncated`, `not-an-image`, …
     package let code: String
     /// The reason in words.
@@ -50,8 +50,8 @@ package struct FetchFailure: Error, Sendable, Equatable {
     }
 
     /// The same for a fetch that has no time left for another attempt.
-    var outOfTime: FetchFailure {
-        FetchFailure(
+    var outOfTime: ResourceFailure {
+        ResourceFailure(
             code: code, message: message + "; --retry-max-time allows no other attempt",
             isTransient: false, status: status)
     }
@@ -80,7 +80,7 @@ package struct FetchFailure: Error, Sendable, Equatable {
     }
 
     /// Why a remote did not give it.
-    init(_ error: StorageError) {
+    init(_ error: RemoteError) {
         self.init(
             code: error.code.rawValue, message: error.description, isTransient: error.isTransient)
     }
@@ -88,7 +88,7 @@ package struct FetchFailure: Error, Sendable, Equatable {
     init(_ error: TransferError) {
         self.init(
             code: error.code.rawValue, message: error.message,
-            isTransient: RetryPolicy.isRetried(error.code))
+            isTransient: error.code.isTransient)
     }
 
     /// - Parameter mayBeCut: whether nothing told where the body ends.

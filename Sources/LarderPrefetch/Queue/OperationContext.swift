@@ -7,12 +7,12 @@ import Synchronization
 
 /// What every operation of a run shares: how a request is made, which responses are wanted, and
 /// what is done with a body that has arrived.
-final class FetchStage: Sendable {
+final class OperationContext: Sendable {
     let loop: TransferLoop
     /// Where bodies are checked and staged, beside the transfer loop.
     let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
     let store: Store
-    let policy: FetchPolicy
+    let policy: RequestPolicy
     private let check: BodyCheck
     /// What was handed to the store and is not yet reported, by the fetch's id.
     private let deposited = Mutex<[Int64: Deposited]>([:])
@@ -21,13 +21,15 @@ final class FetchStage: Sendable {
 
     /// An object, since a table's free places are as large as what it holds.
     private final class Deposited: Sendable {
-        let fetch: Fetch
-        let result: FetchResult
+        let fetch: Attempt
+        let result: ResourceResult
 
-        init(_ fetch: Fetch, _ result: FetchResult) { (self.fetch, self.result) = (fetch, result) }
+        init(_ fetch: Attempt, _ result: ResourceResult) {
+            (self.fetch, self.result) = (fetch, result)
+        }
     }
 
-    init(loop: TransferLoop, store: Store, policy: FetchPolicy, check: BodyCheck) {
+    init(loop: TransferLoop, store: Store, policy: RequestPolicy, check: BodyCheck) {
         self.loop = loop
         self.store = store
         self.policy = policy
@@ -49,7 +51,7 @@ final class FetchStage: Sendable {
     ///
     /// - Parameter resumed: what the response said whose body this one goes on with.
     func keep(
-        _ body: StagedBody, of fetch: Fetch, head: ResponseHead, resumed: Validators?
+        _ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?
     ) {
         let fields = validators(of: head, resumed: resumed)
         guard body.count > StagedBody.memoryLimit,
@@ -67,15 +69,15 @@ final class FetchStage: Sendable {
     }
 
     /// What is wrong with the length of a body whose last part has come; nil if nothing is.
-    func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> FetchFailure? {
+    func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
         guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
         else {
             return nil
         }
         let message = "\(body.count) of \(total) bytes came"
         return body.count < total
-            ? FetchFailure(TransferError(code: .bodyTruncated, message: message))
-            : FetchFailure(.range, message)
+            ? ResourceFailure(TransferError(code: .bodyTruncated, message: message))
+            : ResourceFailure(.range, message)
     }
 
     /// Checks and stages a whole body, and hands it over to the store.
@@ -85,14 +87,14 @@ final class FetchStage: Sendable {
     ///   - depositor: is told what became of it.
     ///   - done: called once, when the store has room for another.
     func deposit(
-        _ fetch: Fetch, head: ResponseHead, body: StagedBody?, resumed: Validators?,
+        _ fetch: Attempt, head: ResponseHead, body: StagedBody?, resumed: Validators?,
         metrics: TransferMetrics, for depositor: any Depositor,
-        done: @escaping @Sendable (FetchOperation.Outcome) -> Void
+        done: @escaping @Sendable (TransferOperation.Outcome) -> Void
     ) {
         do {
             var validators = validators(of: head, resumed: resumed)
             let (content, success) = try settle(fetch, validators, body: body)
-            let result = FetchResult(
+            let result = ResourceResult(
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
             note(result, of: fetch)
@@ -111,7 +113,7 @@ final class FetchStage: Sendable {
                     delay: metrics.total / .seconds(1), content: content),
                 for: depositor
             ) { done(.deposited) }
-        } catch let failure as FetchFailure {
+        } catch let failure as ResourceFailure {
             done(.failed(failure))
         } catch let fault as ImageFault {
             // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
@@ -119,7 +121,7 @@ final class FetchStage: Sendable {
                 head.headers[first: "Content-Length"] != nil
                 || head.headers[first: "Transfer-Encoding"] != nil
                 || !head.protocolVersion.utf8.starts(with: "1.".utf8)
-            done(.failed(FetchFailure(fault, mayBeCut: !isFramed)))
+            done(.failed(ResourceFailure(fault, mayBeCut: !isFramed)))
         } catch let error as CacheError {
             done(.broken(error))
         } catch {
@@ -129,14 +131,14 @@ final class FetchStage: Sendable {
     }
 
     /// Whether it is asked for with something that may be a secret.
-    private func isPersonal(_ fetch: PlannedFetch) -> Bool {
+    private func isPersonal(_ fetch: PlannedResource) -> Bool {
         guard let url = try? HTTPURL(fetch.url) else { return false }
         return policy.headers.arePersonal(for: url, hasCredentials: fetch.credentials != nil)
     }
 
     /// Has a failure remembered, and reported in turn with what is stored.
     func remember(
-        _ failure: FetchFailure, of fetch: Fetch, _ result: FetchResult,
+        _ failure: ResourceFailure, of fetch: Attempt, _ result: ResourceResult,
         for depositor: any Depositor
     ) {
         note(result, of: fetch)
@@ -148,14 +150,14 @@ final class FetchStage: Sendable {
         ) {}
     }
 
-    private func note(_ result: FetchResult, of fetch: Fetch) {
+    private func note(_ result: ResourceResult, of fetch: Attempt) {
         // Made outside: nothing waits for the lock while memory is found.
         let entry = Deposited(fetch, result)
         deposited.withLock { $0[fetch.planned.id] = entry }
     }
 
     /// What is known of a fetch whose batch was committed.
-    func takeDeposited(_ id: Int64) -> (Fetch, FetchResult)? {
+    func takeDeposited(_ id: Int64) -> (Attempt, ResourceResult)? {
         deposited.withLock { $0.removeValue(forKey: id) }.map { ($0.fetch, $0.result) }
     }
 
@@ -172,13 +174,13 @@ final class FetchStage: Sendable {
     func countRequest(_ change: Int) { requests.wrappingAdd(change, ordering: .relaxed) }
 
     private func settle(
-        _ fetch: Fetch, _ validators: Validators, body: StagedBody?
-    ) throws -> (Deposit.Content, FetchResult.Success) {
+        _ fetch: Attempt, _ validators: Validators, body: StagedBody?
+    ) throws -> (Deposit.Content, ResourceResult.Success) {
         guard let body else {
-            guard let known = fetch.askedAbout else { throw FetchFailure(status: 304) }
+            guard let known = fetch.askedAbout else { throw ResourceFailure(status: 304) }
             let content = try policy.confirmation(of: known, by: validators)
             let object = known.object
-            let success = FetchResult.Success(
+            let success = ResourceResult.Success(
                 digest: object.digest, size: object.size, attributes: object.attributes,
                 way: .revalidated, isStored: true)
             return (content, success)
@@ -206,26 +208,25 @@ struct BodyCheck: Sendable {
     ///   - mayStore: if not, the body is only checked.
     ///   - name: what the digest must be; default: nil, anything.
     ///   - way: how the body came. Default: from its origin.
-    /// - Throws: ``OtherBytes``, `FetchFailure`, `ImageFault`, `CacheError` if the body cannot be
+    /// - Throws: ``OtherBytes``, `ResourceFailure`, `ImageFault`, `CacheError` if the body cannot be
     ///   read or staged.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
-        named name: Digest? = nil, way: FetchResult.Way = .fetched
-    ) throws -> (Deposit.Content, FetchResult.Success) {
+        named name: Digest? = nil, way: ResourceResult.Way = .fetched
+    ) throws -> (Deposit.Content, ResourceResult.Success) {
         let digest = try body.finish()
         if let name, name != digest { throw OtherBytes() }
-        if hasExpectation { try check(digest, body.count, of: fetch) }
+        if hasExpectation,
+            let failure = try plan.mismatch(of: digest, size: body.count, by: fetch)
+        {
+            throw failure
+        }
         let attributes = try attributes(of: body)
-        let success = FetchResult.Success(
+        let success = ResourceResult.Success(
             digest: digest, size: body.count, attributes: attributes, way: way,
             isStored: mayStore)
         guard mayStore else { return (.unstored, success) }
         return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
-    }
-
-    /// Refuses bytes that all entries of a fetch refuse.
-    private func check(_ digest: Digest, _ size: Int64, of fetch: Int64) throws {
-        if let refusal = try plan.refusal(of: digest, size: size, by: fetch) { throw refusal }
     }
 
     /// What the image says of itself.

@@ -1,14 +1,20 @@
+import Logging
+
 /// A bucket of an S3-compatible server, over a transfer loop of its own.
 ///
 /// Of its own because its address is the user's choice and may be private, while those of icons
 /// are a stranger's: over one loop, an icon's URL could come to use a connection that was made for
 /// the bucket. Its places are not the icons', either.
-package final class S3Storage: ObjectStorage {
+package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
     private let requests: S3Requests
     private let location: S3Location
     private let attempts: S3Attempts
     private let isAmazons: Bool
+    private let logger: Logger?
+
+    /// The maximum number of bytes of an error that are read. A longer one ends the transfer.
+    private static let longestError = 64 << 10
 
     /// - Parameters:
     ///   - connections: requests under way at once. Default: 16.
@@ -33,6 +39,7 @@ package final class S3Storage: ObjectStorage {
         location = settings.location
         isAmazons = settings.endpoint == nil
         self.attempts = attempts
+        logger = transfer.logger
     }
 
     /// Ends what is under way, and the loop.
@@ -53,13 +60,13 @@ package final class S3Storage: ObjectStorage {
         let head: ResponseHead
         do {
             head = try await answer(to: requests.object(.head, key), about: key)
-        } catch let error as StorageError where error.code == .notFound {
+        } catch let error as RemoteError where error.code == .notFound {
             return nil
         }
         guard let size = head.headers[first: "Content-Length"].flatMap({ Int64($0) }),
             let modified = head.headers.date("Last-Modified")
         else {
-            throw StorageError(
+            throw RemoteError(
                 .malformed, subject: subject(key), "the server says neither size nor time of it")
         }
         return ListedObject(key: key, size: size, modified: modified)
@@ -76,24 +83,18 @@ package final class S3Storage: ObjectStorage {
     package func delete(_ key: String) async throws {
         do {
             _ = try await answer(to: requests.object(.delete, key), about: key)
-        } catch let error as StorageError where error.code == .notFound {}
+        } catch let error as RemoteError where error.code == .notFound {}
     }
 
     package func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let bytes = CollectedBytes()
         let request = try requests.list(prefix, after: last)
-        _ = try await answer(to: request, about: nil) { _ in
-            bytes.clear()
-            return {
-                bytes.append($0)
-                return true
-            }
-        }
+        _ = try await answer(to: request, about: nil) { _ in bytes.sink() }
         let answer: ListAnswer
         do {
             answer = try ListAnswer(bytes.bytes)
         } catch is ResponseXML.Malformed {
-            throw StorageError(
+            throw RemoteError(
                 .malformed, subject: subject(prefix), "the listing cannot be read")
         }
         return try page(of: answer, prefix: prefix, after: last)
@@ -107,7 +108,7 @@ package final class S3Storage: ObjectStorage {
         var objects: [ListedObject] = []
         for var object in answer.objects {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
-                throw StorageError(
+                throw RemoteError(
                     .malformed, subject: subject(prefix), "the listing has other names, too")
             }
             // Bytes: to Character, a mark behind the slash would be part of it.
@@ -118,14 +119,14 @@ package final class S3Storage: ObjectStorage {
             if let previous = objects.last?.key ?? last,
                 !previous.utf8.lexicographicallyPrecedes(object.key.utf8)
             {
-                throw StorageError(
+                throw RemoteError(
                     .malformed, subject: subject(prefix),
                     "the listing is not in the order of its names")
             }
             objects.append(object)
         }
         guard !answer.isTruncated || !objects.isEmpty else {
-            throw StorageError(
+            throw RemoteError(
                 .malformed, subject: subject(prefix), "the listing has a next page and none before")
         }
         return ListPage(objects: objects, next: answer.isTruncated ? objects.last?.key : nil)
@@ -133,20 +134,21 @@ package final class S3Storage: ObjectStorage {
 
     // MARK: - Attempts
 
-    @discardableResult
     private func answer(
-        to request: @autoclosure () throws -> TransferRequest, about key: String?,
-        maximumBytes: Int64 = .max, into sink: @escaping SinkMaker = { _ in { _ in true } }
+        to request: TransferRequest, about key: String?, maximumBytes: Int64 = .max,
+        into makeSink: @escaping SinkMaker = { _ in { _ in true } }
     ) async throws -> ResponseHead {
-        let request = try request()
         var count = 0
         while true {
             count += 1
             do {
                 return try await attempt(
-                    request, about: key, maximumBytes: maximumBytes, into: sink)
-            } catch let error as StorageError where error.isTransient {
+                    request, about: key, maximumBytes: maximumBytes, into: makeSink)
+            } catch let error as RemoteError where error.isTransient {
                 guard let delay = attempts.delay(after: count) else { throw error }
+                logger?.info(
+                    "request to the remote failed, retrying",
+                    metadata: ["attempt": "\(count)", "delay": "\(delay)", "error": "\(error)"])
                 try await Task.sleep(for: delay)
             }
         }
@@ -154,20 +156,29 @@ package final class S3Storage: ObjectStorage {
 
     private func attempt(
         _ request: TransferRequest, about key: String?, maximumBytes: Int64,
-        into sink: @escaping SinkMaker
+        into makeSink: @escaping SinkMaker
     ) async throws -> ResponseHead {
-        do {
-            let exchange = S3Exchange(on: loop, maximumBytes: maximumBytes, into: sink)
-            let answer = try await exchange.answer(to: request)
-            if (200..<300).contains(answer.head.status) { return answer.head }
-            // Else the error's XML, whose reading ends in that case, would say less.
-            try Task.checkCancellation()
-            throw StorageError(answer, subject: subject(key))
-        } catch let error as TransferError {
-            // Only shutdown() cancels what no task has.
-            if error.code == .cancelled { throw CancellationError() }
-            throw StorageError(error, subject: subject(key), isAmazons: isAmazons)
+        let errorBody = CollectedBytes(limit: Self.longestError)
+        let exchange = Exchange(on: loop, maximumBytes: maximumBytes) { head, resume in
+            head.isSuccess ? try makeSink(resume) : errorBody.sink()
         }
+        let head: ResponseHead
+        do {
+            head = try await exchange.response(to: request)
+        } catch let error where !(error is CancellationError) {
+            // The status of an error says more than how its body ended.
+            guard let failed = exchange.head, failed.status >= 300 else {
+                guard let error = error as? TransferError else { throw error }
+                // Only shutdown() cancels a transfer whose task is not cancelled.
+                if error.code == .cancelled { throw CancellationError() }
+                throw RemoteError(error, subject: subject(key), isAmazons: isAmazons)
+            }
+            head = failed
+        }
+        if head.isSuccess { return head }
+        // Reading the XML stops if the task is cancelled, and the error would say less.
+        try Task.checkCancellation()
+        throw RemoteError(head, body: errorBody.bytes, subject: subject(key))
     }
 }
 

@@ -6,7 +6,7 @@ import LarderManifest
 /// One URL that the plan wants from its origin.
 ///
 /// An object, as what it says goes with every attempt until that is committed.
-final class PlannedFetch: Sendable {
+final class PlannedResource: Sendable {
     /// The plan's name for it, unique within the run; in the order of the manifests.
     let id: Int64
     /// What the resource is looked up by: a `ResourceKey`.
@@ -55,8 +55,8 @@ final class PlannedFetch: Sendable {
     var place: Place { Place(turn: ~priority, fetch: id) }
 
     /// The same, of what the cache has.
-    func about(_ known: Resource) -> PlannedFetch {
-        PlannedFetch(
+    func about(_ known: Resource) -> PlannedResource {
+        PlannedResource(
             id: id, key: key, url: url, credentials: credentials, priority: priority,
             hasExpectation: hasExpectation, status: status, known: known, entries: entries,
             icons: icons)
@@ -69,7 +69,7 @@ final class PlannedFetch: Sendable {
 }
 
 /// A resource that entries of a plan name, and what a cache's index says of it.
-struct PlannedResource {
+struct NamedResource {
     /// The first entry that names it: its leader, by whose number it is fetched.
     let id: Int64
     /// If a variant or a failure is to be compared with it.
@@ -150,7 +150,7 @@ struct PlannedResource {
     }
 }
 
-extension PlannedResource.Known {
+extension NamedResource.Known {
     /// As ``ResourceRecall`` selects them.
     private enum Column {
         static let digest: CInt = 0
@@ -179,34 +179,26 @@ extension PlannedResource.Known {
     }
 }
 
-extension PlannedResource.Failure {
-    /// As they are selected of `failures`.
-    private enum Column {
-        static let code: CInt = 0
-        static let status: CInt = 1
-        static let failedAt: CInt = 2
-        static let count: CInt = 3
-        static let url: CInt = 4
-    }
-
+extension NamedResource.Failure {
+    /// Reads `code, status, failed_at, count, url` of `failures`.
     init(_ row: PreparedStatement) {
         self.init(
             failure: PastFailure(
-                code: row.text(Column.code),
-                status: row.optionalInteger(Column.status).map(Int.init),
+                code: row.text(0),
+                status: row.optionalInteger(1).map(Int.init),
                 failedAt: Date(
                     timeIntervalSince1970: min(
-                        max(row.double(Column.failedAt), 0), PreparedStatement.longestTime)
-                ), count: Int(row.integer(Column.count))),
-            url: row.text(Column.url))
+                        max(row.double(2), 0), PreparedStatement.longestTime)
+                ), count: Int(row.integer(3))),
+            url: row.text(4))
     }
 }
 
 extension Expectation {
     /// Why these bytes are not the demanded ones; nil if they are.
-    func refusal(digest: Digest, size: Int64) -> FetchFailure? {
+    func failure(digest: Digest, size: Int64) -> ResourceFailure? {
         mismatch(digest: digest, size: size).map {
-            FetchFailure(code: $0.code, message: $0.message, isTransient: false)
+            ResourceFailure(code: $0.code, message: $0.message, isTransient: false)
         }
     }
 }

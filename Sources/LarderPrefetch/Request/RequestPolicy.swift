@@ -4,7 +4,7 @@ import LarderCore
 import LarderHTTP
 
 /// How a resource is asked for and which responses are taken, an icon's or a manifest's.
-struct FetchPolicy: Sendable {
+struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     /// The longest body that is taken, in bytes.
     let maximumBodyBytes: Int64
@@ -62,25 +62,25 @@ struct FetchPolicy: Sendable {
         case 304 where partial == nil && !conditions(on: known, at: target).isEmpty:
             return .notModified
         case 206, 416:
-            guard let partial else { return .failed(FetchFailure(status: head.status)) }
+            guard let partial else { return .failed(ResourceFailure(status: head.status)) }
             guard Resumption.isRest(of: partial, head) else {
                 return .failed(
-                    FetchFailure(
+                    ResourceFailure(
                         .range, "the server did not send the rest of the body that was asked for"))
             }
             guard Resumption.totalBytes(head) ?? 0 <= maximumBodyBytes else {
-                return .failed(FetchFailure(.bodyTooLong(limit: maximumBodyBytes)))
+                return .failed(ResourceFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }
             return .body
         // Those that redirect a GET (RFC 9110, section 15.4).
         case 301, 302, 303, 307, 308:
             guard let location = head.headers.url("Location") else {
-                return .failed(FetchFailure(.badRedirect, "redirected without a Location"))
+                return .failed(ResourceFailure(.badRedirect, "redirected without a Location"))
             }
             return .redirect(location, freshUntil: Freshness.expiry(ofRedirect: head))
         default:
             return .failed(
-                FetchFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
+                ResourceFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
         }
     }
 
@@ -94,9 +94,9 @@ struct FetchPolicy: Sendable {
     /// - Parameter validators: the fields of that response.
     func confirmation(
         of known: Resource, by validators: Validators
-    ) throws(FetchFailure) -> Deposit.Content {
+    ) throws(ResourceFailure) -> Deposit.Content {
         guard validators.vouch(for: known.validators) else {
-            throw FetchFailure(
+            throw ResourceFailure(
                 .validator, "the server says that another version than the cached has not changed")
         }
         // If it forbids to store, it vouches for the bytes, and of itself nothing is kept.
@@ -113,5 +113,5 @@ enum ResponseVerdict: Sendable {
     case notModified
     /// Another request follows.
     case redirect(String, freshUntil: Date)
-    case failed(FetchFailure)
+    case failed(ResourceFailure)
 }
