@@ -7,7 +7,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     package var code: Code
     /// What was asked for; `nil` if the loop itself could not start.
     package var url: HTTPURL?
-    /// The reason for people, in one line without control characters and without the URL.
+    /// The reason in words, in one line without control characters and without the URL.
     package var message: String
 
     /// The reasons. Their raw values are the failure reasons in reports.
@@ -108,15 +108,15 @@ extension TransferError.Code {
         [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
     }
 
-    /// What a result of libcurl means by itself.
+    /// The code for a result of libcurl alone.
     ///
-    /// A transfer may know better: libcurl has one result for all that keeps a connection from
-    /// coming about, refused addresses included, and one for three time-outs.
+    /// A transfer may know more: libcurl has one result for all failed connections, refused
+    /// addresses included, and one for three time-outs.
     package init(_ curlCode: CurlCode) {
         self =
             switch curlCode.code {
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameNotResolved
-            // The latter is a SOCKS proxy's refusal, or its failure.
+            // CURLE_PROXY: a SOCKS proxy refused or failed.
             case CURLE_COULDNT_CONNECT, CURLE_PROXY: .connectFailed
             case CURLE_OPERATION_TIMEDOUT: .timeout
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR,
@@ -129,7 +129,7 @@ extension TransferError.Code {
                 .tls
             case CURLE_PARTIAL_FILE: .bodyTruncated
             case CURLE_FILESIZE_EXCEEDED: .tooLarge
-            // An answer in HTTP/0.9, which has no head, is of an unsupported protocol.
+            // An HTTP/0.9 response, which has no head, counts as unsupported protocol.
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
                 .malformedResponse
             case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,

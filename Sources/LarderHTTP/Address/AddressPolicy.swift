@@ -57,7 +57,7 @@ public struct AddressPolicy: Sendable {
         address.specialKind.map { "\(address) is \($0)" }
     }
 
-    /// A refusal in words that tell how to permit it.
+    /// Returns a refusal with the options that permit it.
     static func advised(_ refusal: String, _ url: HTTPURL) -> String {
         "\(refusal); --allow-private-network or --allow-host \(url.host) permits it"
     }
@@ -77,7 +77,7 @@ public struct HostPattern: Hashable, Sendable {
         guard !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
             let authority = try? URLAuthority((isBareIPv6 ? "[\(text)]" : text).utf8)
         else { return nil }
-        // A colon without a port is not ignored, as in a URL.
+        // Unlike in a URL, a colon without a port is an error.
         guard isBareIPv6 || authority.port != nil || text.last != ":" else { return nil }
         host = authority.host.withoutFinalDot
         port = authority.port
@@ -90,6 +90,5 @@ public struct HostPattern: Hashable, Sendable {
 }
 
 extension HTTPURL {
-    /// The host without the dot that makes a name absolute.
     var hostWithoutDot: String { host.withoutFinalDot }
 }

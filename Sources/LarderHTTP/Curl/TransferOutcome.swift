@@ -1,7 +1,7 @@
 import CCurl
 import Foundation
 
-/// What libcurl's result of a transfer means, given what we and the handle know.
+/// The meaning of libcurl's result of a transfer, given the state of the transfer and the handle.
 struct TransferOutcome {
     let transfer: Transfer
     let handle: EasyHandle
@@ -25,7 +25,6 @@ struct TransferOutcome {
         TransferError(code: code, url: transfer.order.request.url, message: message)
     }
 
-    /// What libcurl's result means, together with what else is known.
     private var code: TransferError.Code {
         let general = TransferError.Code(curlCode)
         return switch curlCode.code {
@@ -38,15 +37,14 @@ struct TransferOutcome {
         case CURLE_COULDNT_CONNECT where handle.systemError == ECONNREFUSED: .connectionRefused
         case CURLE_OPERATION_TIMEDOUT: timeoutCode
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
-        // What older versions say of a header line beyond 100 KB.
+        // The result of older versions for a header line beyond 100 KB.
         case CURLE_OUT_OF_MEMORY where handle.isConnected && !transfer.hasHead: .headersTooLarge
         case CURLE_RECV_ERROR where isOutOfRoomForTrailer: .headersTooLarge
         default: general
         }
     }
 
-    /// Whether the proxy answered, and will not do what it is asked; if it merely could not reach
-    /// the server, another attempt may succeed.
+    /// Whether the proxy refused. If it could not reach the server, another attempt may succeed.
     private var isRefusedByProxy: Bool {
         if let status = handle.proxyStatus { return (400..<500).contains(status) }
         guard curlCode.code == CURLE_PROXY else { return false }
@@ -59,21 +57,21 @@ struct TransferOutcome {
         }
     }
 
-    /// Whether the server left during the handshake instead of refusing it: by a reset, or by an
-    /// end in the middle, which OpenSSL calls so.
+    /// Whether the server closed the connection during the handshake: by a reset, or by an early
+    /// end, which OpenSSL reports this way.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(handle.systemError)
             || handle.errorMessage.contains("SSL_ERROR_SYSCALL")
     }
 
-    /// Whether a trailer was longer than libcurl keeps, for which it has no code of its own.
+    /// Whether a trailer was too long. libcurl has no code for it.
     private var isOutOfRoomForTrailer: Bool {
         handle.errorMessage.hasPrefix("Out of memory in chunked")
     }
 
     /// libcurl has one code for three timeouts.
     private var timeoutCode: TransferError.Code {
-        // It counts whole milliseconds.
+        // libcurl counts whole milliseconds.
         if configuration.maximumBytesPerSecond == nil,
             handle.elapsed + .milliseconds(1) >= configuration.totalTimeout
         {
@@ -97,7 +95,7 @@ struct TransferOutcome {
         return "through the proxy \(proxy): \(words)"
     }
 
-    /// A name look-up without a descriptor to ask with fails like that of an unknown name.
+    /// Without a descriptor, a name look-up fails like that of an unknown name.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

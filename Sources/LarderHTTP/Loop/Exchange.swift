@@ -1,10 +1,11 @@
+import Dispatch
 import Synchronization
 
 /// Takes the bytes of a body. If it returns false, the same bytes are delivered again after the
 /// `resume` function it was made with is called.
 package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
 
-/// One request and its response, for a task that waits for it.
+/// One request and its response, for a task or a thread that waits for it.
 package final class Exchange: TransferReceiver {
     /// Returns the sink of a response's body, or nil if the body is not wanted.
     package typealias HeadHandler =
@@ -18,7 +19,8 @@ package final class Exchange: TransferReceiver {
     private let state = Mutex(State())
 
     private struct State {
-        var waiter: CheckedContinuation<ResponseHead, any Error>?
+        var onEnd: (@Sendable (Result<ResponseHead, any Error>) -> Void)?
+        var outcome: Result<ResponseHead, any Error>?
         var id: TransferID?
         var priority: Int?
         var isCancelled = false
@@ -49,26 +51,52 @@ package final class Exchange: TransferReceiver {
     package func response(to request: TransferRequest) async throws -> ResponseHead {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
-                let isCancelled = state.withLock { state in
-                    if !state.isCancelled { state.waiter = waiter }
-                    return state.isCancelled
-                }
-                if isCancelled { return waiter.resume(throwing: CancellationError()) }
-                let id = loop.start(request, receiver: self)
-                let (isLate, priority) = state.withLock { state in
-                    state.id = id
-                    return (state.isCancelled, state.priority)
-                }
-                if let priority { loop.setPriority(priority, of: id) }
-                if isLate { loop.cancel(id) }
+                begin(request) { waiter.resume(with: $0) }
             }
         } onCancel: {
-            let id = state.withLock { state in
-                state.isCancelled = true
-                return state.id
-            }
-            if let id { loop.cancel(id) }
+            cancel()
         }
+    }
+
+    /// Does the same, and blocks the thread.
+    ///
+    /// - Parameter isCancelled: Called a few times a second. If it returns true, the transfer ends.
+    package func waitForResponse(
+        to request: TransferRequest, unless isCancelled: () -> Bool
+    ) throws -> ResponseHead {
+        let end = DispatchSemaphore(value: 0)
+        begin(request) { _ in end.signal() }
+        while end.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
+            if isCancelled() { cancel() }
+        }
+        guard let outcome = state.withLock({ $0.outcome }) else { throw CancellationError() }
+        return try outcome.get()
+    }
+
+    private func begin(
+        _ request: TransferRequest,
+        onEnd: @escaping @Sendable (Result<ResponseHead, any Error>) -> Void
+    ) {
+        let isCancelled = state.withLock { state in
+            if !state.isCancelled { state.onEnd = onEnd }
+            return state.isCancelled
+        }
+        if isCancelled { return onEnd(.failure(CancellationError())) }
+        let id = loop.start(request, receiver: self)
+        let (isLate, priority) = state.withLock { state in
+            state.id = id
+            return (state.isCancelled, state.priority)
+        }
+        if let priority { loop.setPriority(priority, of: id) }
+        if isLate { loop.cancel(id) }
+    }
+
+    private func cancel() {
+        let id = state.withLock { state in
+            state.isCancelled = true
+            return state.id
+        }
+        if let id { loop.cancel(id) }
     }
 
     /// Changes the request's priority while it waits. May be called before ``response(to:)``.
@@ -112,20 +140,25 @@ package final class Exchange: TransferReceiver {
     }
 
     package func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
-        let state = state.withLock { state in
-            defer { (state.waiter, state.sink) = (nil, nil) }
-            return state
+        let onEnd = state.withLock { state in
+            state.outcome = Self.outcome(of: state, result)
+            defer { (state.onEnd, state.sink) = (nil, nil) }
+            return state.outcome.flatMap { outcome in state.onEnd.map { ($0, outcome) } }
         }
-        guard let waiter = state.waiter else { return }
-        if let failure = state.failure { return waiter.resume(throwing: failure) }
-        if state.isCancelled { return waiter.resume(throwing: CancellationError()) }
+        if let (onEnd, outcome) = onEnd { onEnd(outcome) }
+    }
+
+    private static func outcome(
+        of state: State, _ result: Result<TransferMetrics, TransferError>
+    ) -> Result<ResponseHead, any Error> {
+        if let failure = state.failure { return .failure(failure) }
+        if state.isCancelled { return .failure(CancellationError()) }
         switch (result, state.head) {
-        case (_, let head?) where state.sink == nil: waiter.resume(returning: head)
-        case (.success, let head?): waiter.resume(returning: head)
+        case (_, let head?) where state.sink == nil: return .success(head)
+        case (.success, let head?): return .success(head)
         case (.success, nil):
-            waiter.resume(
-                throwing: TransferError(code: .malformedResponse, message: "no answer came"))
-        case (.failure(let error), _): waiter.resume(throwing: error)
+            return .failure(TransferError(code: .malformedResponse, message: "no answer came"))
+        case (.failure(let error), _): return .failure(error)
         }
     }
 }

@@ -1,3 +1,4 @@
+import LarderCore
 import Logging
 
 /// How a ``TransferLoop`` connects, how long it waits and what it refuses.
@@ -75,4 +76,9 @@ public struct ClientCertificate: Hashable, Sendable {
         self.certificate = certificate
         self.key = key
     }
+}
+
+extension HTTPURL {
+    /// The URL for a log: without credentials and query, each of which can hold a secret.
+    package var logged: Logger.MetadataValue { "\(description.maskingQuery)" }
 }

@@ -1,11 +1,11 @@
 import Foundation
 
-/// A store of objects by name, as S3 has it: all that a remote needs of one.
+/// A store of objects by name, as in S3.
 ///
-/// Names are in the order of their bytes. What was written is seen by every request that begins
-/// after the write has ended, listings too (as S3 has it since December 2020, Ceph always).
+/// Listings are sorted by bytes. A finished write is visible to every later request, including
+/// listings (S3 since December 2020, Ceph always).
 package protocol ObjectStore: Sendable {
-    /// How messages name an object, or all of the store.
+    /// Returns the name of an object, or of the store, for messages.
     func subject(_ key: String?) -> String
 
     /// Receives an object.
@@ -17,14 +17,14 @@ package protocol ObjectStore: Sendable {
     ///   the sink throws; `CancellationError`.
     func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws
 
-    /// What is known of an object; nil if there is none.
+    /// Returns the size and time of an object, or nil if there is none.
     func head(_ key: String) async throws -> ListedObject?
 
-    /// Writes an object, in place of one of that name.
+    /// Writes an object, and replaces one of that name.
     ///
     /// - Parameters:
-    ///   - digest: the SHA-256 of the bytes, in hexadecimal: the store refuses others.
-    ///   - mediaType: told to who reads the object without larder. Default: nil.
+    ///   - digest: The SHA-256 of the bytes, in hexadecimal. The store refuses other bytes.
+    ///   - mediaType: For readers other than Larder.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?
     ) async throws
@@ -32,9 +32,9 @@ package protocol ObjectStore: Sendable {
     /// Removes an object; no error if there is none.
     func delete(_ key: String) async throws
 
-    /// A page of the objects whose names begin with `prefix`, in the order of their names.
+    /// Returns a page of the objects whose names begin with `prefix`, sorted.
     ///
-    /// - Parameter last: the names after this one; default: nil, from the first on.
+    /// - Parameter last: The name before the page; nil for the first page.
     func list(_ prefix: String, after last: String?) async throws -> ListPage
 }
 
@@ -83,7 +83,7 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public var subject: String
     /// The reason in words, in one line.
     public var message: String
-    /// What the transfer failed of, if that was it.
+    /// The error of the transfer, if it failed.
     package var underlying: TransferError?
 
     /// An error.
@@ -110,9 +110,9 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
 
 /// A page of a listing.
 package struct ListPage: Sendable {
-    /// In the order of their names; none need be there though there are more.
+    /// Sorted by name. May be empty before the end.
     package var objects: [ListedObject]
-    /// The name to go on after; nil at the end.
+    /// The name before the next page; nil at the end.
     package var next: String?
 
     /// A page.
@@ -122,7 +122,7 @@ package struct ListPage: Sendable {
     }
 }
 
-/// What a store says of an object.
+/// An object of a listing.
 package struct ListedObject: Hashable, Sendable {
     /// Its name, without the prefix of the whole store.
     package var key: String

@@ -1,12 +1,11 @@
 import Foundation
 import LarderXML
 
-/// The XML of a server's answer, element by element.
+/// Reads the XML of a response, element by element.
 enum ResponseXML {
-    /// An answer that cannot be read.
     struct Malformed: Error {}
 
-    /// More levels, longer texts or more names than any answer has.
+    /// Higher than in any valid response.
     private static let rules = XMLRules(
         maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
         maximumNames: 128)
@@ -41,7 +40,7 @@ enum ResponseXML {
         _ reader: XMLReader, _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
         var path: [UInt8] = []
-        // Of the open elements: the length of the path before each of them, and its text.
+        // The path's length before each open element, and the element's text.
         var open: [(start: Int, text: String)] = []
         var root: [UInt8]?
         func end() throws {
@@ -56,7 +55,6 @@ enum ResponseXML {
                 let colon = name.lastIndex(of: UInt8(ascii: ":"))
                 let local = name[(colon.map { $0 + 1 } ?? 0)...]
                 let start = path.count
-                // The root is not in the path.
                 if open.count > 1 { path.append(separator) }
                 if open.isEmpty { root = Array(local) } else { path += local }
                 open.append((start, ""))
@@ -76,16 +74,14 @@ enum ResponseXML {
     }
 }
 
-/// What a server says of an error.
-/// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+/// The XML of an error. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 struct ErrorAnswer {
-    /// Its name, such as `NoSuchKey`; empty if it has none.
+    /// For example `NoSuchKey`; empty if there is none.
     private(set) var code = ""
     private(set) var message = ""
-    /// Where the bucket is, if that is the error.
+    /// The bucket's region, if the request named another.
     private(set) var region: String?
 
-    /// From a body that may be anything.
     init(_ bytes: [UInt8]) {
         _ = try? ResponseXML.read(bytes) { path, text in
             if path.elementsEqual("Code".utf8) {
@@ -143,7 +139,6 @@ struct ListAnswer {
 }
 
 extension RemoteError {
-    /// What an answer that is an error means.
     init(_ head: ResponseHead, body: [UInt8], subject: String) {
         let error = ErrorAnswer(body)
         let status = head.status
@@ -163,9 +158,7 @@ extension RemoteError {
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
     }
 
-    /// What a transfer that ended early means.
-    ///
-    /// - Parameter isAmazons: whether the server is Amazon's because no other was named.
+    /// - Parameter isAmazons: Whether the server is Amazon's because no other was named.
     init(_ error: TransferError, subject: String, isAmazons: Bool) {
         let code: Code =
             switch error.code {
@@ -194,11 +187,11 @@ extension RemoteError {
         case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"),
             (_, "XAmzContentChecksumMismatch"):
             .corrupt
-        // A body that was cut on its way is no reason to give up.
+        // A truncated upload can be repeated.
         case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _): .unavailable
-        // Archived: that object alone.
+        // Only this object is archived.
         case (_, "InvalidObjectState"): .refused
-        // Somebody else writes the same object.
+        // Another client writes the same object.
         case (_, "OperationAborted"), (_, "ConcurrentModification"): .unavailable
         case (501, _): .refused
         case (500..., _): .unavailable

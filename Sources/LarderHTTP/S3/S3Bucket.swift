@@ -1,26 +1,23 @@
 import Logging
 
-/// A bucket of an S3-compatible server, over a transfer loop of its own.
+/// A bucket of an S3-compatible server, with a transfer loop of its own.
 ///
-/// Of its own because its address is the user's choice and may be private, while those of icons
-/// are a stranger's: over one loop, an icon's URL could come to use a connection that was made for
-/// the bucket. Its places are not the icons', either.
+/// The user chose the server's address, which may be private, while those of icons are foreign: in
+/// a shared loop, an icon's URL could use the bucket's connection.
 package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
-    private let requests: S3Requests
-    private let location: S3Location
+    private let settings: S3Settings
     private let attempts: S3Attempts
-    private let isAmazons: Bool
     private let logger: Logger?
 
     /// The maximum number of bytes of an error that are read. A longer one ends the transfer.
     private static let longestError = 64 << 10
 
     /// - Parameters:
-    ///   - connections: requests under way at once. Default: 16.
-    ///   - transfer: how connections are made; what it says of addresses, hosts' limits, stored
-    ///     credentials and the whole of a request's time does not count.
-    /// - Throws: `TransferError` if connections cannot be made like that.
+    ///   - connections: Maximum number of requests in flight. Default: 16.
+    ///   - transfer: Its address policy, limits per host, stored credentials and total time-out are
+    ///     replaced.
+    /// - Throws: `TransferError`.
     package init(
         _ settings: S3Settings, connections: Int = 16, attempts: S3Attempts = S3Attempts(),
         transfer: TransferConfiguration = TransferConfiguration()
@@ -30,20 +27,19 @@ package final class S3Bucket: ObjectStore {
         transfer.netrcFile = nil
         transfer.clientCertificate = nil
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
-        // Nobody waits longer than the stall timeout without anything happening.
+        // The stall time-out ends a transfer without progress.
         transfer.totalTimeout = .seconds(24 * 3600)
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
         loop = try TransferLoop(configuration: transfer)
-        requests = S3Requests(settings)
-        location = settings.location
-        isAmazons = settings.endpoint == nil
+        self.settings = settings
         self.attempts = attempts
         logger = transfer.logger
     }
 
-    /// Ends what is under way, and the loop.
     package func shutdown() { loop.shutdown() }
+
+    private var location: S3Location { settings.location }
 
     package func subject(_ key: String?) -> String {
         key.map { "s3://\(location.bucket)/\(location.prefix)\($0)" } ?? "\(location)"
@@ -52,14 +48,14 @@ package final class S3Bucket: ObjectStore {
     package func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws {
-        let request = try requests.object(.get, key, maximumBytes: maximumBytes)
+        let request = try settings.request(.get, for: key, maximumBytes: maximumBytes)
         _ = try await answer(to: request, about: key, maximumBytes: maximumBytes, into: sink)
     }
 
     package func head(_ key: String) async throws -> ListedObject? {
         let head: ResponseHead
         do {
-            head = try await answer(to: requests.object(.head, key), about: key)
+            head = try await answer(to: try settings.request(.head, for: key), about: key)
         } catch let error as RemoteError where error.code == .notFound {
             return nil
         }
@@ -75,20 +71,20 @@ package final class S3Bucket: ObjectStore {
     package func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?
     ) async throws {
-        let request = try requests.object(
-            .put(body), key, digest: digest, mediaType: mediaType)
+        let request = try settings.request(
+            .put(body), for: key, digest: digest, mediaType: mediaType)
         _ = try await answer(to: request, about: key)
     }
 
     package func delete(_ key: String) async throws {
         do {
-            _ = try await answer(to: requests.object(.delete, key), about: key)
+            _ = try await answer(to: try settings.request(.delete, for: key), about: key)
         } catch let error as RemoteError where error.code == .notFound {}
     }
 
     package func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let bytes = CollectedBytes()
-        let request = try requests.list(prefix, after: last)
+        let request = try settings.listRequest(prefix, after: last)
         _ = try await answer(to: request, about: nil) { _ in bytes.sink() }
         let answer: ListAnswer
         do {
@@ -100,8 +96,8 @@ package final class S3Bucket: ObjectStore {
         return try page(of: answer, prefix: prefix, after: last)
     }
 
-    /// A listing is foreign text: names that are not as asked for, or in another order, would have
-    /// whoever goes through it miss some, or go through it for ever.
+    /// Checks a listing, which is foreign: with other names, or in another order, a caller would
+    /// miss objects or never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
@@ -111,10 +107,10 @@ package final class S3Bucket: ObjectStore {
                 throw RemoteError(
                     .malformed, subject: subject(prefix), "the listing has other names, too")
             }
-            // Bytes: to Character, a mark behind the slash would be part of it.
+            // By bytes, since a combining mark after the slash would be part of its Character.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
-            // rclone has a name twice at times, after it was written and removed at once.
+            // rclone can list a name twice, after it was written and removed at once.
             if let same = objects.last, same.key.utf8.elementsEqual(object.key.utf8) { continue }
             if let previous = objects.last?.key ?? last,
                 !previous.utf8.lexicographicallyPrecedes(object.key.utf8)
@@ -171,7 +167,7 @@ package final class S3Bucket: ObjectStore {
                 guard let error = error as? TransferError else { throw error }
                 // Only shutdown() cancels a transfer whose task is not cancelled.
                 if error.code == .cancelled { throw CancellationError() }
-                throw RemoteError(error, subject: subject(key), isAmazons: isAmazons)
+                throw RemoteError(error, subject: subject(key), isAmazons: settings.endpoint == nil)
             }
             head = failed
         }
@@ -182,14 +178,14 @@ package final class S3Bucket: ObjectStore {
     }
 }
 
-/// How often a request is tried, and how long it waits in between.
+/// The attempts of a request, and the delays between them.
 package struct S3Attempts: Sendable {
-    /// Requests at most, the first one included. Default: 5.
+    /// Maximum number of requests. Default: 5.
     package var limit: Int
-    /// Before the second one; doubled each time, less a random part of up to a half. Default:
-    /// 0.2 s.
+    /// The delay before the second one. Doubled each time, minus a random part of up to a half.
+    /// Default: 0.2 s.
     package var delay: Duration
-    /// No wait is longer. Default: 5 s.
+    /// Maximum delay. Default: 5 s.
     package var longestDelay: Duration
 
     /// The defaults, which are about those of Amazon's own libraries.
@@ -201,7 +197,7 @@ package struct S3Attempts: Sendable {
         self.longestDelay = longestDelay
     }
 
-    /// After so many attempts; nil if there is no other.
+    /// Returns the delay after a number of attempts, or nil after the last.
     func delay(after attempts: Int) -> Duration? {
         guard attempts < limit else { return nil }
         let most = min(delay * (1 << min(attempts - 1, 16)), longestDelay)

@@ -10,7 +10,7 @@ import Synchronization
 ///
 /// One attempt is made: the loader remembers a failure for a while, and a person scrolls on.
 public final class TransferFetcher: IconFetcher {
-    /// Of a response's fields, those that say how long its bytes may be used.
+    /// The header fields that decide about freshness.
     private static let kept = [
         "ETag", "Last-Modified", "Date", "Age", "Cache-Control", "Expires", "Vary",
     ]
@@ -21,7 +21,7 @@ public final class TransferFetcher: IconFetcher {
     private let acceptsAnyContent: Bool
     private let cancelled = Mutex<Int64>(0)
 
-    /// How many bytes have come of bodies whose transfers were then cancelled.
+    /// The number of body bytes of cancelled transfers.
     package var cancelledBytes: Int64 { cancelled.withLock { $0 } }
 
     /// A fetcher with connections of its own.
@@ -49,7 +49,7 @@ public final class TransferFetcher: IconFetcher {
     }
 
     deinit {
-        // Nobody waits for it: the last user may be the app's main thread.
+        // Not waited for: the last user may be the app's main thread.
         DispatchQueue.global(qos: .utility).async { [loop] in loop.shutdown() }
     }
 
@@ -115,7 +115,6 @@ public final class TransferFetcher: IconFetcher {
         }
     }
 
-    /// Whole steps of a queue's priorities, around 0.
     private static func priority(_ priority: IconPriority) -> Int {
         (priority.rawValue - IconPriority.normal.rawValue) * 4
     }

@@ -2,25 +2,22 @@ import Foundation
 import LarderCache
 import LarderManifest
 
-/// Reads manifests on a thread of its own, so far ahead of whoever takes what they hold that
-/// neither waits for the other.
+/// Reads manifests on a thread of its own, ahead of the planner.
 final class ManifestFeed: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `condition`, but for
     // `batch`, `batchBytes` and `input`, which belong to the reading thread.
 
-    /// What comes of the manifests, in their order.
     enum Message {
-        /// The next manifest is being opened: one at a URL may take a while to come.
+        /// Opening the next manifest; a download may take a while.
         case begin(Int)
-        /// Items of a manifest, and how much of it was read so far, if somebody knows.
+        /// Items of a manifest, and the share of it that was read, if known.
         case items([ManifestItem], of: Int, share: Double?)
         case end(ManifestSummary)
     }
 
-    /// Items are handed over so many at a time, or so many bytes of what manifests say in them.
+    /// The maximum number of items in a message, and of bytes in them.
     private static let batchLimit = 256
     private static let batchByteLimit = 256 << 10
-    /// How many messages may wait.
     private static let capacity = 4
 
     private let condition = NSCondition()
@@ -32,7 +29,6 @@ final class ManifestFeed: @unchecked Sendable {
     private var batchBytes = 0
     private var input: ByteInput?
 
-    /// Begins to read.
     init(_ manifests: [ManifestSource], rules: ManifestRules) {
         // Parsers call themselves for each level of nesting.
         let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
@@ -41,10 +37,10 @@ final class ManifestFeed: @unchecked Sendable {
         if !hasThread { finish(.failure(HelperThread.shortage)) }
     }
 
-    /// The next message; nil at the end.
+    /// Returns the next message, or nil at the end.
     ///
-    /// - Parameter isCancelled: asked several times a second. Default: never.
-    /// - Throws: what ended the reading, after all that came before it was taken;
+    /// - Parameter isCancelled: Called several times a second. Default: never cancelled.
+    /// - Throws: The error that ended the reading, after all messages before it;
     ///   `CancellationError`.
     func next(unless isCancelled: () -> Bool = { false }) throws -> Message? {
         condition.lock()
@@ -62,8 +58,7 @@ final class ManifestFeed: @unchecked Sendable {
         return nil
     }
 
-    /// Ends the reading, before the next item or the next part of the manifest that is read into
-    /// memory. Does not wait for that: the pipe that is read may be silent.
+    /// Ends the reading soon. Does not wait: a pipe that is being read may be silent.
     func close() {
         condition.withLock {
             isClosed = true
@@ -119,7 +114,7 @@ final class ManifestFeed: @unchecked Sendable {
 }
 
 extension ManifestItem {
-    /// How many bytes it has from its manifest.
+    /// The number of bytes that the manifest has for it.
     fileprivate var weight: Int {
         switch result {
         case .entry(let entry):

@@ -4,9 +4,9 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Reads entries back, each with what is to be done for it.
+/// Reads the plan's entries.
 extension Plan {
-    /// The entries that wait for a fetch, a page at a time; the plan's leading one first. After
+    /// Calls `body` with the entries of a resource, in pages, the leading one first. Requires
     /// ``orderFetches()`` or ``forEachInline(_:)``.
     func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
         let leader = try database.unsafeRead { db in
@@ -26,25 +26,25 @@ extension Plan {
         }
     }
 
-    /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
-    /// of the manifests, a page of rows at a time; before ``releaseIndex()``.
+    /// Calls `body` with every entry that needs no transfer (cached, skipped or failed), in pages,
+    /// in the order of the manifests. Must be called before ``releaseIndex()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try forEachEntry(select, where: "p.fetch IS NULL", body)
     }
 
-    /// Of those, the ones that were skipped or have failed.
+    /// Calls `body` with the skipped and failed entries of those.
     func forEachFailed(_ body: ([PlannedEntry]) throws -> Void) throws {
         guard summary.failed + summary.skipped > 0 else { return }
         try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
     }
 
-    /// Every entry whose URL was to be fetched and has not been reported.
+    /// Calls `body` with every pending entry that has not been reported.
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(Self.selectEntry, where: "p.fetch IS NOT NULL", body)
     }
 
-    /// The order in which the URLs are fetched, entries of a URL together.
+    /// Calls `body` with the pending entries in the order of fetching, those of one URL together.
     func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
         try make(.turn)
         try make(.fetch)
@@ -83,8 +83,8 @@ extension Plan {
         }
     }
 
-    /// Hands out what `next` reads after the last row of the page before, until that is nothing. A
-    /// page is read whole before it is handed out: the database is free meanwhile.
+    /// Calls `body` with the pages that `next` reads, until one is empty. `body` may use the
+    /// database.
     func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
@@ -110,7 +110,7 @@ extension Plan {
         from: "pending p CROSS JOIN entries e ON e.id = p.fetch CROSS JOIN entries f ON f.id = e.id"
     )
 
-    /// The columns of an entry as `select` has them, and of the first that follows.
+    /// The columns of ``select(_:from:_:)``, and the first after them.
     private enum Column {
         static let id: CInt = 0
         static let manifest: CInt = 1
@@ -209,7 +209,7 @@ public struct PlannedEntry: Sendable {
     /// How its resource failed when it was last asked for; nil if it did not.
     public let lastFailure: PastFailure?
 
-    /// What the cache has for the URL, as far as the plan looked it up.
+    /// The cached object, if the plan looked it up.
     var object: StoredObject?
     let id: Int64
     let fetch: Int64?

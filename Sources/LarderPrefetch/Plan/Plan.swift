@@ -5,21 +5,21 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// What has to be done for some manifests, given a cache: a temporary database, so that a million
-/// entries need no more memory than ten.
+/// The work for manifests, given a cache, in a temporary database: memory does not grow with the
+/// number of entries.
 ///
-/// An entry's icon is a row; the first that names a resource leads the others, and is that
-/// resource's fetch. Rows are numbered in the order of the manifests.
+/// Each icon of an entry is a row. The first row that names a resource leads the others, and its
+/// number is the resource's. Rows are numbered in the order of the manifests.
 final class Plan: Sendable {
     /// The manifests' names, in order.
     let manifests: [String]
     let summary: PlanSummary
-    /// Scheme, host and port of every URL to be fetched; a fetch names one by its place here.
+    /// Scheme, host and port of the pending URLs, indexed by ``PlannedResource``'s origin.
     let origins: [String]
     let hasIndex: Bool
     private let seal = CredentialSeal()
-    /// Read without transactions: it has this one user, and GRDB's own would make SQLite compile
-    /// every statement anew.
+    /// Read without transactions: it has one user, and GRDB's transactions would make SQLite
+    /// compile every statement again.
     let database: DatabaseQueue
 
     /// Reads all `manifests`, folds duplicates, and compares the rest with `cache`.
@@ -72,9 +72,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Lets go of what is not needed once the settled entries are reported: most of the pages in
-    /// memory, as fetches are read in order; and the cache's index, since the last connection to
-    /// leave an index folds its log into it, and this one cannot.
+    /// Frees memory, and detaches the cache's index: the last connection to an index checkpoints
+    /// its log, which this read-only one cannot do.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try PlanSchema.shrink(db)
@@ -82,14 +81,15 @@ final class Plan: Sendable {
         }
     }
 
-    /// Makes an order of what is to be fetched, unless it is there.
+    /// Creates an index for an order of pending resources, unless it exists.
     func make(_ order: PlanSchema.Order) throws {
         try database.writeWithoutTransaction { try PlanSchema.make(order, in: $0) }
     }
 
-    /// Puts what is to be fetched in its order, origin by origin.
+    /// Sorts the pending resources by origin.
     ///
-    /// - Returns: the origins that have any, by what they have first, and how many URLs each has.
+    /// - Returns: The origins with pending resources and the number of each, in the order of their
+    ///   first resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         try make(.fetch)
         try make(.origin)
@@ -106,10 +106,10 @@ final class Plan: Sendable {
         }
     }
 
-    /// The next URLs of an origin that are to be fetched: by priority, then in the order of the
-    /// manifests. After ``orderFetches()``.
+    /// Returns the next pending resources of an origin, by priority, then in the order of the
+    /// manifests. Requires ``orderFetches()``.
     ///
-    /// - Parameter place: of the one before; nil for the first.
+    /// - Parameter place: The place of the resource before them; nil for the first page.
     func fetches(
         ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
     ) throws -> [PlannedResource] {
@@ -124,7 +124,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// One of them, out of order; nil if it was reported.
+    /// Returns a pending resource, or nil if it was reported.
     func fetch(_ id: Int64) throws -> PlannedResource? {
         try database.unsafeRead { db in
             try PreparedStatement(
@@ -207,7 +207,7 @@ final class Plan: Sendable {
         }
     }
 
-    /// Remembers that fetches have been reported. After ``orderFetches()`` or
+    /// Removes reported resources from the pending ones. Requires ``orderFetches()`` or
     /// ``forEachInline(_:)``.
     func markDone(_ fetches: some Sequence<Int64>) throws {
         try database.write { db in
@@ -254,8 +254,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a
-    /// full disk is called one.
+    /// Runs `body`, and turns SQLite errors of the plan's file into ``CacheError``, so that a full
+    /// disk is named.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

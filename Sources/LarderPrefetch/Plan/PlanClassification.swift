@@ -16,9 +16,8 @@ struct PlanClassification {
     private let headers: RequestHeaders
     private let now = Date()
     private let db: Database
-    /// Nil without an index.
     private var recall: ResourceRecall?
-    /// How it failed; nil if the index remembers no failure, as it mostly does.
+    /// Nil if the index has no failures, as usual.
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
@@ -28,7 +27,7 @@ struct PlanClassification {
     private let insertUse: PreparedStatement
     private let insertFailure: PreparedStatement
 
-    /// What is looked for in the tree at once: a directory of objects is opened once for all.
+    /// Objects are looked up in pages, so that each directory is opened once for several.
     static let pageLimit = 1024
 
     init(
@@ -66,7 +65,7 @@ struct PlanClassification {
             : nil
     }
 
-    /// Decides the status of every URL, and queues those that are to be fetched.
+    /// Sets the status of every URL, and marks those to be fetched as pending.
     mutating func apply(to summary: inout PlanSummary) throws {
         if let cache, try cache.listFormerKeys(in: db) {
             try db.execute(
@@ -86,14 +85,14 @@ struct PlanClassification {
             rows.reset()
             recall?.close()
         }
-        // While the objects of one page are looked for in the tree, the next one is read.
+        // The objects of one page are looked up while the next page is read.
         var lookup: PresenceLookup?
         var page: [NamedResource] = []
         var current: NamedResource?
         var key: [UInt8] = []
         while try rows.step() {
             let isNext = rows.withBytes(Column.key) { bytes in
-                // As bytes, since that is how SQLite has them in order.
+                // SQLite sorts keys by their bytes.
                 let isSame =
                     bytes.count == key.count
                     && (bytes.baseAddress.map { memcmp($0, key, key.count) == 0 } ?? true)
@@ -122,7 +121,6 @@ struct PlanClassification {
         try settle(look(for: page), &summary)
     }
 
-    /// The columns of an entry's icon, as they are selected.
     private enum Column {
         static let id: CInt = 0
         static let key: CInt = 1
@@ -148,15 +146,15 @@ struct PlanClassification {
             defer { recallFailure.reset() }
             if try recallFailure.step() { resource.lastFailure = .init(recallFailure) }
         }
-        // Of most, nobody asks for the key.
+        // Most resources do not need it.
         if resource.known?.variant != nil || resource.lastFailure != nil {
             resource.key = row.text(Column.key)
         }
         return resource
     }
 
-    /// An entry that is not the first to name its resource raises its priority at most, and lends
-    /// its credentials if they are for the same URL and there were none.
+    /// A later entry of the same resource can raise its priority, and provides credentials if they
+    /// are for the same URL and there were none.
     private func follow(_ current: inout NamedResource?, _ row: PreparedStatement) throws {
         guard let leader = current else { return }
         try setLeader.run(leader.id, row.integer(Column.id))
@@ -172,7 +170,6 @@ struct PlanClassification {
         }
     }
 
-    /// Takes down which bytes an entry demands.
     private func demand(_ current: inout NamedResource?, _ row: PreparedStatement) {
         let expectation = Expectation(row, startingAt: Column.expectation)
         guard expectation.digest != nil || expectation.size != nil else { return }
@@ -187,8 +184,8 @@ struct PlanClassification {
 
     private func look(for page: [NamedResource]) -> PresenceLookup {
         PresenceLookup(of: page, in: cache) { known in
-            // What was accepted as any content is not an icon for a run that wants icons. And to
-            // delete objects by hand costs downloads, never correctness: what is gone is missing.
+            // Content that is not an image counts only for a run that accepts any. A deleted object
+            // counts as missing: deleting costs downloads, never correctness.
             known.isAsDemanded && (acceptsAnyContent || known.isImage)
         }
     }
@@ -199,7 +196,6 @@ struct PlanClassification {
         }
     }
 
-    /// - Parameter known: what the cache has for it.
     private func settle(
         _ resource: NamedResource, _ known: NamedResource.Known?, _ summary: inout PlanSummary
     ) throws {
@@ -213,7 +209,7 @@ struct PlanClassification {
             summary.cached += 1
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
-            // What is stale is asked for, and its use recorded with the answer.
+            // The use of a stale object is recorded with the response.
             if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
             try settleOffline(resource, &summary)
@@ -245,7 +241,7 @@ struct PlanClassification {
         }
     }
 
-    /// Nothing is asked for; what a manifest itself holds need not be.
+    /// Icons that the manifest contains need no request.
     private func settleOffline(
         _ resource: NamedResource, _ summary: inout PlanSummary
     ) throws {

@@ -4,12 +4,12 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// What a cache's index has for keys that come in its own order.
+/// Looks up ascending keys in a cache's index.
 ///
-/// From one key it goes on to the next, since what is wanted is mostly what the index has: that
-/// costs half of looking each up.
+/// Steps from one row to the next, since most keys are in the index. This takes half the time of
+/// looking each up.
 struct ResourceRecall {
-    /// So many rows that nobody wants are passed over before the next key is looked up.
+    /// After this many unwanted rows, the next key is looked up.
     private static let mostPassed = 2
 
     /// The column of the key, behind those of ``NamedResource/Known``.
@@ -18,9 +18,9 @@ struct ResourceRecall {
     private let rows: PreparedStatement
     private var isAtRow = false
 
-    /// - Parameter now: when what is recalled is to be fresh.
+    /// - Parameter now: The time at which freshness is decided.
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
-        // Directives are read if somebody asks for them.
+        // Directives are needed only to find immutable responses.
         let directives = policy.revalidation == .always ? "r.cache_control" : "NULL"
         rows = try PreparedStatement(
             db,
@@ -33,11 +33,11 @@ struct ResourceRecall {
             """)
     }
 
-    /// What the index has for a key; nil for nothing, and for a row that is damaged.
+    /// Returns the index's row for a key, or nil if there is none or it is damaged.
     ///
     /// - Parameters:
-    ///   - key: in bytes, the order of which is SQLite's; greater than all keys before.
-    ///   - column: the same key, as a statement has it.
+    ///   - key: Its bytes, greater than all keys before.
+    ///   - column: The same key, as a statement's column.
     mutating func known(
         for key: [UInt8], _ column: PreparedStatement.Column
     ) throws -> NamedResource.Known? {
@@ -45,7 +45,7 @@ struct ResourceRecall {
         while isAtRow {
             let order = order(of: key)
             if order == 0 { return row(as: key) }
-            // A damaged row may seem to come after all that is wanted: it is not waited at.
+            // A damaged row may seem to come after all others: do not wait at it.
             guard order < 0, passed < Self.mostPassed else { break }
             passed += 1
             isAtRow = try rows.step()
@@ -59,7 +59,6 @@ struct ResourceRecall {
         NamedResource.Known(rows).flatMap { ResourceKey.mayName($0.digest, key) ? $0 : nil }
     }
 
-    /// Lets go of the index.
     func close() { rows.reset() }
 
     /// Below 0 if the row's key comes before `key`, above if it comes after.
@@ -71,19 +70,17 @@ struct ResourceRecall {
     }
 }
 
-/// Looks for the objects of a page of resources in a cache's tree, on another thread.
+/// Looks for the objects of a page of resources in the cache directory, on another thread.
 final class PresenceLookup: Sendable {
     private let page: [NamedResource]
-    /// The places of those that are looked for.
+    /// Indices of the resources that are looked up.
     private let wanted: [Int]
     private let arePresent = Mutex<Result<[Bool], CacheError>>(.success([]))
     private let isDone = DispatchSemaphore(value: 0)
 
     private static let queue = DispatchQueue(label: "larder.presence")
 
-    /// Begins to look.
-    ///
-    /// - Parameter isWanted: whether it matters that the object is there.
+    /// - Parameter isWanted: Whether the object is to be looked up.
     init(
         of page: [NamedResource], in cache: Cache?,
         where isWanted: (NamedResource.Known) -> Bool
@@ -102,7 +99,7 @@ final class PresenceLookup: Sendable {
         }
     }
 
-    /// Waits for the answer, and hands out the page in its order. To be called once.
+    /// Waits for the result, and calls `body` for the page in order. Must be called once.
     func forEach(_ body: (NamedResource, _ isPresent: Bool) throws -> Void) throws {
         isDone.wait()
         let present = try arePresent.withLock { $0 }.get()

@@ -4,9 +4,8 @@ import LarderCore
 import LarderImages
 import Synchronization
 
-/// Stores the icons that manifests hold themselves, as `data:` URLs: checked, digested and made
-/// durable like any other, and without a transfer. Runs before the queue, which then finds them
-/// done.
+/// Stores the icons that manifests contain as `data:` URLs. They are checked, digested and made
+/// durable like other icons. Runs before the queue.
 final class InlineStage: Depositor, Sendable {
     private let plan: Plan
     private let store: Store
@@ -76,7 +75,7 @@ final class InlineStage: Depositor, Sendable {
         state.withLock {
             $0.results[fetch] = ResourceResult(id: fetch, result: .success(success))
         }
-        // The bytes are the manifest's, and do not age.
+        // The bytes come from the manifest and do not become stale.
         var validators = Validators()
         validators.cacheControl = "max-age=31536000, immutable"
         let accepted = DispatchSemaphore(value: 0)
@@ -89,7 +88,7 @@ final class InlineStage: Depositor, Sendable {
         accepted.wait()
     }
 
-    /// After the batches before it, beside none of which the reporter may be called.
+    /// Reports after earlier batches: the reporter must not be called during a commit.
     private func report(_ failure: ResourceFailure, of fetch: Int64) {
         store.afterCommits { [reporter] in
             reporter.report([ResourceResult(id: fetch, result: .failure(failure))])

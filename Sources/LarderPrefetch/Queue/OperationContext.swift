@@ -3,23 +3,25 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 import LarderImages
+import Logging
 import Synchronization
 
-/// What every operation of a run shares: how a request is made, which responses are wanted, and
-/// what is done with a body that has arrived.
+/// The parts that all operations of a run share: requests, responses, and the way of a body to the
+/// store.
 final class OperationContext: Sendable {
     let loop: TransferLoop
-    /// Where bodies are checked and staged, beside the transfer loop.
+    /// Checks and stages bodies, outside of the transfer loop.
     let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
     let store: Store
     let policy: RequestPolicy
     private let check: BodyCheck
+    let logger: Logger?
     /// What was handed to the store and is not yet reported, by the fetch's id.
     private let deposited = Mutex<[Int64: Deposited]>([:])
     private let received = Atomic<Int64>(0)
     private let requests = Atomic<Int>(0)
 
-    /// An object, since a table's free places are as large as what it holds.
+    /// A class, since the free slots of a dictionary are as large as its values.
     private final class Deposited: Sendable {
         let fetch: Attempt
         let result: ResourceResult
@@ -29,14 +31,17 @@ final class OperationContext: Sendable {
         }
     }
 
-    init(loop: TransferLoop, store: Store, policy: RequestPolicy, check: BodyCheck) {
+    init(
+        loop: TransferLoop, store: Store, policy: RequestPolicy, check: BodyCheck, logger: Logger?
+    ) {
+        self.logger = logger
         self.loop = loop
         self.store = store
         self.policy = policy
         self.check = check
     }
 
-    /// Where a response's body goes, after a partial one's bytes if it is the rest of that.
+    /// Returns a new body for a response, continuing a partial one if given.
     func newBody(
         for transfer: TransferID, head: ResponseHead, continuing partial: PartialBody?
     ) throws(CacheError) -> StagedBody {
@@ -47,9 +52,9 @@ final class OperationContext: Sendable {
         return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
     }
 
-    /// Keeps what came of an interrupted body if its rest can be asked for.
+    /// Keeps an interrupted body if its rest can be requested later.
     ///
-    /// - Parameter resumed: what the response said whose body this one goes on with.
+    /// - Parameter resumed: The fields of the response whose body this one continues.
     func keep(
         _ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?
     ) {
@@ -68,7 +73,7 @@ final class OperationContext: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    /// What is wrong with the length of a body whose last part has come; nil if nothing is.
+    /// Returns why the length of a resumed body is wrong, or nil.
     func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
         guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
         else {
@@ -80,12 +85,11 @@ final class OperationContext: Sendable {
             : ResourceFailure(.range, message)
     }
 
-    /// Checks and stages a whole body, and hands it over to the store.
+    /// Checks and stages a whole body, and hands it to the store.
     ///
     /// - Parameters:
-    ///   - resumed: what the response said whose body this one goes on with.
-    ///   - depositor: is told what became of it.
-    ///   - done: called once, when the store has room for another.
+    ///   - resumed: The fields of the response whose body this one continues.
+    ///   - done: Called once, when the store has room for another.
     func deposit(
         _ fetch: Attempt, head: ResponseHead, body: StagedBody?, resumed: Validators?,
         metrics: TransferMetrics, for depositor: any Depositor,
@@ -98,7 +102,7 @@ final class OperationContext: Sendable {
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
             note(result, of: fetch)
-            if success.way == .revalidated, let known = fetch.askedAbout {
+            if success.outcome == .revalidated, let known = fetch.askedAbout {
                 validators = validators.completed(from: known.validators)
             }
             if isPersonal(fetch.planned) {
@@ -130,13 +134,13 @@ final class OperationContext: Sendable {
         }
     }
 
-    /// Whether it is asked for with something that may be a secret.
+    /// Whether its request may carry a secret.
     private func isPersonal(_ fetch: PlannedResource) -> Bool {
         guard let url = try? HTTPURL(fetch.url) else { return false }
         return policy.headers.arePersonal(for: url, hasCredentials: fetch.credentials != nil)
     }
 
-    /// Has a failure remembered, and reported in turn with what is stored.
+    /// Remembers a failure, and reports it in turn with the store's commits.
     func remember(
         _ failure: ResourceFailure, of fetch: Attempt, _ result: ResourceResult,
         for depositor: any Depositor
@@ -151,12 +155,11 @@ final class OperationContext: Sendable {
     }
 
     private func note(_ result: ResourceResult, of fetch: Attempt) {
-        // Made outside: nothing waits for the lock while memory is found.
+        // Allocated outside of the lock.
         let entry = Deposited(fetch, result)
         deposited.withLock { $0[fetch.planned.id] = entry }
     }
 
-    /// What is known of a fetch whose batch was committed.
     func takeDeposited(_ id: Int64) -> (Attempt, ResourceResult)? {
         deposited.withLock { $0.removeValue(forKey: id) }.map { ($0.fetch, $0.result) }
     }
@@ -182,7 +185,7 @@ final class OperationContext: Sendable {
             let object = known.object
             let success = ResourceResult.Success(
                 digest: object.digest, size: object.size, attributes: object.attributes,
-                way: .revalidated, isStored: true)
+                outcome: .revalidated)
             return (content, success)
         }
         return try check.stage(
@@ -191,14 +194,13 @@ final class OperationContext: Sendable {
     }
 }
 
-/// Whether a body is what somebody wants, the bytes that an entry demands and an image, and its way
-/// into the store if it is.
+/// Validates a response body (its digest, its size, and that it is a whole image) and stages it.
 struct BodyCheck: Sendable {
     let plan: Plan
     let store: Store
     let acceptsAnyContent: Bool
 
-    /// The digest is not the one that the body came under.
+    /// The digest is not the expected name.
     struct OtherBytes: Error {}
 
     /// Digests, checks and stages a whole body.
@@ -207,12 +209,12 @@ struct BodyCheck: Sendable {
     ///   - hasExpectation: whether an entry of that fetch demands particular bytes.
     ///   - mayStore: if not, the body is only checked.
     ///   - name: what the digest must be; default: nil, anything.
-    ///   - way: how the body came. Default: from its origin.
+    ///   - outcome: the outcome of a stored body. Default: `fetched`.
     /// - Throws: ``OtherBytes``, `ResourceFailure`, `ImageFault`, `CacheError` if the body cannot be
     ///   read or staged.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
-        named name: Digest? = nil, way: ResourceResult.Way = .fetched
+        named name: Digest? = nil, outcome: EntryResult.Outcome = .fetched
     ) throws -> (Deposit.Content, ResourceResult.Success) {
         let digest = try body.finish()
         if let name, name != digest { throw OtherBytes() }
@@ -223,13 +225,12 @@ struct BodyCheck: Sendable {
         }
         let attributes = try attributes(of: body)
         let success = ResourceResult.Success(
-            digest: digest, size: body.count, attributes: attributes, way: way,
-            isStored: mayStore)
+            digest: digest, size: body.count, attributes: attributes,
+            outcome: mayStore ? outcome : .unstored)
         guard mayStore else { return (.unstored, success) }
         return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
     }
 
-    /// What the image says of itself.
     private func attributes(of body: StagedBody) throws -> ObjectAttributes {
         do {
             let image = try body.withBytes { try ImageInspector.inspect($0) }

@@ -4,9 +4,9 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// A manifest of all that a cache has from URLs, written while it is read.
+    /// A manifest of a cache's resources, written while it is read.
     ///
-    /// - Throws: ``CacheError`` if there is no pipe to be had.
+    /// - Throws: ``CacheError`` if there is no socket.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
@@ -16,7 +16,7 @@ extension ManifestSource {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // Who reads has seen that something is missing: the list has no end.
+            // On an error the list has no end, which its reader reports.
             try? CacheListing(writer).write(cache)
         }
         guard hasThread else {
@@ -47,7 +47,7 @@ private final class CacheListing {
         var isFirst = true
         try cache.forEachResource { resource in
             let key = ResourceKey.name(in: resource.key)
-            // What a manifest held is there, too.
+            // Icons from `data:` URLs have no URL to list.
             guard key != nil || !ResourceKey.isSpelledOut(resource.key) else { return }
             var entry = JSONObject()
             entry.set("icon", exactly: resource.url)

@@ -5,8 +5,8 @@ import LarderHTTP
 import LarderImages
 import Synchronization
 
-/// Takes from a remote what the cache lacks, before the origins are asked. What it cannot use stays
-/// with the queue.
+/// Copies missing objects from a remote, before origins are asked. Resources that it cannot copy
+/// stay in the queue.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let remoteStore: RemoteStore
@@ -23,7 +23,7 @@ final class PullStage: Depositor, Sendable {
 
     private struct Deposited {
         let result: ResourceResult
-        /// If not, its origin is asked whether it changed.
+        /// If false, the origin is asked whether it changed.
         let isFresh: Bool
     }
 
@@ -36,13 +36,12 @@ final class PullStage: Depositor, Sendable {
     private var plan: Plan { context.plan }
     private var remote: Remote { context.remote }
 
-    /// Whether it is known what the remote has.
+    /// Whether the remote's references are known.
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
-    /// Finds out what the remote has, then takes it, in the order in which it would be fetched.
+    /// Looks the resources up in the remote, then copies them, in the order of fetching.
     ///
-    /// - Throws: `RemoteError` if the remote's listings cannot be had; ``CacheError``;
-    ///   `CancellationError`.
+    /// - Throws: `RemoteError` if the remote cannot be listed; ``CacheError``; `CancellationError`.
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
@@ -52,7 +51,7 @@ final class PullStage: Depositor, Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Reports everything that it did not give as failed: nothing else is asked.
+    /// Reports the remaining resources as failed, since no origin is asked.
     func failRest() throws {
         let failure =
             tally.failure.map { ResourceFailure($0) }
@@ -125,7 +124,7 @@ final class PullStage: Depositor, Sendable {
                 known.digest, limit: context.maximumObjectBytes, into: context.store)
             let (content, success) = try context.check.stage(
                 body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
-                named: known.digest, way: .pulled)
+                named: known.digest, outcome: .pulled)
             let result = ResourceResult(
                 id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
@@ -141,7 +140,7 @@ final class PullStage: Depositor, Sendable {
             try note(
                 RemoteError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
         } catch let error as ResourceFailure {
-            // Whole, and not what this manifest wants.
+            // Complete, but not what the manifest demands.
             fail(fetch.id, error)
         } catch let error as ImageFault {
             fail(fetch.id, ResourceFailure(error, mayBeCut: false))
@@ -157,7 +156,7 @@ final class PullStage: Depositor, Sendable {
         fail(fetch.id, ResourceFailure(error))
     }
 
-    /// Reports why the remote's bytes cannot be used, unless the origin is asked next.
+    /// Reports a failure, unless the origin is asked next.
     private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
         guard remote.use == .only else { return }
         context.reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
@@ -184,7 +183,7 @@ final class PullStage: Depositor, Sendable {
             headers: context.headers)
     }
 
-    /// Whether its listing alone tells that it is fresh.
+    /// Whether its listing alone shows that it is fresh.
     private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
             context.policy.revalidation != .always
@@ -192,17 +191,16 @@ final class PullStage: Depositor, Sendable {
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports what is left where it is, in turn with what is stored. Returns once it has: listings
-    /// are read faster than anything is reported.
+    /// Reports a resource that stays in the remote, in turn with the store's commits. Returns after
+    /// that: listings are read faster than results are reported.
     ///
-    /// - Parameter reference: nil if it was not read.
+    /// - Parameter reference: Nil if it was not read.
     private func leave(
         _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
         let success = ResourceResult.Success(
             digest: known.digest, size: reference?.size,
-            attributes: ObjectAttributes(mediaType: reference?.mediaType), way: .shared,
-            isStored: true)
+            attributes: ObjectAttributes(mediaType: reference?.mediaType), outcome: .shared)
         let result = ResourceResult(
             id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1)
         await withCheckedContinuation { reported in
@@ -226,7 +224,7 @@ final class PullStage: Depositor, Sendable {
             case .success where deposited.isFresh: results.append(deposited.result)
             case .success: stale.append(outcome.token)
             case .failure(let error):
-                // What was evicted meanwhile, or has something else in its place, is the queue's.
+                // An evicted or obstructed object is left to the queue.
                 if let failure = ResourceFailure(ofDeposit: error) {
                     fail(outcome.token, failure)
                 } else {
@@ -251,7 +249,6 @@ final class PullStage: Depositor, Sendable {
 }
 
 extension NamedResource.Known {
-    /// What a remote has.
     fileprivate init(_ digest: Digest, _ reference: Reference) {
         self.init(
             object: 0, digest: digest, size: reference.size,
@@ -263,13 +260,13 @@ extension NamedResource.Known {
 }
 
 extension Deposit {
-    /// As the index of the machine had it that fetched it.
+    /// As the machine that fetched it had it in its index.
     fileprivate init(_ fetch: PlannedResource, _ reference: Reference, _ content: Content) {
         self.init(
             token: fetch.id, key: fetch.key, url: fetch.url,
             responseURL: reference.responseURL, validators: reference.validators,
             variant: reference.variantDigest,
-            // The earlier of it and what the fields say: that machine's, in the end.
+            // The store uses the earlier of this and the header fields: that machine's value.
             redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
             content: content)
     }

@@ -3,7 +3,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A run that goes through all of a remote, and what it counts.
+/// A run over all of a remote, and its report.
 final class RemoteRun<Report: RemoteRunReport>: Sendable {
     let store: RemoteStore
     /// Requests at once.
@@ -29,8 +29,8 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
 
     func tellProgress() { onProgress(report) }
 
-    /// Calls `body`, which lists the objects or references of a byte, for several of the wanted
-    /// bytes at once. They are one listing for the limit of names.
+    /// Calls `body`, which lists the objects or references of a byte, for several bytes at once.
+    /// For the limit of names they are one listing.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -65,7 +65,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     }
 }
 
-/// What is told in the end of a run that goes through all of a remote.
+/// The report of a run over all of a remote.
 protocol RemoteRunReport: Sendable {
     var seconds: Double { get set }
     var isInterrupted: Bool { get set }
@@ -106,22 +106,22 @@ extension RemoteRun {
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Whatever ended it: what was removed may have been referred to meanwhile. As a task of its
-        // own, since this one may be cancelled.
+        // After any end: references to removed objects may have been written. In its own task,
+        // since this one may be cancelled.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
 
     /// Removes an object, within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
-        // Before, for a request whose answer is lost may have been carried out; and to its end, for
-        // one that is cut off may be carried out after we have looked.
+        // Recorded first, since a request whose response is lost may still remove the object. Never
+        // cancelled, since a cancelled request may be executed after the check.
         try scratch.set(.removed, of: digest)
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// A reference that was written while its object was removed refers to nothing, unless whoever
-    /// wrote it has seen that and put the object back.
+    /// A reference that was written while its object was removed refers to nothing, unless its
+    /// writer noticed and stored the object again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in

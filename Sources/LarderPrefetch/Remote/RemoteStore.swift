@@ -12,10 +12,9 @@ package struct RemoteStore: Sendable {
     let storage: any ObjectStore
     let listed: ListedCount
 
-    /// What a listing says of a resource.
+    /// A reference of a listing.
     package struct Known: Sendable, Hashable {
         let digest: Digest
-        /// When the reference was written, by the store's clock.
         let modified: Date
     }
 
@@ -43,7 +42,7 @@ package struct RemoteStore: Sendable {
         return reference
     }
 
-    /// Receives an object, not yet digested.
+    /// Receives an object, which is not digested yet.
     func receive(_ digest: Digest, limit: Int64, into store: Store) async throws -> StagedBody {
         let body = Received()
         try await storage.get(RemoteLayout.object(digest), maximumBytes: limit) { resume in
@@ -114,7 +113,7 @@ package struct RemoteStore: Sendable {
     }
 }
 
-/// The body that the last attempt filled.
+/// The body of the last attempt.
 private final class Received: Sendable {
     private let body = Mutex<StagedBody?>(nil)
 
@@ -133,7 +132,6 @@ package final class ListedCount: Sendable {
 
     init(maximum: Int) { self.maximum = maximum }
 
-    /// Begins to count another listing.
     func reset() { count.store(0, ordering: .relaxed) }
 
     /// Counts a page.

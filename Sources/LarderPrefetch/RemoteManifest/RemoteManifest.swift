@@ -72,7 +72,11 @@ package struct RemoteManifest: Sendable {
                 after: failure, attempt: attempt, since: start,
                 hold: failure.retryAfter.map { .now + $0 })
             switch next {
-            case .success(let instant): try wait(until: instant)
+            case .success(let instant):
+                transfer.logger?.info(
+                    "retrying a manifest",
+                    metadata: ["url": url.logged, "code": "\(failure.code)"])
+                try wait(until: instant)
             case .failure(let failure):
                 throw ManifestError(.unreadable, source: "\(url)", failure.message)
             }
@@ -154,8 +158,7 @@ package struct RemoteManifest: Sendable {
         }
         let request = policy.request(to: target, about: known)
         do {
-            let task = RunTask { try await exchange.response(to: request) }
-            return (try task.wait(unless: isCancelled), file)
+            return (try exchange.waitForResponse(to: request, unless: isCancelled), file)
         } catch {
             close(file.descriptor)
             throw error
@@ -171,19 +174,17 @@ package struct RemoteManifest: Sendable {
     }
 }
 
-/// What a server said of a manifest, beside its bytes.
+/// The response to a request for a manifest, without its body.
 struct ManifestResponse {
-    /// What was asked for first.
+    /// The requested URL.
     let url: HTTPURL
     /// Where redirects led.
     let target: RequestTarget
     let validators: Validators
-    /// Which variant the request has selected.
     let variant: Digest?
-    /// From the request to the end.
     let delay: Duration
 
-    /// - Parameter known: whose fields it completes, if it said that nothing has changed.
+    /// - Parameter known: The resource whose fields it completes after a 304.
     func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
         Deposit(
             token: 0, key: url.key, url: url.string, responseURL: target.url.string,

@@ -40,7 +40,7 @@ public struct LockedEntry: Sendable, Equatable {
 }
 
 extension Plan {
-    /// Notes which bytes icons came to, as far as they came to any, for ``forEachLocked(_:)``.
+    /// Records the bytes of icons, for ``forEachLocked(_:)``.
     func note(locked results: [EntryResult]) throws {
         try database.write { db in
             let insert = try PreparedStatement(
@@ -52,7 +52,7 @@ extension Plan {
         }
     }
 
-    /// The icons whose bytes were noted, in the order of the manifests.
+    /// Calls `body` with the icons whose bytes were recorded, in the order of the manifests.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
         try forEachPage { (page: [Row]) in
             for row in page {
@@ -81,13 +81,13 @@ extension Plan {
         let key: String = row["key"]
         var url: String? = row["url"]
         if let fetch = row["inline"] as Int64? {
-            // One at a time: a page of them could take any amount of memory.
+            // Read one at a time, since they can be large.
             let bytes = try inlineBytes(of: fetch)
             let mediaType: String = row["media_type"] ?? "application/octet-stream"
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
         }
         return LockedEntry(
-            // An app asks for a URL as the manifest spells it.
+            // Apps use the manifest's spelling.
             name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
             key: ResourceKey.name(in: key),
             priority: row["priority"], digest: digest, size: row["size"])

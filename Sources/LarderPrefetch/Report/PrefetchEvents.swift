@@ -54,7 +54,7 @@ public struct PrefetchEvents: AsyncSequence, Sendable {
                 if batch.isEmpty { isFinished = true }
             }
             let event = batch.removeFirst()
-            // Whoever leaves at the last event has not abandoned the run.
+            // The consumer may stop after the last event.
             if case .finished = event { isFinished = true }
             return event
         }
@@ -77,10 +77,10 @@ public enum PrefetchEvent: Sendable {
     case finished(Report)
 }
 
-/// Carries elements from a run's threads to one asynchronous consumer, and holds the run back while
-/// the consumer lags: memory stays bounded and nothing is lost.
+/// A bounded channel from a run's threads to one asynchronous consumer. Producers wait while the
+/// consumer lags.
 ///
-/// Producers block, so only threads of the run's own may send, never tasks.
+/// Producers block, so only the run's own threads may send, never tasks.
 final class Channel<Element: Sendable>: @unchecked Sendable {
     // Unchecked because the state is variables; every access holds `condition`.
     private let capacity: Int
@@ -90,10 +90,10 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     private var isAbandoned = false
     private var consumer: CheckedContinuation<[Element], any Error>?
 
-    /// - Parameter capacity: with so many that were not taken, whoever sends more waits.
+    /// - Parameter capacity: With this many elements, producers wait.
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Waits for room, then sends; does nothing once the consumer has gone.
+    /// Waits for room, then sends. Does nothing once the channel is abandoned.
     func send(_ more: [Element]) {
         condition.lock()
         while events.count >= capacity, !isAbandoned { condition.wait() }
@@ -101,7 +101,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         deliver()
     }
 
-    /// Sends without waiting if there is room, else drops: for what a later one replaces.
+    /// Sends if there is room, else drops the element, which a later one replaces.
     func offer(_ event: Element) {
         condition.lock()
         if events.count < capacity, !isAbandoned, end == nil { events.append(event) }
@@ -115,7 +115,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         deliver()
     }
 
-    /// The consumer wants no more: producers go on without it.
+    /// Stops receiving: producers no longer wait.
     func abandon() {
         condition.lock()
         isAbandoned = true
@@ -124,7 +124,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         deliver()
     }
 
-    /// What waits, at least one; none at the end.
+    /// Returns the waiting elements, at least one, or none at the end.
     func next() async throws -> [Element] {
         try await withCheckedThrowingContinuation { continuation in
             condition.lock()
@@ -133,7 +133,7 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Hands over what there is to a waiting consumer. Called with the lock held; releases it.
+    /// Delivers elements to a waiting consumer. Called with the lock held, which it releases.
     private func deliver() {
         guard let waiting = consumer, !events.isEmpty || end != nil || isAbandoned else {
             return condition.unlock()
@@ -152,7 +152,6 @@ final class Channel<Element: Sendable>: @unchecked Sendable {
     }
 }
 
-/// What carries a run's events.
 typealias EventChannel = Channel<PrefetchEvent>
 
 /// How far a run is.

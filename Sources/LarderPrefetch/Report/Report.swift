@@ -61,23 +61,22 @@ public struct Report: Sendable {
     /// How many icons had an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
 
-    /// Counts what a plan found cached and fresh.
     mutating func addCached(_ plan: PlanSummary) {
         entries += plan.cachedEntries
         icons += plan.cachedIcons
         if plan.cachedIcons > 0 { outcomes[.cached, default: 0] += plan.cachedIcons }
     }
 
-    /// Counts those that wait for a fetch.
     mutating func add(_ success: ResourceResult.Success, for waiting: ResourceResult.Waiting) {
         entries += waiting.entries
         icons += waiting.icons
-        guard success.isStored else { return outcomes[.unstored, default: 0] += waiting.icons }
-        outcomes[.init(success.way), default: 0] += 1
+        guard success.outcome != .unstored else {
+            return outcomes[.unstored, default: 0] += waiting.icons
+        }
+        outcomes[success.outcome, default: 0] += 1
         if waiting.icons > 1 { outcomes[.coalesced, default: 0] += waiting.icons - 1 }
     }
 
-    /// Counts all that are left of a plan.
     mutating func addUnfinished(of plan: PlanSummary) {
         outcomes[.unfinished, default: 0] += max(0, plan.icons - icons)
         (entries, icons) = (max(entries, plan.entries), max(icons, plan.icons))
@@ -117,16 +116,6 @@ public struct EntryResult: Sendable {
         case pulled
         /// It is in the remote and fresh; as a worker only fills that, its bytes were left there.
         case shared
-
-        init(_ way: ResourceResult.Way) {
-            self =
-                switch way {
-                case .fetched: .fetched
-                case .revalidated: .revalidated
-                case .pulled: .pulled
-                case .shared: .shared
-                }
-        }
     }
 
     /// The manifest's name, as it was given.

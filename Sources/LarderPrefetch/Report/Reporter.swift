@@ -2,9 +2,8 @@ import GRDB
 import LarderCache
 import Synchronization
 
-/// The last stage: turns what became of fetches into what became of entries, and counts it.
+/// The last stage: maps results of resources to results of entries, and counts them.
 final class Reporter: Sendable {
-    /// Results are told so many at a time.
     private static let pageLimit = 512
 
     private let plan: Plan
@@ -17,8 +16,8 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the icons whose bytes are not as demanded, and those with a demand that
-        /// have no bytes.
+        /// By manifest, the number of icons whose bytes are not as demanded, and of those with a
+        /// demand and without bytes.
         var demands: [String: (refused: Int, others: Int)] = [:]
     }
 
@@ -40,10 +39,9 @@ final class Reporter: Sendable {
         }
     }
 
-    /// The URLs that are settled so far.
     var progress: Progress { state.withLock { $0.progress } }
 
-    /// Reports the entries that the plan alone has settled.
+    /// Reports the entries that need no transfer.
     func reportSettled() throws {
         if !namesSuccesses {
             state.withLock { $0.report.addCached(plan.summary) }
@@ -65,7 +63,7 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports the entries of fetches that are committed, or have failed.
+    /// Reports the entries of committed or failed resources.
     func report(_ fetches: [ResourceResult]) {
         do {
             var results: [EntryResult] = []
@@ -97,7 +95,7 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports what is left, and hands over the whole.
+    /// Reports the remaining entries, and returns the report.
     func finish(
         failure: CacheError?, isInterrupted: Bool, receivedBytes: Int64, seconds: Double
     ) throws -> Report {
@@ -110,8 +108,8 @@ final class Reporter: Sendable {
                 }
             }
         } catch let error as CacheError where error.code == .storage {
-            // The plan lies on the disk that has failed: what was done is still known, and how much
-            // was not.
+            // The plan is on the failed disk. Finished entries were counted, and the number of the
+            // others is known.
             failure = failure ?? error
             state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }
@@ -159,7 +157,7 @@ final class Reporter: Sendable {
             result.failure = EntryFailure(failure)
             return result
         case .success(let success):
-            // Entries of one URL may demand different bytes: those that did not get theirs failed.
+            // Entries of one URL may demand different bytes.
             if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {
@@ -168,15 +166,8 @@ final class Reporter: Sendable {
                 result.failure = EntryFailure(failure)
                 return result
             }
-            let outcome: EntryResult.Outcome =
-                if !success.isStored {
-                    .unstored
-                } else if entry.isDuplicate {
-                    .coalesced
-                } else {
-                    EntryResult.Outcome(success.way)
-                }
-            var result = EntryResult(entry, outcome)
+            let isCoalesced = entry.isDuplicate && success.outcome != .unstored
+            var result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
             result.digest = success.digest
             result.bytes = success.size
             result.attributes = success.attributes

@@ -39,12 +39,12 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// When a URL that failed is asked for again, or what it failed with for good.
+    /// Returns the time of the next attempt, or the final failure.
     ///
     /// - Parameters:
-    ///   - attempt: the one that failed; the first is 1.
-    ///   - start: when the first one began.
-    ///   - hold: until when the host asked to be left alone.
+    ///   - attempt: The failed one; the first is 1.
+    ///   - start: The start of the first one.
+    ///   - hold: Until when the host asked to wait.
     func nextAttempt(
         after failure: ResourceFailure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
@@ -58,12 +58,12 @@ public struct RetryPolicy: Sendable {
     }
 }
 
-/// How long a response asks not to be bothered again (RFC 9110, section 10.2.3).
+/// The time that a response asks to wait (RFC 9110, section 10.2.3).
 enum RetryAfter {
-    /// A century; what is longer is as good as never.
+    /// A century, in seconds.
     private static let longest: Int64 = 3_200_000_000
 
-    /// The time from `now` on; nil if the response names none, or none that can be read.
+    /// Returns the time from `now` on, or nil if the response has none.
     static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
         guard let field = head.headers[first: "Retry-After"] else { return nil }
         if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {

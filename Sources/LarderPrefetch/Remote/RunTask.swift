@@ -1,38 +1,30 @@
 import Dispatch
 import Synchronization
 
-/// Asynchronous work that a thread waits for.
-final class RunTask<Value: Sendable>: Sendable {
+/// Asynchronous work that a thread of the run waits for.
+final class RunTask: Sendable {
     private let task: Task<Void, Never>
     private let end = End()
 
     private final class End: Sendable {
         let group = DispatchGroup()
-        let result = Mutex<Result<Value, any Error>?>(nil)
+        let error = Mutex<(any Error)?>(nil)
     }
 
-    init(_ body: @escaping @Sendable () async throws -> Value) {
+    init(_ body: @escaping @Sendable () async throws -> Void) {
         end.group.enter()
         task = Task { [end] in
-            let result: Result<Value, any Error>
-            do { result = .success(try await body()) } catch { result = .failure(error) }
-            end.result.withLock { $0 = result }
+            do { try await body() } catch { end.error.withLock { $0 = error } }
             end.group.leave()
         }
     }
 
     func cancel() { task.cancel() }
 
-    /// Waits for the end. Tasks must not call it: it blocks the thread.
-    ///
-    /// - Parameter isCancelled: called a few times a second. If it returns true, the work is
-    ///   cancelled. Default: never.
-    func wait(unless isCancelled: () -> Bool = { false }) throws -> Value {
-        while end.group.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
-            if isCancelled() { cancel() }
-        }
-        guard let result = end.result.withLock({ $0 }) else { throw CancellationError() }
-        return try result.get()
+    /// Waits for the end. Tasks must not call it: it blocks the thread, and the work may need it.
+    func wait() throws {
+        end.group.wait()
+        if let error = end.error.withLock({ $0 }) { throw error }
     }
 }
 
