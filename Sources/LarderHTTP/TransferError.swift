@@ -112,9 +112,9 @@ extension TransferError.Code {
     ///
     /// A transfer may know more: libcurl has one result for all failed connections, refused
     /// addresses included, and one for three time-outs.
-    package init(_ curlCode: CurlCode) {
+    package init(curlCode: UInt32) {
         self =
-            switch curlCode.code {
+            switch CURLcode(curlCode) {
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameNotResolved
             // CURLE_PROXY: a SOCKS proxy refused or failed.
             case CURLE_COULDNT_CONNECT, CURLE_PROXY: .connectFailed
@@ -141,30 +141,7 @@ extension TransferError.Code {
     }
 }
 
-/// A result code of libcurl's easy interface (`CURLcode`), for those who do not see libcurl.
-///
-/// Source: [libcurl-errors(3)](https://curl.se/libcurl/c/libcurl-errors.html).
-package struct CurlCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The number libcurl uses.
-    package let rawValue: UInt32
-
-    /// `CURLE_OK`: no error.
-    static let ok = CurlCode(CURLE_OK)
-
-    /// Wraps libcurl's number; every value is allowed, since later versions add some.
-    package init(rawValue: UInt32) {
-        self.rawValue = rawValue
-    }
-
-    init(_ code: CURLcode) {
-        self.init(rawValue: code.rawValue)
-    }
-
-    /// As libcurl's own functions and constants have it.
-    var code: CURLcode { CURLcode(rawValue) }
-
-    /// libcurl's own words and number, such as `Couldn't connect to server (curl 7)`.
-    package var description: String {
-        "\(String(cString: curl_easy_strerror(code))) (curl \(rawValue))"
-    }
+extension CURLcode {
+    /// libcurl's own words and number, for example `Couldn't connect to server (curl 7)`.
+    var text: String { "\(String(cString: curl_easy_strerror(self))) (curl \(rawValue))" }
 }

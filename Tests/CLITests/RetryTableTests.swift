@@ -28,8 +28,8 @@ import Testing
     @Test func transfers() throws {
         let table = try document.table("Failures of transfers", "code")
         let expected = TransferError.Code.allCases.map { code in
-            let results = (1...99).map { CurlCode(rawValue: $0) }
-                .filter { TransferError.Code($0) == code }.map { "\($0.rawValue)" }
+            let results = (UInt32(1)...99)
+                .filter { TransferError.Code(curlCode: $0) == code }.map { "\($0)" }
             return [
                 code.rawValue, code == .other ? "all others" : results.joined(separator: ", "),
                 code.isTransient ? "yes" : "no",

@@ -6,7 +6,7 @@ final class CollectedLog: Sendable {
     private let collected = Mutex<[(message: String, metadata: Logger.Metadata)]>([])
 
     var logger: Logger {
-        var logger = Logger(label: "test") { [self] _ in Handler(log: self) }
+        var logger = Logger(label: "test") { [self] _ in Handler(collector: self) }
         logger.logLevel = .trace
         return logger
     }
@@ -23,7 +23,7 @@ final class CollectedLog: Sendable {
     }
 
     private struct Handler: LogHandler {
-        let log: CollectedLog
+        let collector: CollectedLog
         var metadata: Logger.Metadata = [:]
         var logLevel = Logger.Level.trace
 
@@ -33,7 +33,7 @@ final class CollectedLog: Sendable {
         }
 
         func log(event: LogEvent) {
-            log.collected.withLock { $0.append(("\(event.message)", event.metadata ?? [:])) }
+            collector.collected.withLock { $0.append(("\(event.message)", event.metadata ?? [:])) }
         }
     }
 }

@@ -10,7 +10,7 @@ package enum CurlLibrary {
     }
 
     /// Never cleaned up, since other code of the process may use it.
-    static let initialization = CurlCode(curl_global_init(Int(CURL_GLOBAL_DEFAULT)))
+    static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
     /// The file of certificate authorities that libcurl was built with. If it does not exist, the
     /// first of those of Linux distributions: a program that contains libcurl runs on other systems

@@ -113,10 +113,10 @@ final class EasyHandle {
 
     // MARK: One transfer
 
-    /// Takes in a transfer.
+    /// Starts a transfer.
     ///
-    /// - Parameter sharesConnection: whether to wait for a connection that is being made and may
-    ///   turn out to be HTTP/2, instead of making one more.
+    /// - Parameter sharesConnection: Whether to wait for a connection in progress that may be
+    ///   HTTP/2, instead of making another.
     func begin(_ transfer: Transfer, sharesConnection: Bool) throws(TransferError) {
         let request = transfer.order.request
         if let name = request.firstIllegalHeader {
@@ -217,10 +217,8 @@ final class EasyHandle {
 
     /// Continues a paused transfer.
     ///
-    /// - Returns: ``CurlCode/ok``, or the error that ended the transfer.
-    func resume() -> CurlCode {
-        CurlCode(curl_easy_pause(pointer, CURLPAUSE_CONT))
-    }
+    /// - Returns: `CURLE_OK`, or the error that ended the transfer.
+    func resume() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
     /// libcurl calls this before each request. A refusal would close the connection. A connect-only
     /// transfer ends here instead: libcurl reads that option after this call (multi.c, MSTATE_DO)

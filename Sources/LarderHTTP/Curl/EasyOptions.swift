@@ -101,7 +101,7 @@ struct EasyOptions {
         guard code != CURLE_OK else { return }
         throw TransferError(
             code: .other,
-            message: "libcurl refuses its option \(option.rawValue): \(CurlCode(code))")
+            message: "libcurl refuses its option \(option.rawValue): \(code.text)")
     }
 }
 

@@ -14,7 +14,7 @@ final class MultiHandle {
     let idleConnections: Int
 
     init(configuration: TransferConfiguration, sockets: OpenSockets) throws(TransferError) {
-        guard CurlLibrary.initialization == .ok, let pointer = curl_multi_init() else {
+        guard CurlLibrary.initialization == CURLE_OK, let pointer = curl_multi_init() else {
             throw Self.failure(CURLM_OUT_OF_MEMORY)
         }
         self.pointer = pointer
@@ -80,13 +80,13 @@ final class MultiHandle {
     }
 
     /// Returns the next finished transfer, still in the multi handle, and its result.
-    func nextFinished() -> (handle: EasyHandle, result: CurlCode)? {
+    func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
             guard message.pointee.msg == CURLMSG_DONE,
                 let handle = EasyHandle.owner(of: message.pointee.easy_handle)
             else { continue }
-            return (handle, CurlCode(larder_message_result(message)))
+            return (handle, larder_message_result(message))
         }
         return nil
     }
@@ -105,10 +105,8 @@ final class MultiHandle {
     /// Ends the current or next ``wait(atMost:)``, from any thread.
     var waker: Waker { Waker(pointer: pointer) }
 
-    /// See ``MultiHandle/waker``.
-    ///
-    /// Unchecked because `curl_multi_wakeup` is the one function that libcurl allows on any thread;
-    /// who holds a waker must not use it once the multi handle is gone.
+    /// Unchecked because libcurl allows `curl_multi_wakeup` on any thread. Must not be used after
+    /// the multi handle is gone.
     struct Waker: @unchecked Sendable {
         fileprivate let pointer: UnsafeMutableRawPointer
 

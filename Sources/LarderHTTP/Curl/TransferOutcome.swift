@@ -5,14 +5,14 @@ import Foundation
 struct TransferOutcome {
     let transfer: Transfer
     let handle: EasyHandle
-    let curlCode: CurlCode
+    let curlCode: CURLcode
     let configuration: TransferConfiguration
 
     var result: Result<TransferMetrics, TransferError> {
         if let reason = transfer.reason {
             return .failure(error(reason.code, reason.message))
         }
-        if curlCode == .ok {
+        if curlCode == CURLE_OK {
             return transfer.isWhole
                 ? .success(handle.metrics)
                 : .failure(error(.bodyTruncated, "the encoded body ends early"))
@@ -26,8 +26,8 @@ struct TransferOutcome {
     }
 
     private var code: TransferError.Code {
-        let general = TransferError.Code(curlCode)
-        return switch curlCode.code {
+        let general = TransferError.Code(curlCode: curlCode.rawValue)
+        return switch curlCode {
         case _ where isRefusedByProxy: .proxyRefused
         case _ where handle.proxyStatus.map { $0 >= 300 } ?? false: .connectFailed
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
@@ -47,7 +47,7 @@ struct TransferOutcome {
     /// Whether the proxy refused. If it could not reach the server, another attempt may succeed.
     private var isRefusedByProxy: Bool {
         if let status = handle.proxyStatus { return (400..<500).contains(status) }
-        guard curlCode.code == CURLE_PROXY else { return false }
+        guard curlCode == CURLE_PROXY else { return false }
         return switch handle.proxyError {
         case CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_GENERAL_SERVER_FAILURE,
             CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_NETWORK_UNREACHABLE,
@@ -87,7 +87,7 @@ struct TransferOutcome {
         if code == .outOfFiles { return "no file descriptor is left" }
         if code == .headersTooLarge { return "the response's head is too long" }
         let message = handle.errorMessage
-        let words = message.isEmpty ? curlCode.description : message
+        let words = message.isEmpty ? curlCode.text : message
         guard let proxy = transfer.proxy, !handle.isConnected else { return words }
         if let status = handle.proxyStatus, status >= 300 {
             return "the proxy \(proxy) answered with status \(status)"

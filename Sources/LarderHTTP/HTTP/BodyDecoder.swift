@@ -20,9 +20,7 @@ final class BodyDecoder {
     /// The number of processed bytes that will be delivered again.
     private var seen = 0
 
-    /// - Parameters:
-    ///   - codings: as they were applied, one at least.
-    ///   - limit: how much may come out of each.
+    /// - Parameter codings: In the order of their application; at least one.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard
             codings.allSatisfy({ coding in

@@ -1,11 +1,10 @@
 import CCurl
 import Foundation
 
-/// The fields of an HTTP head, in the order they came: looked up by name whatever its case, and a
-/// name may occur more than once (RFC 9110, section 5).
+/// The fields of an HTTP head, in order, looked up by name in any case. A name may occur more than
+/// once (RFC 9110, section 5).
 ///
-/// Kept as the bytes that came, `Name: value` line by line, and read when asked: of most heads one
-/// or two fields are wanted.
+/// Stored as lines and parsed on demand, since few fields are read.
 package struct HeaderFields: Sendable {
     private let lines: [UInt8]
 

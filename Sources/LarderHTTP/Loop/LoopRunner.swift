@@ -1,3 +1,4 @@
+import CCurl
 import LarderCore
 import Logging
 
@@ -133,7 +134,7 @@ final class LoopRunner {
 
     private func resume(_ handle: EasyHandle) {
         let code = handle.resume()
-        if code != .ok { finish(handle, code) }
+        if code != CURLE_OK { finish(handle, code) }
     }
 
     private func resumeThrottled() {
@@ -154,9 +155,9 @@ final class LoopRunner {
         return found
     }
 
-    private func finish(_ handle: EasyHandle, _ code: CurlCode) {
+    private func finish(_ handle: EasyHandle, _ code: CURLcode) {
         guard let transfer = handle.transfer else { return }
-        if handle.isHeldBack, code == .ok {
+        if handle.isHeldBack, code == CURLE_OK {
             release(handle, transfer.order.id)
             return backlog.putBack(transfer.order)
         }

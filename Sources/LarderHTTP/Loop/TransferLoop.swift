@@ -73,14 +73,11 @@ package final class TransferLoop: Sendable {
         inbox.post(.resume(id))
     }
 
-    /// Whether a connection is open, or being made, that was made for requests to an origin.
-    ///
-    /// - Parameter origin: scheme, host and port, as ``HTTPURL/origin`` has them.
+    /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
     package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
 
-    /// Cancels all transfers, those waiting included, and returns once everybody has heard their
-    /// end and the thread is gone; within a receiver's call it returns at once instead. What is
-    /// started afterwards ends as cancelled. Calling it again does no harm.
+    /// Cancels all transfers, and returns once all receivers were told and the thread has ended.
+    /// Within a receiver's call it returns at once. Transfers that start later end as cancelled.
     package func shutdown() {
         inbox.stop()
         thread.join()

@@ -10,11 +10,9 @@ package protocol ObjectStore: Sendable {
 
     /// Receives an object.
     ///
-    /// - Parameters:
-    ///   - maximumBytes: a longer one is refused.
-    ///   - sink: makes what takes the bytes, for each attempt anew.
-    /// - Throws: ``RemoteError``, ``RemoteError/Code-swift.enum/notFound`` if there is none; what
-    ///   the sink throws; `CancellationError`.
+    /// - Parameter sink: Makes the sink of each attempt's body.
+    /// - Throws: ``RemoteError``, ``RemoteError/Code-swift.enum/notFound`` if there is none; the
+    ///   sink's error; `CancellationError`.
     func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws
 
     /// Returns the size and time of an object, or nil if there is none.

@@ -5,10 +5,9 @@ import LarderIcons
 import LarderImages
 import Synchronization
 
-/// Fetches icons for an `IconLoader` the way a ``Prefetcher`` does: with libcurl, over connections
-/// that are kept, and only whole images.
+/// Fetches whole icons for an `IconLoader` with libcurl.
 ///
-/// One attempt is made: the loader remembers a failure for a while, and a person scrolls on.
+/// Makes one attempt: the loader remembers a failure for a while.
 public final class TransferFetcher: IconFetcher {
     /// The header fields that decide about freshness.
     private static let kept = [

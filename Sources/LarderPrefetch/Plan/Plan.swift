@@ -45,17 +45,19 @@ final class Plan: Sendable {
             try db.inTransaction {
                 let feed = ManifestFeed(manifests, rules: rules)
                 defer { feed.close() }
-                while let message = try feed.next(unless: isCancelled) {
-                    if isCancelled() { throw CancellationError() }
-                    switch message {
-                    case .begin(let number): meter.begin(manifests[number].name)
-                    case .items(let items, let number, let share):
-                        meter.count(items.count, share: share)
-                        for item in items { try builder.add(item, of: number) }
-                    case .end(let summary):
-                        let source = manifests[builder.summary.manifests.count]
-                        if let error = summary.refusalIfAllWereRead(of: source) { throw error }
-                        builder.add(summary)
+                while case let messages = try feed.next(unless: isCancelled), !messages.isEmpty {
+                    for message in messages {
+                        if isCancelled() { throw CancellationError() }
+                        switch message {
+                        case .begin(let number): meter.begin(manifests[number].name)
+                        case .items(let items, let number, let share):
+                            meter.count(items.count, share: share)
+                            for item in items { try builder.add(item, of: number) }
+                        case .end(let summary):
+                            let source = manifests[builder.summary.manifests.count]
+                            if let error = summary.refusalIfAllWereRead(of: source) { throw error }
+                            builder.add(summary)
+                        }
                     }
                 }
                 return .commit

@@ -146,31 +146,19 @@ struct NamedResource {
 }
 
 extension NamedResource.Known {
-    /// As ``ResourceRecall`` selects them.
-    private enum Column {
-        static let digest: CInt = 0
-        static let size: CInt = 1
-        static let isImage: CInt = 2
-        static let isFresh: CInt = 3
-        static let cacheControl: CInt = 4
-        static let isUseDue: CInt = 5
-        static let redirectedTo: CInt = 6
-        static let vary: CInt = 7
-        static let variant: CInt = 8
-        static let object: CInt = 9
-    }
-
+    /// Reads the columns of ``ResourceRecall``.
+    ///
     /// Nil if the row is damaged. The resource is then fetched again.
     init?(_ row: PreparedStatement) {
-        guard let digest = row.digest(Column.digest) else { return nil }
+        guard let digest = row.digest(0) else { return nil }
         self.init(
-            object: row.integer(Column.object), digest: digest, size: row.integer(Column.size),
-            isImage: row.bool(Column.isImage),
-            isFresh: row.bool(Column.isFresh),
-            isImmutable: CacheControl(row.text(Column.cacheControl)).isImmutable,
-            isUseDue: row.bool(Column.isUseDue), redirectedTo: row.text(Column.redirectedTo),
-            variant: row.isNull(Column.variant)
-                ? nil : (row.digest(Column.variant), row.text(Column.vary)))
+            object: row.integer(9), digest: digest, size: row.integer(1),
+            isImage: row.bool(2),
+            isFresh: row.bool(3),
+            isImmutable: CacheControl(row.text(4)).isImmutable,
+            isUseDue: row.bool(5), redirectedTo: row.text(6),
+            variant: row.isNull(8)
+                ? nil : (row.digest(8), row.text(7)))
     }
 }
 

@@ -330,13 +330,12 @@ final class ProgressTicker: Sendable {
         isStopped.withLock { $0 = true }
     }
 
-    private func send(_ sample: QueueProgress) {
-        var progress = reporter.progress
-        progress.arrived = max(before + sample.arrived, progress.done)
-        progress.underWay = sample.underWay
-        progress.waiting = sample.waiting
-        progress.secondsToAttempt = sample.nextAttempt.map { ($0 - .now) / .seconds(1) }
-        progress.receivedBytes = sample.receivedBytes
+    private func send(_ sample: Progress) {
+        let settled = reporter.progress
+        var progress = sample
+        (progress.total, progress.done, progress.failed) =
+            (settled.total, settled.done, settled.failed)
+        progress.arrived = max(before + sample.arrived, settled.done)
         progress.seconds = (ContinuousClock.now - start) / .seconds(1)
         isStopped.withLock { if !$0 { channel.offer(.progress(progress)) } }
     }

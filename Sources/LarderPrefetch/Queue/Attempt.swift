@@ -48,15 +48,3 @@ struct QueueLimits: Sendable {
     /// How long an interrupted run lets what is in flight finish.
     let grace: Duration
 }
-
-/// The progress of a queue.
-struct QueueProgress: Sendable {
-    /// Fetches that have come to their end, except those that were sent back since.
-    var arrived = 0
-    /// Requests that have begun and not ended.
-    var underWay = 0
-    var waiting = 0
-    var nextAttempt: ContinuousClock.Instant?
-    /// Body bytes received.
-    var receivedBytes: Int64 = 0
-}

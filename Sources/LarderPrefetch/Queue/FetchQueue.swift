@@ -161,16 +161,20 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// Calls `body` with the progress, on the feeder's queue.
-    func sample(_ body: @escaping @Sendable (QueueProgress) -> Void) {
+    func sample(_ body: @escaping @Sendable (Progress) -> Void) {
         feeder.async { [self] in body(progress) }
     }
 
     // MARK: - On the feeder's queue
 
-    private var progress: QueueProgress {
-        QueueProgress(
-            arrived: arrived, underWay: stage.requestsUnderWay, waiting: schedule.delayed.count,
-            nextAttempt: schedule.delayed.min?.instant, receivedBytes: stage.receivedBytes)
+    private var progress: Progress {
+        var progress = Progress()
+        progress.arrived = arrived
+        progress.underWay = stage.requestsUnderWay
+        progress.waiting = schedule.delayed.count
+        progress.secondsToAttempt = schedule.delayed.min.map { ($0.instant - .now) / .seconds(1) }
+        progress.receivedBytes = stage.receivedBytes
+        return progress
     }
 
     private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }

@@ -49,10 +49,8 @@ struct HostCursor {
     private var isExhausted: Bool
     private let pageSize: Int
 
-    /// - Parameters:
-    ///   - limit: how much may be asked of it.
-    ///   - planned: how many URLs of this origin the plan has; redirects may lead to others.
-    ///   - pageSize: how many planned fetches are read at once.
+    /// - Parameter planned: The number of the origin's URLs in the plan; redirects may lead to
+    ///   others.
     init(origin: Int, limit: HostLimits.Limit, planned: Int, pageSize: Int) {
         self.origin = origin
         self.limit = limit

@@ -59,10 +59,9 @@ struct HostSchedule {
     private var remaining: Int
 
     /// - Parameters:
-    ///   - places: how many fetches are taken out at once, at most.
-    ///   - limits: the most requests in flight to one origin, and how often one may begin.
-    ///   - readAhead: how many planned fetches are in memory, about.
-    ///   - isConnected: whether a connection to an origin is open.
+    ///   - places: Maximum number of fetches in flight.
+    ///   - readAhead: The approximate number of planned resources in memory.
+    ///   - isConnected: Whether a connection to an origin is open.
     init(
         plan: Plan, cache: Cache, places: Int, limits: HostLimits,
         readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool

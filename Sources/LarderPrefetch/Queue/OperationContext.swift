@@ -206,12 +206,10 @@ struct BodyCheck: Sendable {
     /// Digests, checks and stages a whole body.
     ///
     /// - Parameters:
-    ///   - hasExpectation: whether an entry of that fetch demands particular bytes.
-    ///   - mayStore: if not, the body is only checked.
-    ///   - name: what the digest must be; default: nil, anything.
-    ///   - outcome: the outcome of a stored body. Default: `fetched`.
-    /// - Throws: ``OtherBytes``, `ResourceFailure`, `ImageFault`, `CacheError` if the body cannot be
-    ///   read or staged.
+    ///   - mayStore: If false, the body is only checked.
+    ///   - name: The expected digest; nil for any.
+    ///   - outcome: The outcome of a stored body.
+    /// - Throws: ``OtherBytes``, `ResourceFailure`, `ImageFault`, `CacheError`.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
         named name: Digest? = nil, outcome: EntryResult.Outcome = .fetched

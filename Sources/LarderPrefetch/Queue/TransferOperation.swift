@@ -51,12 +51,9 @@ final class TransferOperation: Operation, @unchecked Sendable {
     private enum Phase { case waiting, executing, finished }
 
     /// - Parameters:
-    ///   - cursor: the place of the fetch's origin in the schedule.
-    ///   - isLastOfHost: whether nothing else of that origin is asked for.
-    ///   - depositor: is told what became of what was handed to the store.
-    ///   - onTransferEnd: called once, when the connection is free again, before the bytes are
-    ///     checked.
-    ///   - onEnd: called once, before the operation finishes.
+    ///   - depositor: Receives the result of a deposit.
+    ///   - onTransferEnd: Called once, when the connection is free, before the bytes are checked.
+    ///   - onEnd: Called once, before the operation finishes.
     init(
         _ fetch: Attempt, cursor: Int, isLastOfHost: Bool, stage: OperationContext,
         depositor: any Depositor, holds: HostHolds,

@@ -33,18 +33,17 @@ extension ManifestSource {
     #endif
 }
 
-/// Writes a cache's resources as a JSON array of entries.
-private final class CacheListing {
+/// A socket that receives a JSON array of a cache's resources.
+private struct CacheListing {
     private struct ReaderIsGone: Error {}
 
-    private let descriptor: Int32
-    private var buffer: [UInt8] = []
+    let descriptor: Int32
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     func write(_ cache: Cache) throws {
-        buffer = Array("[".utf8)
-        var isFirst = true
+        var buffer = Array("[".utf8)
+        var separator = ""
         try cache.forEachResource { resource in
             let key = ResourceKey.name(in: resource.key)
             // Icons from `data:` URLs have no URL to list.
@@ -52,21 +51,21 @@ private final class CacheListing {
             var entry = JSONObject()
             entry.set("icon", exactly: resource.url)
             if let key { entry.set("key", exactly: key) }
-            buffer += (isFirst ? "" : ",").utf8
-            buffer += entry.text.utf8
-            isFirst = false
-            if buffer.count > 64 << 10 { try flush() }
+            buffer += (separator + entry.text).utf8
+            separator = ","
+            guard buffer.count > 64 << 10 else { return }
+            try flush(buffer)
+            buffer.removeAll(keepingCapacity: true)
         }
-        buffer += "]".utf8
-        try flush()
+        try flush(buffer + "]".utf8)
     }
 
-    private func flush() throws {
-        var rest = buffer[...]
+    private func flush(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let sent = rest.withUnsafeBytes { bytes in
                 #if canImport(Darwin)
-                    write(descriptor, bytes.baseAddress, bytes.count)
+                    Foundation.write(descriptor, bytes.baseAddress, bytes.count)
                 #else
                     send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
                 #endif
@@ -75,6 +74,5 @@ private final class CacheListing {
             guard sent > 0 else { throw ReaderIsGone() }
             rest = rest.dropFirst(sent)
         }
-        buffer.removeAll(keepingCapacity: true)
     }
 }

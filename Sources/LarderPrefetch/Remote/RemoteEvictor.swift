@@ -2,13 +2,12 @@ import Foundation
 import LarderHTTP
 import Synchronization
 
-/// Removes from a remote the references that are too old, and then the objects that nothing refers
-/// to.
+/// Removes old references from a remote, and then objects without references.
 ///
-/// Others write meanwhile, and no request removes something only if it has not changed. So whoever
-/// stores writes the reference first and looks for the object then (`RemoteStore.keep`), and here
-/// objects are removed first and new references looked for then: of the two, the second sees what
-/// the first did, and no reference is left without its object.
+/// Others write at the same time, and a removal cannot be conditional. A writer stores the
+/// reference and then checks the object (`RemoteStore.keep`); an eviction removes the object and
+/// then checks for new references. Whichever is second sees the first, so no reference stays
+/// without its object.
 public struct RemoteEvictor: Sendable {
     /// What is removed.
     public struct Policy: Sendable {

@@ -73,9 +73,7 @@ protocol RemoteRunReport: Sendable {
 }
 
 extension Remote {
-    /// Opens the remote, goes through it, and closes it.
-    ///
-    /// - Throws: what `body` throws. If the task is cancelled, the report says so instead.
+    /// Runs `body` over the remote, and closes it. If the task is cancelled, the report says so.
     func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,

@@ -4,10 +4,10 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The icons that several machines share in an object store. It is asked before the origins.
+/// The icons that several machines share in an object store.
 ///
-/// The object is written first, the reference to it last: the reference is the commit. What is read
-/// is digested before it is used, whatever the store says of it.
+/// The object is written before the reference, which is the commit. Everything is digested before
+/// it is used.
 package struct RemoteStore: Sendable {
     let storage: any ObjectStore
     let listed: ListedCount
@@ -53,16 +53,13 @@ package struct RemoteStore: Sendable {
         return body.value ?? store.newBody {}
     }
 
-    /// Stores a resource: its object unless that is there, then its reference.
+    /// Stores a resource: its object unless it is there, then its reference.
     ///
-    /// Evictors take objects without references and look for new references after they did
-    /// (``RemoteEvictor``). Here the reference is written, and then the object looked for: whoever
-    /// is second sees what the other did.
+    /// An eviction removes objects and then checks for new references (``RemoteEvictor``). Here the
+    /// reference is written and then the object is checked, so whichever is second sees the first.
     ///
-    /// - Parameters:
-    ///   - known: what the remote has of the resource, if anything.
-    ///   - isThere: whether the object is believed to be there.
-    /// - Returns: how many bytes were sent.
+    /// - Parameter isThere: Whether the object is believed to be there.
+    /// - Returns: The number of bytes sent.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {

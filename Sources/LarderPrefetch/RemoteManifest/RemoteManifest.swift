@@ -4,9 +4,8 @@ import LarderCore
 import LarderHTTP
 import LarderManifest
 
-/// A manifest at an http or https URL. It is downloaded whole, to a file without a name, before any
-/// of it is read; a run keeps it in its cache, so that one that has not changed costs a conditional
-/// request. Its entries are held to the same rules as those of any other manifest.
+/// A manifest at an http or https URL. It is downloaded to an unnamed file before it is read. A run
+/// keeps a copy in its cache, so that an unchanged manifest costs a conditional request.
 package struct RemoteManifest: Sendable {
     /// Where it is.
     package var url: HTTPURL

@@ -22,9 +22,8 @@ final class Reporter: Sendable {
     }
 
     /// - Parameters:
-    ///   - namesSuccesses: whether icons that came to their bytes are to be reported, too, and not
-    ///     just counted.
-    ///   - isLocking: whether a lock is wanted of what the entries come to.
+    ///   - namesSuccesses: Whether successful icons are reported, and not only counted.
+    ///   - isLocking: Whether a lock is wanted.
     init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
         self.plan = plan
         self.isLocking = isLocking

@@ -2,10 +2,10 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, but for what a cached response adds: validators and ranges.
+/// The header fields of requests, without validators and ranges.
 ///
-/// Plan and request read them here: which variant is cached and which one a request would select
-/// are compared by them (RFC 9111, section 4.1).
+/// Both plan and request use them, since they select the variant of a response (RFC 9111, section
+/// 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let accept: String
@@ -78,11 +78,11 @@ public struct RequestHeaders: Sendable {
     }
 }
 
-/// A header field that a person wants sent, and to whom.
+/// A header field chosen by the user, and its hosts.
 ///
-/// `Name: value` goes to the origins that manifests name, and to no other that they redirect to,
-/// since it may be a credential. `example.com: Name: value` goes to that host alone, wherever a
-/// request for it comes from; it may have a port, `example.com:8080: Name: value`.
+/// `Name: value` is sent to the origins in manifests, and not to redirected ones, since it may be a
+/// credential. `example.com: Name: value` is sent to that host only, which may have a port:
+/// `example.com:8080: Name: value`.
 public struct HeaderRule: Sendable, Equatable {
     /// Why a text is not a rule. It says nothing of the text, which may hold a secret.
     public enum ParseError: Error, Sendable, CaseIterable {
