@@ -75,7 +75,7 @@ where LinkClock.Duration == Duration {
 extension LinkCounts.Failure {
     fileprivate init(_ error: any Error, of url: URL) {
         let failure = error as? IconFailure
-        code = (failure?.underlying as? FetchFailure)?.code ?? "other"
+        code = (failure?.underlying as? ResourceFailure)?.code ?? "other"
         let reason = (failure?.message ?? "\(error)").sanitizedForTerminal
         message = "\(url.absoluteString.shownAsURL): \(reason)"
     }

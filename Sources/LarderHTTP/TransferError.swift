@@ -7,7 +7,7 @@ package struct TransferError: Error, Hashable, Sendable, CustomStringConvertible
     package var code: Code
     /// What was asked for; `nil` if the loop itself could not start.
     package var url: HTTPURL?
-    /// The reason for people, in one line without control characters and without the URL.
+    /// The reason in words, in one line without control characters and without the URL.
     package var message: String
 
     /// The reasons. Their raw values are the failure reasons in reports.
@@ -90,15 +90,33 @@ extension String {
 }
 
 extension TransferError.Code {
-    /// What a result of libcurl means by itself.
+    /// Whether another attempt may succeed: time-outs, names that do not resolve, connections that
+    /// are not made or are lost, and bodies that are cut short.
+    package var isTransient: Bool {
+        switch self {
+        case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
+            .timeout, .bodyTruncated, .connectionLost:
+            true
+        case .certificate, .tls, .proxyRefused, .addressRefused, .tooLarge, .headersTooLarge,
+            .malformedResponse, .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
+            false
+        }
+    }
+
+    /// Whether there was no connection.
+    package var isUnreachable: Bool {
+        [.nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout].contains(self)
+    }
+
+    /// The code for a result of libcurl alone.
     ///
-    /// A transfer may know better: libcurl has one result for all that keeps a connection from
-    /// coming about, refused addresses included, and one for three time-outs.
-    package init(_ curlCode: CurlCode) {
+    /// A transfer may know more: libcurl has one result for all failed connections, refused
+    /// addresses included, and one for three time-outs.
+    package init(curlCode: UInt32) {
         self =
-            switch curlCode.code {
+            switch CURLcode(curlCode) {
             case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY: .nameNotResolved
-            // The latter is a SOCKS proxy's refusal, or its failure.
+            // CURLE_PROXY: a SOCKS proxy refused or failed.
             case CURLE_COULDNT_CONNECT, CURLE_PROXY: .connectFailed
             case CURLE_OPERATION_TIMEDOUT: .timeout
             case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_ISSUER_ERROR,
@@ -111,7 +129,7 @@ extension TransferError.Code {
                 .tls
             case CURLE_PARTIAL_FILE: .bodyTruncated
             case CURLE_FILESIZE_EXCEEDED: .tooLarge
-            // An answer in HTTP/0.9, which has no head, is of an unsupported protocol.
+            // An HTTP/0.9 response, which has no head, counts as unsupported protocol.
             case CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL, CURLE_BAD_CONTENT_ENCODING:
                 .malformedResponse
             case CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
@@ -123,30 +141,7 @@ extension TransferError.Code {
     }
 }
 
-/// A result code of libcurl's easy interface (`CURLcode`), for those who do not see libcurl.
-///
-/// Source: [libcurl-errors(3)](https://curl.se/libcurl/c/libcurl-errors.html).
-package struct CurlCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    /// The number libcurl uses.
-    package let rawValue: UInt32
-
-    /// `CURLE_OK`: no error.
-    static let ok = CurlCode(CURLE_OK)
-
-    /// Wraps libcurl's number; every value is allowed, since later versions add some.
-    package init(rawValue: UInt32) {
-        self.rawValue = rawValue
-    }
-
-    init(_ code: CURLcode) {
-        self.init(rawValue: code.rawValue)
-    }
-
-    /// As libcurl's own functions and constants have it.
-    var code: CURLcode { CURLcode(rawValue) }
-
-    /// libcurl's own words and number, such as `Couldn't connect to server (curl 7)`.
-    package var description: String {
-        "\(String(cString: curl_easy_strerror(code))) (curl \(rawValue))"
-    }
+extension CURLcode {
+    /// libcurl's own words and number, for example `Couldn't connect to server (curl 7)`.
+    var text: String { "\(String(cString: curl_easy_strerror(self))) (curl \(rawValue))" }
 }

@@ -65,7 +65,7 @@ import Testing
             try larder.manifest(urls: cases.map(\.url)), options: ["--attempts", "3"] + options)
         for (number, expected) in cases.enumerated() {
             let line = try run.line(number + 1)
-            let attempts = RetryPolicy.isRetried(expected.code) ? 3 : 1
+            let attempts = expected.code.isTransient ? 3 : 1
             #expect(line.error?.code == expected.code.rawValue, "\(run.finished)")
             #expect(line.attempts == attempts, "\(expected.code)")
             if let path = expected.path { #expect(larder.origin.count(path) == attempts) }

@@ -3,9 +3,9 @@ import LarderCore
 
 /// Which addresses may be connected to.
 ///
-/// Asked for each address after the name look-up and before the connection, so that neither a name
-/// nor a notation, and no second look-up of the same name, leads around it; and for each URL before
-/// anything else, because behind a proxy no address is seen.
+/// Checked for each address between the name look-up and the connection, so that no name, notation
+/// or second look-up avoids it, and for each URL first, because no address is visible behind a
+/// proxy.
 public struct AddressPolicy: Sendable {
     /// Addresses of the public internet only: a manifest from elsewhere cannot make this machine
     /// fetch from its own network.
@@ -32,9 +32,8 @@ public struct AddressPolicy: Sendable {
         allowsAll || hosts.contains { $0.matches(url) }
     }
 
-    /// Why a URL is refused without a look-up, such as `127.0.0.1 is a loopback address`: its host
-    /// is a literal address that is refused, or `localhost` (RFC 6761, section 6.3); `nil` if it is
-    /// not.
+    /// Returns why a URL is refused without a look-up (its host is a refused literal address, or
+    /// `localhost`; RFC 6761, section 6.3), or `nil`.
     public func refusal(of url: HTTPURL) -> String? {
         guard !allowsAnyAddress(of: url) else { return nil }
         let host = url.hostWithoutDot
@@ -57,7 +56,7 @@ public struct AddressPolicy: Sendable {
         address.specialKind.map { "\(address) is \($0)" }
     }
 
-    /// A refusal in words that tell how to permit it.
+    /// Returns a refusal with the options that permit it.
     static func advised(_ refusal: String, _ url: HTTPURL) -> String {
         "\(refusal); --allow-private-network or --allow-host \(url.host) permits it"
     }
@@ -77,7 +76,7 @@ public struct HostPattern: Hashable, Sendable {
         guard !text.contains(where: { "/?#@\\ \t\r\n".contains($0) }),
             let authority = try? URLAuthority((isBareIPv6 ? "[\(text)]" : text).utf8)
         else { return nil }
-        // A colon without a port is not ignored, as in a URL.
+        // Unlike in a URL, a colon without a port is an error.
         guard isBareIPv6 || authority.port != nil || text.last != ":" else { return nil }
         host = authority.host.withoutFinalDot
         port = authority.port
@@ -90,6 +89,5 @@ public struct HostPattern: Hashable, Sendable {
 }
 
 extension HTTPURL {
-    /// The host without the dot that makes a name absolute.
     var hostWithoutDot: String { host.withoutFinalDot }
 }

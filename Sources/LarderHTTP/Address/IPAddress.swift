@@ -5,7 +5,7 @@ enum IPAddress: Hashable {
     case v4(UInt32)
     case v6(UInt128)
 
-    /// The address in a socket's address; `nil` if it is of another family, or cut short.
+    /// The address of a socket address; `nil` for another family or a truncated one.
     init?(_ address: UnsafePointer<sockaddr>, length: Int) {
         let bytes = UnsafeRawPointer(address)
         switch Int32(address.pointee.sa_family) {
@@ -21,13 +21,13 @@ enum IPAddress: Hashable {
         }
     }
 
-    /// An address in any notation that the system takes for one (`inet_aton`'s short, octal and
-    /// hexadecimal ones too), with or without brackets and zone; `nil` for a name. Asks no
+    /// An address in any notation that the system accepts (also `inet_aton`'s short, octal and
+    /// hexadecimal ones), with or without brackets and zone; `nil` for a name. Does not use a
     /// resolver.
     init?(literal text: Substring) {
         var text = text
         if text.hasPrefix("["), text.hasSuffix("]") { text = text.dropFirst().dropLast() }
-        // Every notation begins with a decimal digit or has colons; most hosts are names.
+        // Every notation begins with a digit or has colons. Most hosts are names.
         guard text.first?.isNumber == true || text.contains(":") else { return nil }
         var hints = addrinfo()
         hints.ai_flags = AI_NUMERICHOST
@@ -53,7 +53,7 @@ enum IPAddress: Hashable {
         }
     }
 
-    /// What kind of special address it is, in words; `nil` if it is public.
+    /// The kind of special address, in words; `nil` if it is public.
     var specialKind: String? {
         switch self {
         case .v4(let address): SpecialAddresses.kind(ofIPv4: address)
@@ -87,12 +87,14 @@ extension IPAddress: CustomStringConvertible {
 /// Source: IANA's IPv4 and IPv6 Special-Purpose Address Registries (RFC 6890 and its updates), and
 /// the address space registries for what is reserved altogether.
 enum SpecialAddresses {
-    /// What kind of special address it is, in words such as `a loopback address`; `nil` if public.
+    /// Returns the kind of a special address, for example `a loopback address`, or `nil` if it is
+    /// public.
     static func kind(ofIPv4 address: UInt32) -> String? {
         ipv4.first { address >> (32 - $0.length) == $0.prefix >> (32 - $0.length) }?.kind
     }
 
-    /// The same for IPv6. An address that stands for an IPv4 address is of that one's kind.
+    /// Returns the same for IPv6. An address that stands for an IPv4 address has that address's
+    /// kind.
     static func kind(ofIPv6 address: UInt128) -> String? {
         func isWithin(_ prefix: UInt128, _ length: Int) -> Bool {
             address >> (128 - length) == prefix >> (128 - length)

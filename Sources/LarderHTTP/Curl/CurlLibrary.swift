@@ -4,18 +4,17 @@ import LarderCore
 
 /// libcurl's process-wide state.
 package enum CurlLibrary {
-    /// The version of the library that is loaded, which may be newer than its header, as in
-    /// `7.88.1`.
+    /// The version of the loaded library, for example `7.88.1`.
     package static var version: String {
         larder_version_info()?.pointee.version.map { String(cString: $0) } ?? "unknown"
     }
 
-    /// Initialised at the first use and never torn down: other code of the process may share it.
-    static let initialization = CurlCode(curl_global_init(Int(CURL_GLOBAL_DEFAULT)))
+    /// Never cleaned up, since other code of the process may use it.
+    static let initialization = curl_global_init(Int(CURL_GLOBAL_DEFAULT))
 
-    /// The file of certificate authorities that libcurl was built with; if it is not there, the
-    /// first that is where a distribution of Linux has it. A program that contains its libcurl runs
-    /// on others than the one it was built on.
+    /// The file of certificate authorities that libcurl was built with. If it does not exist, the
+    /// first of those of Linux distributions: a program that contains libcurl runs on other systems
+    /// than the one it was built on.
     static let certificateBundle: String? = {
         // The version information has had that file since CURLVERSION_SEVENTH.
         let own =
@@ -43,10 +42,10 @@ package enum CurlLibrary {
     #endif
 }
 
-/// What the easy handles of one loop know together: TLS sessions, so that a further connection to a
-/// host is resumed whichever handle makes it. libcurl 7.88 keeps eight of them, the last.
+/// The TLS sessions of one loop's easy handles, so that any handle can resume a session. libcurl
+/// 7.88 keeps the last eight.
 ///
-/// Belongs to the loop's thread, and so needs no locks. Must outlive its handles.
+/// Belongs to the loop's thread, so it needs no locks. Must outlive its handles.
 final class SessionShare {
     let pointer: UnsafeMutableRawPointer
 
@@ -62,10 +61,9 @@ final class SessionShare {
 
 /// Runs code under a UTF-8 locale.
 ///
-/// libcurl hands a host name to libidn2 in "the locale's encoding", which under `LC_ALL=C` cannot
-/// hold `bücher.example`. Names here are UTF-8 whatever the user's locale, so the calling thread,
-/// and no other, is told so for as long as the conversion takes: the process's locale is not a
-/// library's to change.
+/// libcurl passes host names to libidn2 in the locale's encoding, which cannot represent
+/// `bücher.example` under `LC_ALL=C`. Only the calling thread's locale changes, and only meanwhile:
+/// the process's locale is not a library's to change.
 enum UTF8Locale {
     // Unsafe to share as a pointer, and safe here because it is never changed or freed.
     private nonisolated(unsafe) static let locale: locale_t? = {
@@ -98,7 +96,7 @@ public enum CurlHosts {
         let code = UTF8Locale.run {
             curl_url_get(handle, CURLUPART_HOST, &ascii, UInt32(CURLU_PUNYCODE))
         }
-        // Also if it fails: libcurl 7.88 leaves its copy of a host that has no ASCII form behind.
+        // Also after a failure: libcurl 7.88 leaves a copy behind.
         defer { curl_free(ascii) }
         guard code == CURLUE_OK, let ascii else { return nil }
         return String(cString: ascii)

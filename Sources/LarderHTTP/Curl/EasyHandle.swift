@@ -1,13 +1,12 @@
 import CCurl
 import Foundation
 
-/// libcurl's easy handle: the place of one transfer at a time, used again for the next.
+/// libcurl's easy handle, used for one transfer after another.
 ///
-/// Belongs to the loop's thread. The bridge from libcurl's callbacks to a ``Transfer`` is here and
-/// nowhere else.
+/// Belongs to the loop's thread. Only this type connects libcurl's callbacks to a ``Transfer``.
 final class EasyHandle {
     private(set) var transfer: Transfer?
-    /// Whether the transfer has its connection, and was not allowed to send its request over it.
+    /// Whether the transfer is connected and had no slot to send its request.
     private(set) var isHeldBack = false
     private let mayRequest: (Transfer) -> Bool
     private let pointer: UnsafeMutableRawPointer
@@ -17,17 +16,17 @@ final class EasyHandle {
     private let rateLimit: RateLimit?
     /// Kept because libcurl has a pointer to it.
     private let sessions: SessionShare
-    /// Kept because libcurl has a pointer to it as long as a connection is open: whoever owns the
-    /// multi handle keeps it longer.
+    /// Kept because libcurl has a pointer to it while a connection is open: the multi handle's
+    /// owner keeps it longer.
     private let sockets: OpenSockets
     private var headers: StringList?
-    /// Whether libcurl is set to something else than an unsigned `GET`.
+    /// Whether libcurl is not set to an unsigned `GET`.
     private var isSpecial = false
 
-    /// A handle with everything set that is the same for all transfers.
+    /// Sets the options that are the same for all transfers.
     ///
-    /// - Parameter mayRequest: asked once a transfer has its connection. If not, the transfer ends,
-    ///   without an error and ``isHeldBack``, and its connection stays open for others.
+    /// - Parameter mayRequest: Called when a transfer is connected. If it returns false, the
+    ///   transfer ends without an error, ``isHeldBack``, and its connection stays open.
     init(
         configuration: TransferConfiguration, sessions: SessionShare, sockets: OpenSockets,
         rateLimit: RateLimit?, mayRequest: @escaping (Transfer) -> Bool
@@ -114,10 +113,10 @@ final class EasyHandle {
 
     // MARK: One transfer
 
-    /// Takes in a transfer.
+    /// Starts a transfer.
     ///
-    /// - Parameter sharesConnection: whether to wait for a connection that is being made and may
-    ///   turn out to be HTTP/2, instead of making one more.
+    /// - Parameter sharesConnection: Whether to wait for a connection in progress that may be
+    ///   HTTP/2, instead of making another.
     func begin(_ transfer: Transfer, sharesConnection: Bool) throws(TransferError) {
         let request = transfer.order.request
         if let name = request.firstIllegalHeader {
@@ -131,9 +130,9 @@ final class EasyHandle {
         try options.set(CURLOPT_URL, request.url.string)
         try options.set(
             CURLOPT_PIPEWAIT, sharesConnection && request.url.scheme == .https ? 1 : 0)
-        // HTTP/2's other transfers over it come to their end first.
+        // With HTTP/2, its other transfers end first.
         try options.set(CURLOPT_FORBID_REUSE, request.isLastOfHost ? 1 : 0)
-        // What follows is unset if a request has none: the handle's last one may have had some.
+        // Unset if a request has none, since the handle's last request may have had some.
         try setMethod(of: request)
         try setSecrets(of: request, proxy: transfer.proxy)
         try setHeaders(of: request)
@@ -144,7 +143,7 @@ final class EasyHandle {
 
     private func setMethod(of request: TransferRequest) throws(TransferError) {
         if isSpecial {
-            // Takes back an upload and a missing body, too.
+            // Also resets an upload and NOBODY.
             try options.set(CURLOPT_HTTPGET, 1)
             try options.set(CURLOPT_CUSTOMREQUEST, nil)
             try options.set(CURLOPT_AWS_SIGV4, nil)
@@ -198,7 +197,7 @@ final class EasyHandle {
         let fields = request.headers
         // To libcurl, "name:" means to leave the field out and "name;" to send it empty.
         var lines = fields.map { $1.isEmpty ? "\($0);" : "\($0): \($1)" }
-        // As a field like others: libcurl must not decode. Not signed: what is on the way may
+        // A normal field, since libcurl must not decode. Not signed, since intermediaries may
         // change it.
         if request.signing == nil,
             !fields.contains(where: { $0.name.lowercased() == "accept-encoding" })
@@ -210,23 +209,20 @@ final class EasyHandle {
         headers = list
     }
 
-    /// Lets go of the transfer; the handle must be out of the multi handle.
+    /// Removes the transfer. The handle must not be in the multi handle.
     func end() -> Transfer? {
         defer { transfer = nil }
         return transfer
     }
 
-    /// Delivers again what the receiver paused at.
+    /// Continues a paused transfer.
     ///
-    /// - Returns: not ``CurlCode/ok`` if the transfer failed by it; libcurl itself goes on with it.
-    func resume() -> CurlCode {
-        CurlCode(curl_easy_pause(pointer, CURLPAUSE_CONT))
-    }
+    /// - Returns: `CURLE_OK`, or the error that ended the transfer.
+    func resume() -> CURLcode { curl_easy_pause(pointer, CURLPAUSE_CONT) }
 
-    /// libcurl asks before each request, over a new connection or another's. To refuse would close
-    /// it; but what is to connect alone is at its end here, by an option that libcurl looks at
-    /// after it has asked (multi.c, MSTATE_DO) and keeps for a connection only when it makes one,
-    /// so that this one can be used again.
+    /// libcurl calls this before each request. A refusal would close the connection. A connect-only
+    /// transfer ends here instead: libcurl reads that option after this call (multi.c, MSTATE_DO)
+    /// and stores it only in a new connection, so that this connection can be used again.
     fileprivate func connected() -> CInt {
         guard let transfer else { return CURL_PREREQFUNC_ABORT }
         if mayRequest(transfer) { return CURL_PREREQFUNC_OK }
@@ -278,19 +274,19 @@ final class EasyHandle {
 
     // MARK: What libcurl knows
 
-    /// The announced length of the body, encoded; `nil` if none was.
+    /// The announced length of the encoded body; `nil` if unknown.
     var announcedLength: Int64? {
         let length = offset(CURLINFO_CONTENT_LENGTH_DOWNLOAD_T)
         return length < 0 ? nil : length
     }
 
-    /// libcurl's words for what went wrong; empty if it has none.
+    /// libcurl's error message; can be empty.
     var errorMessage: String { String(cString: errorText) }
 
     /// The operating system's `errno` of a failed connection.
     var systemError: Int32 { Int32(truncatingIfNeeded: long(CURLINFO_OS_ERRNO)) }
 
-    /// The status that a proxy answered to `CONNECT`; `nil` if there was no answer.
+    /// The status of a proxy's response to `CONNECT`; `nil` without one.
     var proxyStatus: Int? {
         let status = long(CURLINFO_HTTP_CONNECTCODE)
         return status == 0 ? nil : status
@@ -299,7 +295,7 @@ final class EasyHandle {
     /// Why a SOCKS proxy failed.
     var proxyError: CURLproxycode { CURLproxycode(UInt32(long(CURLINFO_PROXY_ERROR))) }
 
-    /// Whether the request was, or was about to be, sent: the connection stands.
+    /// Whether the connection was made.
     var isConnected: Bool { offset(CURLINFO_PRETRANSFER_TIME_T) > 0 }
 
     /// Since the transfer was added to the multi handle.
@@ -328,7 +324,7 @@ final class EasyHandle {
     }
 
     func remove(from multi: UnsafeMutableRawPointer) {
-        // Or libcurl would close the connection, which it takes to be this handle's alone.
+        // Otherwise libcurl would close the connection as this handle's own.
         if isHeldBack { try? options.set(CURLOPT_CONNECT_ONLY, 0) }
         curl_multi_remove_handle(multi, pointer)
     }

@@ -1,13 +1,10 @@
 import CCurl
 
-/// The options of one of libcurl's easy handles, and what of them is the same for all transfers.
-///
-/// Belongs to the loop's thread.
+/// The options of an easy handle, and the ones that are the same for all transfers.
 struct EasyOptions {
     private let pointer: UnsafeMutableRawPointer
     private let lists: [StringList]
 
-    /// Sets everything that is the same for all transfers, but for the callbacks.
     init(
         of pointer: UnsafeMutableRawPointer, configuration: TransferConfiguration
     ) throws(TransferError) {
@@ -26,25 +23,24 @@ struct EasyOptions {
         try set(CURLOPT_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_REDIR_PROTOCOLS_STR, "http,https")
         try set(CURLOPT_FOLLOWLOCATION, 0)
-        // The URL is canonical: libcurl sends its path as it is.
+        // The URL is canonical.
         try set(CURLOPT_PATH_AS_IS, 1)
         // Empty, not unset: the environment's variables would apply.
         try set(CURLOPT_PROXY, "")
         try set(CURLOPT_NOPROXY, "")
-        // A request's header fields are for its server, and none of the tunnel's business.
+        // Header fields are for the server, not for the proxy.
         try set(CURLOPT_HEADEROPT, Int(CURLHEADER_SEPARATE))
         // A proxy's answer to CONNECT is not the response's head.
         try set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         try set(CURLOPT_NOSIGNAL, 1)
-        // Without it, taking out a transfer waits for its name look-up, and all others with it.
-        // The look-up's thread then cleans up after itself.
+        // Otherwise, removing a transfer waits for its name look-up, and blocks all others.
         try set(CURLOPT_QUICK_EXIT, 1)
-        // Every look-up walks through all that are remembered: a minute's worth (the default) takes
-        // quadratic time if there are thousands of hosts.
+        // Each look-up visits all cached names: with the default of a minute, thousands of hosts
+        // take quadratic time.
         try set(CURLOPT_DNS_CACHE_TIMEOUT, 1)
         try set(CURLOPT_SSL_VERIFYPEER, 1)
         try set(CURLOPT_SSL_VERIFYHOST, 2)
-        // Refused by a libcurl that was built without HTTP/2, which then does without.
+        // A libcurl without HTTP/2 refuses it, and uses HTTP/1.
         _ = larder_easy_set_long(pointer, CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_2TLS))
         try set(CURLOPT_TCP_NODELAY, 1)
         try set(CURLOPT_NOPROGRESS, 1)
@@ -57,20 +53,19 @@ struct EasyOptions {
         }
         try set(CURLOPT_LOW_SPEED_TIME, configuration.stallTimeout.wholeSeconds)
         try set(CURLOPT_LOW_SPEED_LIMIT, max(1, configuration.stallSpeed))
-        // If the rate is limited, in pieces that come some times a second; libcurl takes no less
-        // than 1 KiB.
+        // With a rate limit, several pieces arrive each second. libcurl takes at least 1 KiB.
         let eighth = configuration.maximumBytesPerSecond.map { max(1 << 10, Int($0 / 8)) }
         try set(CURLOPT_BUFFERSIZE, min(16 << 10, eighth ?? .max))
     }
 
-    /// Who we are, and whom we trust.
     private func setIdentity(_ configuration: TransferConfiguration) throws(TransferError) {
         try set(CURLOPT_USERAGENT, configuration.userAgent)
         if let authorities = configuration.certificateAuthorities ?? CurlLibrary.certificateBundle {
             try set(CURLOPT_CAINFO, authorities)
             try set(CURLOPT_PROXY_CAINFO, authorities)
-            // With a directory beside it, libcurl parses the file for each connection, which takes
-            // longer than all else of a handshake (lib/vtls/openssl.c, Curl_ssl_setup_x509_store).
+            // With a directory set, too, libcurl parses the file for each connection, which takes
+            // longer than the rest of the handshake (lib/vtls/openssl.c,
+            // Curl_ssl_setup_x509_store).
             try set(CURLOPT_CAPATH, nil)
             try set(CURLOPT_PROXY_CAPATH, nil)
         }
@@ -97,7 +92,7 @@ struct EasyOptions {
         try check(larder_easy_set_list(pointer, option, list.pointer), option)
     }
 
-    /// What it points to must live as long as the option does.
+    /// The target must live as long as the option.
     func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer) throws(TransferError) {
         try check(larder_easy_set_pointer(pointer, option, value), option)
     }
@@ -106,7 +101,7 @@ struct EasyOptions {
         guard code != CURLE_OK else { return }
         throw TransferError(
             code: .other,
-            message: "libcurl refuses its option \(option.rawValue): \(CurlCode(code))")
+            message: "libcurl refuses its option \(option.rawValue): \(code.text)")
     }
 }
 

@@ -1,8 +1,9 @@
 import CCurl
 import Foundation
+import Logging
 import Synchronization
 
-/// libcurl's multi handle: all transfers under way and the connections they share.
+/// libcurl's multi handle: the transfers in flight and their shared connections.
 ///
 /// Belongs to the loop's thread.
 final class MultiHandle {
@@ -13,7 +14,7 @@ final class MultiHandle {
     let idleConnections: Int
 
     init(configuration: TransferConfiguration, sockets: OpenSockets) throws(TransferError) {
-        guard CurlLibrary.initialization == .ok, let pointer = curl_multi_init() else {
+        guard CurlLibrary.initialization == CURLE_OK, let pointer = curl_multi_init() else {
             throw Self.failure(CURLM_OUT_OF_MEMORY)
         }
         self.pointer = pointer
@@ -26,7 +27,7 @@ final class MultiHandle {
         try set(CURLMOPT_MAX_HOST_CONNECTIONS, max(1, configuration.maximumConnectionsPerHost))
         try set(CURLMOPT_MAXCONNECTS, total)
         try set(CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
-        // Without a descriptor left for it libcurl goes on, and nobody could ever wake it.
+        // Without a descriptor for it, libcurl continues and could never be woken.
         try check(curl_multi_wakeup(pointer))
     }
 
@@ -34,7 +35,7 @@ final class MultiHandle {
         curl_multi_cleanup(pointer)
     }
 
-    /// How many connections stay open without a transfer, given how many files may be open.
+    /// Returns the number of idle connections, given the limit of open files.
     static func idleConnections(atMost most: Int, openFiles: Int) -> Int {
         max(0, min(most, openFiles / 4))
     }
@@ -57,7 +58,7 @@ final class MultiHandle {
         guard code == CURLM_OK else { throw Self.failure(code) }
     }
 
-    /// A failure of the multi interface itself; no transfer can go on after it.
+    /// A failure of the multi interface, after which no transfer can continue.
     private static func failure(_ code: CURLMcode) -> TransferError {
         let reason = String(cString: curl_multi_strerror(code))
         return TransferError(code: .other, message: "libcurl: \(reason)")
@@ -67,34 +68,33 @@ final class MultiHandle {
         try check(handle.add(to: pointer))
     }
 
-    /// Takes a handle out, finished or not; an unfinished transfer's connection is closed.
+    /// Removes a handle. An unfinished transfer's connection is closed.
     func remove(_ handle: EasyHandle) {
         handle.remove(from: pointer)
     }
 
-    /// Moves every transfer as far as it goes without waiting.
+    /// Continues all transfers without waiting.
     func perform() throws(TransferError) {
         var running: Int32 = 0
         try check(curl_multi_perform(pointer, &running))
     }
 
-    /// The next transfer that came to its end, still in the multi handle, and how it ended.
-    func nextFinished() -> (handle: EasyHandle, result: CurlCode)? {
+    /// Returns the next finished transfer, still in the multi handle, and its result.
+    func nextFinished() -> (handle: EasyHandle, result: CURLcode)? {
         var left: Int32 = 0
         while let message = curl_multi_info_read(pointer, &left) {
             guard message.pointee.msg == CURLMSG_DONE,
                 let handle = EasyHandle.owner(of: message.pointee.easy_handle)
             else { continue }
-            return (handle, CurlCode(larder_message_result(message)))
+            return (handle, larder_message_result(message))
         }
         return nil
     }
 
-    /// Waits for a socket, one of libcurl's timeouts or a ``Waker``; no longer than that.
+    /// Waits for a socket, a time-out of libcurl or a ``Waker``.
     ///
-    /// - Returns: whether there was anything to be read or written.
+    /// - Returns: Whether a socket was ready.
     func wait(atMost limit: Duration?) throws(TransferError) -> Bool {
-        // The waker ends it early, so the minute is only a bound on how long one wait may be.
         let limit = min(limit ?? .seconds(60), .seconds(60))
         let milliseconds = Int32((limit / .milliseconds(1)).rounded(.up))
         var events: CInt = 0
@@ -102,13 +102,11 @@ final class MultiHandle {
         return events > 0
     }
 
-    /// Ends ``wait(atMost:)``, now or the next one, from any thread.
+    /// Ends the current or next ``wait(atMost:)``, from any thread.
     var waker: Waker { Waker(pointer: pointer) }
 
-    /// See ``MultiHandle/waker``.
-    ///
-    /// Unchecked because `curl_multi_wakeup` is the one function that libcurl allows on any thread;
-    /// who holds a waker must not use it once the multi handle is gone.
+    /// Unchecked because libcurl allows `curl_multi_wakeup` on any thread. Must not be used after
+    /// the multi handle is gone.
     struct Waker: @unchecked Sendable {
         fileprivate let pointer: UnsafeMutableRawPointer
 
@@ -118,16 +116,19 @@ final class MultiHandle {
     }
 }
 
-/// The sockets that libcurl has open, by the origin that each was opened for.
+/// The open sockets of libcurl, by origin.
 ///
-/// Opened and closed on the loop's thread; asked on any.
+/// Changed on the loop's thread, read on any.
 final class OpenSockets: Sendable {
+    private let logger: Logger?
     private let state = Mutex(State())
+
+    init(logger: Logger? = nil) { self.logger = logger }
 
     private struct State {
         var origins: [CInt: String] = [:]
         var counts: [String: Int] = [:]
-        /// Origins that lost their last one.
+        /// Origins whose last socket was closed.
         var lost: Set<String> = []
     }
 
@@ -137,19 +138,22 @@ final class OpenSockets: Sendable {
             state.counts[origin, default: 0] += 1
             state.lost.remove(origin)
         }
+        logger?.debug("connection opened", metadata: ["origin": "\(origin)"])
     }
 
     func closed(_ descriptor: CInt) {
-        state.withLock { state in
+        let closed: String? = state.withLock { state in
             guard let origin = state.origins.removeValue(forKey: descriptor),
                 let count = state.counts[origin]
-            else { return }
+            else { return nil }
             state.counts[origin] = count > 1 ? count - 1 : nil
             if count == 1 { state.lost.insert(origin) }
+            return origin
         }
+        if let closed { logger?.debug("connection closed", metadata: ["origin": "\(closed)"]) }
     }
 
-    /// The origins that have lost their last one since this was asked before.
+    /// Returns the origins whose last socket was closed since the last call.
     func takeLost() -> Set<String> {
         state.withLock { state in
             defer { state.lost = [] }

@@ -1,18 +1,18 @@
 import CCurl
 import Foundation
 
-/// What libcurl's result of a transfer means, given what we and the handle know.
+/// The meaning of libcurl's result of a transfer, given the state of the transfer and the handle.
 struct TransferOutcome {
     let transfer: Transfer
     let handle: EasyHandle
-    let curlCode: CurlCode
+    let curlCode: CURLcode
     let configuration: TransferConfiguration
 
     var result: Result<TransferMetrics, TransferError> {
         if let reason = transfer.reason {
             return .failure(error(reason.code, reason.message))
         }
-        if curlCode == .ok {
+        if curlCode == CURLE_OK {
             return transfer.isWhole
                 ? .success(handle.metrics)
                 : .failure(error(.bodyTruncated, "the encoded body ends early"))
@@ -25,10 +25,9 @@ struct TransferOutcome {
         TransferError(code: code, url: transfer.order.request.url, message: message)
     }
 
-    /// What libcurl's result means, together with what else is known.
     private var code: TransferError.Code {
-        let general = TransferError.Code(curlCode)
-        return switch curlCode.code {
+        let general = TransferError.Code(curlCode: curlCode.rawValue)
+        return switch curlCode {
         case _ where isRefusedByProxy: .proxyRefused
         case _ where handle.proxyStatus.map { $0 >= 300 } ?? false: .connectFailed
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
@@ -38,18 +37,17 @@ struct TransferOutcome {
         case CURLE_COULDNT_CONNECT where handle.systemError == ECONNREFUSED: .connectionRefused
         case CURLE_OPERATION_TIMEDOUT: timeoutCode
         case CURLE_SSL_CONNECT_ERROR where isLostInHandshake: .connectionLost
-        // What older versions say of a header line beyond 100 KB.
+        // The result of older versions for a header line beyond 100 KB.
         case CURLE_OUT_OF_MEMORY where handle.isConnected && !transfer.hasHead: .headersTooLarge
         case CURLE_RECV_ERROR where isOutOfRoomForTrailer: .headersTooLarge
         default: general
         }
     }
 
-    /// Whether the proxy answered, and will not do what it is asked; if it merely could not reach
-    /// the server, another attempt may succeed.
+    /// Whether the proxy refused. If it could not reach the server, another attempt may succeed.
     private var isRefusedByProxy: Bool {
         if let status = handle.proxyStatus { return (400..<500).contains(status) }
-        guard curlCode.code == CURLE_PROXY else { return false }
+        guard curlCode == CURLE_PROXY else { return false }
         return switch handle.proxyError {
         case CURLPX_REPLY_CONNECTION_REFUSED, CURLPX_REPLY_GENERAL_SERVER_FAILURE,
             CURLPX_REPLY_HOST_UNREACHABLE, CURLPX_REPLY_NETWORK_UNREACHABLE,
@@ -59,21 +57,21 @@ struct TransferOutcome {
         }
     }
 
-    /// Whether the server left during the handshake instead of refusing it: by a reset, or by an
-    /// end in the middle, which OpenSSL calls so.
+    /// Whether the server closed the connection during the handshake: by a reset, or by an early
+    /// end, which OpenSSL reports this way.
     private var isLostInHandshake: Bool {
         [ECONNRESET, ECONNABORTED, EPIPE].contains(handle.systemError)
             || handle.errorMessage.contains("SSL_ERROR_SYSCALL")
     }
 
-    /// Whether a trailer was longer than libcurl keeps, for which it has no code of its own.
+    /// Whether a trailer was too long. libcurl has no code for it.
     private var isOutOfRoomForTrailer: Bool {
         handle.errorMessage.hasPrefix("Out of memory in chunked")
     }
 
     /// libcurl has one code for three timeouts.
     private var timeoutCode: TransferError.Code {
-        // It counts whole milliseconds.
+        // libcurl counts whole milliseconds.
         if configuration.maximumBytesPerSecond == nil,
             handle.elapsed + .milliseconds(1) >= configuration.totalTimeout
         {
@@ -89,7 +87,7 @@ struct TransferOutcome {
         if code == .outOfFiles { return "no file descriptor is left" }
         if code == .headersTooLarge { return "the response's head is too long" }
         let message = handle.errorMessage
-        let words = message.isEmpty ? curlCode.description : message
+        let words = message.isEmpty ? curlCode.text : message
         guard let proxy = transfer.proxy, !handle.isConnected else { return words }
         if let status = handle.proxyStatus, status >= 300 {
             return "the proxy \(proxy) answered with status \(status)"
@@ -97,7 +95,7 @@ struct TransferOutcome {
         return "through the proxy \(proxy): \(words)"
     }
 
-    /// A name look-up without a descriptor to ask with fails like that of an unknown name.
+    /// Without a descriptor, a name look-up fails like that of an unknown name.
     private static var isOutOfFiles: Bool {
         let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return errno == EMFILE || errno == ENFILE }

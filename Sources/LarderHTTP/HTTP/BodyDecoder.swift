@@ -1,29 +1,26 @@
 import CZlib
 
-/// Takes a body's content codings off (RFC 9110, section 8.4) piece by piece, as fast as the
-/// receiver takes what comes out. Belongs to the loop's thread.
+/// Decodes a body's content codings (RFC 9110, section 8.4) piece by piece, as fast as the receiver
+/// takes the result. Belongs to the loop's thread.
 ///
-/// Why not libcurl: that unpacks all that has come at once, and keeps what a receiver that paused
-/// has not taken, up to 64 MB for each transfer, which 51 bytes can be.
+/// libcurl decodes everything that has arrived at once, and keeps up to 64 MB for a receiver that
+/// paused, which 51 bytes can become.
 final class BodyDecoder {
-    /// What requests offer to decode.
     static let accepted = "gzip"
 
-    /// A server, and a proxy that does not know of it.
+    /// One of a server and one of a proxy.
     private static let maximumLayers = 2
     private static let known = ["gzip", "x-gzip", "deflate"]
 
     /// The outermost first.
     private let layers: [ContentLayer]
-    /// What was handed out and not taken.
+    /// The piece that the receiver did not take.
     private var refused: UnsafeRawBufferPointer?
     private var last: UnsafeRawBufferPointer?
-    /// Bytes that will come again, and were looked at.
+    /// The number of processed bytes that will be delivered again.
     private var seen = 0
 
-    /// - Parameters:
-    ///   - codings: as they were applied, one at least.
-    ///   - limit: how much may come out of each.
+    /// - Parameter codings: In the order of their application; at least one.
     init(_ codings: [String], limit: Int64) throws(TransferError) {
         guard
             codings.allSatisfy({ coding in
@@ -42,8 +39,7 @@ final class BodyDecoder {
     /// Whether the body could end here.
     var isWhole: Bool { layers.allSatisfy(\.isWhole) }
 
-    /// Takes in what has come, which must stay where it is until ``next()`` gives nothing, or
-    /// ``putBack(_:)``.
+    /// Takes bytes, which must stay valid until ``next()`` returns nil, or ``putBack(_:)``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         let known = min(seen, bytes.count)
         seen -= known
@@ -63,12 +59,12 @@ final class BodyDecoder {
         return last
     }
 
-    /// Takes back what ``next()`` has given, since the receiver pauses.
+    /// Takes the last piece back, since the receiver paused.
     ///
-    /// - Parameter bytes: what was fed, all of which will come again.
+    /// - Parameter bytes: The bytes that were fed, all of which will be delivered again.
     func putBack(_ bytes: UnsafeRawBufferPointer) {
         refused = last
-        // What came may be less than was looked at before.
+        // Fewer bytes may have arrived than were processed before.
         seen += bytes.count - layers[0].unread
         layers[0].feed(.init(start: nil, count: 0))
     }
@@ -82,27 +78,25 @@ final class BodyDecoder {
     }
 }
 
-/// One content coding of a body, taken off by zlib while the body arrives: gzip (RFC 1952), of
-/// several members too, or zlib's own form, which HTTP calls deflate (RFC 1950), whichever it
-/// begins as.
+/// Decodes one content coding while the body arrives: gzip (RFC 1952), also of several members, or
+/// zlib's own format, which HTTP calls deflate (RFC 1950).
 ///
-/// Unpacks no more at once than its buffer holds, and waits with the rest until that is asked for.
-/// Belongs to the loop's thread.
+/// Decodes at most one buffer at a time. Belongs to the loop's thread.
 final class ContentLayer {
     private enum State { case start, inside, betweenMembers, end }
 
-    // On the heap because zlib remembers the address.
+    // On the heap because zlib keeps the address.
     private let stream: UnsafeMutablePointer<z_stream>
     private let buffer: UnsafeMutableRawBufferPointer
     private var state = State.start
     private var mayHoldMore = false
     private let limit: Int64
-    /// Bytes that came out of it so far.
+    /// The number of decoded bytes.
     private var total: Int64 = 0
 
     private static let bufferSize = 16 << 10
 
-    /// - Parameter limit: how many bytes may come out of it.
+    /// - Parameter limit: The maximum number of decoded bytes.
     init(limit: Int64) throws(TransferError) {
         self.limit = limit
         stream = .allocate(capacity: 1)
@@ -119,13 +113,13 @@ final class ContentLayer {
         buffer.deallocate()
     }
 
-    /// Whether it could end here: nothing came, or all that belongs to it.
+    /// Whether the encoded body may end here.
     var isWhole: Bool { state != .inside }
 
-    /// Bytes that were fed and not looked at.
+    /// The number of bytes that were fed and not processed.
     var unread: Int { Int(stream.pointee.avail_in) }
 
-    /// Takes in packed bytes, which must stay where they are while there are ``unread`` ones.
+    /// Takes encoded bytes, which must stay valid while some are ``unread``.
     func feed(_ bytes: UnsafeRawBufferPointer) {
         stream.pointee.next_in = UnsafeMutablePointer(
             mutating: bytes.bindMemory(to: UInt8.self).baseAddress)
@@ -141,7 +135,7 @@ final class ContentLayer {
             case .start: state = .inside
             case .inside: break
             case .betweenMembers:
-                // What follows and is not a member is padding.
+                // Other bytes after a member are padding.
                 state = stream.pointee.next_in.pointee == 0x1F ? .inside : .end
                 inflateReset(stream)
                 continue
@@ -157,7 +151,7 @@ final class ContentLayer {
         return nil
     }
 
-    /// - Returns: how many bytes are in the buffer now.
+    /// - Returns: The number of bytes in the buffer.
     private func inflateOnce() throws(TransferError) -> Int {
         stream.pointee.next_out = buffer.bindMemory(to: UInt8.self).baseAddress
         stream.pointee.avail_out = UInt32(buffer.count)
@@ -166,7 +160,7 @@ final class ContentLayer {
         switch code {
         case Z_OK: break
         case Z_STREAM_END: state = .betweenMembers
-        // Nothing was left to be done.
+        // No progress was possible.
         case Z_BUF_ERROR where unread == 0: break
         default:
             throw TransferError(

@@ -1,48 +1,28 @@
 import CCurl
 import Foundation
 
-/// The fields of an HTTP head, in the order they came: looked up by name whatever its case, and a
-/// name may occur more than once (RFC 9110, section 5).
+/// The fields of an HTTP head, in order, looked up by name in any case. A name may occur more than
+/// once (RFC 9110, section 5).
 ///
-/// Kept as the bytes that came, `Name: value` line by line, and read when asked: of most heads one
-/// or two fields are wanted.
+/// Stored as lines and parsed on demand, since few fields are read.
 package struct HeaderFields: Sendable {
     private let lines: [UInt8]
 
-    /// `lines`: each one a name, a colon and a value, ending in a line feed.
+    /// Each line has a name, a colon and a value, and ends with a line feed.
     init(lines: [UInt8]) {
         self.lines = lines
     }
 
     /// The value of the first field of that name, without the blanks around it.
-    package subscript(first name: String) -> String? {
-        var found: String?
-        forEachValue(of: name) { value in
-            found = Self.text(value)
-            return false
-        }
-        return found
-    }
+    package subscript(first name: String) -> String? { values(of: name).first.map(Self.text) }
 
-    /// The URL that the first field of that name has. Its bytes are kept, whatever their encoding.
+    /// Returns the URL of the first field of that name. Its bytes are kept, in any encoding.
     package func url(_ name: String) -> String? {
-        var found: String?
-        forEachValue(of: name) { value in
-            found = String(urlBytes: Self.withoutBlanks(value))
-            return false
-        }
-        return found
+        values(of: name).first.map { String(urlBytes: Self.withoutBlanks($0)) }
     }
 
-    /// The values of all fields of that name, in order.
-    package func all(_ name: String) -> [String] {
-        var found: [String] = []
-        forEachValue(of: name) { value in
-            found.append(Self.text(value))
-            return true
-        }
-        return found
-    }
+    /// Returns the values of all fields of that name, in order.
+    package func all(_ name: String) -> [String] { values(of: name).map(Self.text) }
 
     /// The date that the first field of that name has, by libcurl's parser, which takes more forms
     /// than HTTP has; nil if it is none.
@@ -52,35 +32,28 @@ package struct HeaderFields: Sendable {
         return seconds == -1 ? nil : Date(timeIntervalSince1970: Double(seconds))
     }
 
-    /// What was done to the body before it was sent, in that order, in lower case; not what means
-    /// nothing.
+    /// The content codings of the body, in order, in lower case, without meaningless ones.
     package var contentCodings: [String] {
-        // "none" is not a coding's name, but servers say so, and clients take it.
+        // "none" is not a coding, but servers send it.
         words(of: "Content-Encoding", except: ["identity", "none"])
     }
 
-    /// The same to the whole message, but for its parting into chunks.
+    /// The transfer codings of the message, without `chunked`.
     var transferCodings: [String] {
         words(of: "Transfer-Encoding", except: ["identity", "chunked"])
     }
 
     /// The members of a field that is a list of words, in lower case.
     private func words(of name: String, except meaningless: [String]) -> [String] {
-        var words: [String] = []
-        forEachValue(of: name) { value in
-            for word in value.split(separator: UInt8(ascii: ",")) {
-                let text = Self.text(word).lowercased()
-                let isMeaningless = meaningless.contains { $0.utf8.elementsEqual(text.utf8) }
-                if !text.isEmpty, !isMeaningless { words.append(text) }
+        values(of: name).flatMap { $0.split(separator: UInt8(ascii: ",")) }
+            .map { Self.text($0).lowercased() }
+            .filter { word in
+                !word.isEmpty && !meaningless.contains { $0.utf8.elementsEqual(word.utf8) }
             }
-            return true
-        }
-        return words
     }
 
-    /// Whether a field can be sent as one: else its name is no token or its value has a line break
-    /// or another control character in it, so that it would end up as something else (RFC 9110,
-    /// section 5).
+    /// Whether a field can be sent: its name is a token, and its value has no control characters
+    /// (RFC 9110, section 5).
     package static func isSendable(name: some StringProtocol, value: some StringProtocol) -> Bool {
         func isToken(_ byte: UInt8) -> Bool {
             byte.isASCIILetterOrDigit || "!#$%&'*+-.^_`|~".utf8.contains(byte)
@@ -89,22 +62,20 @@ package struct HeaderFields: Sendable {
             && value.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
     }
 
-    private typealias Line = Slice<UnsafeBufferPointer<UInt8>>
+    private typealias Line = ArraySlice<UInt8>
 
-    /// Calls `body` with what follows the colon in each field of that name, until it answers
-    /// `false`.
-    private func forEachValue(of name: String, _ body: (Line) -> Bool) {
-        lines.withUnsafeBufferPointer { bytes in
-            var start = 0
-            while start < bytes.count {
-                let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-                if let value = Self.value(of: name, in: bytes[start..<end]), !body(value) { return }
-                start = end + 1
-            }
+    private func values(of name: String) -> [Line] {
+        var values: [Line] = []
+        var rest = lines[...]
+        while !rest.isEmpty {
+            let line = rest.prefix { $0 != UInt8(ascii: "\n") }
+            if let value = Self.value(of: name, in: line) { values.append(value) }
+            rest = rest[line.endIndex...].dropFirst()
         }
+        return values
     }
 
-    /// What follows the colon, if the line's field has that name.
+    /// Returns the text after the colon, if the line's field has that name.
     private static func value(of name: String, in line: Line) -> Line? {
         func folded(_ byte: UInt8) -> UInt8 { byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte }
         var index = line.startIndex

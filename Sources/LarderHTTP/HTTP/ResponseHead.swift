@@ -6,10 +6,13 @@ package struct ResponseHead: Sendable {
     package var protocolVersion: String
     /// The header fields.
     package var headers: HeaderFields
+
+    /// Whether the status is 2xx.
+    var isSuccess: Bool { (200..<300).contains(status) }
 }
 
-/// Puts a response's head together from the lines libcurl hands over one by one: a status line,
-/// fields, an empty line; perhaps interim heads (1xx) before it and trailers after the body.
+/// Builds a response's head from libcurl's lines: a status line, fields, an empty line, perhaps
+/// interim heads (1xx) before it and trailers after the body.
 struct ResponseHeadParser {
     private let maximumBytes: Int
     private let maximumFields: Int
@@ -20,7 +23,7 @@ struct ResponseHeadParser {
     private var lines: [UInt8] = []
     private(set) var isComplete = false
 
-    /// Both limits are on everything that is ever added.
+    /// The limits hold for all lines together.
     init(maximumBytes: Int, maximumFields: Int) {
         self.maximumBytes = maximumBytes
         self.maximumFields = maximumFields
@@ -75,7 +78,7 @@ struct ResponseHeadParser {
 
     private mutating func end(_ status: Int) throws(TransferError) -> ResponseHead? {
         let headers = HeaderFields(lines: lines)
-        // Of an interim head, too: libcurl would decode it, without a bound on what it keeps.
+        // Checked for interim heads, too: libcurl would decode the body, without a limit.
         guard headers.transferCodings.isEmpty else {
             throw TransferError(
                 code: .malformedResponse,

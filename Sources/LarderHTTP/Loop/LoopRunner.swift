@@ -1,4 +1,8 @@
-/// The loop itself: hands what the inbox holds to libcurl, lets libcurl work, ends what is done.
+import CCurl
+import LarderCore
+import Logging
+
+/// The loop: passes commands to libcurl, lets libcurl work, and ends finished transfers.
 ///
 /// Belongs to the loop's thread.
 final class LoopRunner {
@@ -10,7 +14,7 @@ final class LoopRunner {
     private let rateLimit: RateLimit?
     private var backlog: TransferBacklog
     private var underWay: [TransferID: EasyHandle] = [:]
-    /// Handles between two transfers; never more than the most that were under way at once.
+    /// Unused handles.
     private var idle: [EasyHandle] = []
 
     init(
@@ -26,7 +30,7 @@ final class LoopRunner {
             limit: configuration.maximumConnections,
             limitPerOrigin: configuration.maximumConnectionsPerHost,
             connectionsAhead: min(configuration.maximumConnectionsAhead, multi.idleConnections))
-        // The first one now, so that a libcurl that is too old is told at once, and once.
+        // Made now, so that a libcurl that is too old is reported early and once.
         idle.append(try newHandle())
     }
 
@@ -37,10 +41,9 @@ final class LoopRunner {
             mayRequest: { [unowned self] in backlog.connected($0.order) })
     }
 
-    /// The first wait after anything has happened is no longer than this. With HTTP/2, libcurl may
-    /// hold bytes that it has read for one stream while it worked for another, and let them lie
-    /// until a timer of its own goes off, after a second (curl/curl#17636); each time it is asked
-    /// to work, it looks at all of them.
+    /// The maximum length of the first wait after an event. With HTTP/2, libcurl may hold bytes for
+    /// one stream that it read for another, until its own timer fires after a second
+    /// (curl/curl#17636). Each call lets it look at all streams.
     private static let nap = Duration.milliseconds(10)
 
     /// Runs until ``LoopInbox/stop()``.
@@ -54,7 +57,7 @@ final class LoopRunner {
                 commands.removeAll(keepingCapacity: true)
                 for origin in sockets.takeLost() { backlog.disconnected(origin) }
                 beginNext()
-                // Before the others get to work: those in line are first.
+                // Queued transfers come before the others.
                 resumeThrottled()
                 try multi.perform()
                 let isBusy = endFinished()
@@ -77,7 +80,7 @@ final class LoopRunner {
         case .cancel(let id): cancel(id)
         case .resume(let id): resume(id)
         case .setPriority(let priority, let id):
-            // It may have to wait for a place once it is connected.
+            // It may wait for a slot once it is connected.
             underWay[id]?.transfer?.order.request.priority = priority
             backlog.setPriority(priority, of: id)
         }
@@ -102,8 +105,8 @@ final class LoopRunner {
     private func begin(_ order: PendingTransfer) throws(TransferError) {
         let handle = if let last = idle.popLast() { last } else { try newHandle() }
         do throws(TransferError) {
-            // Who waits for another's connection to a host that does not answer waits in a line
-            // in which everybody takes the whole connect timeout.
+            // At an unreachable host, transfers that share a connection would wait for one connect
+            // time-out after the other.
             try handle.begin(
                 Transfer(order: order, configuration: configuration),
                 sharesConnection: !backlog.isUnreachable(order.origin))
@@ -131,18 +134,18 @@ final class LoopRunner {
 
     private func resume(_ handle: EasyHandle) {
         let code = handle.resume()
-        if code != .ok { finish(handle, code) }
+        if code != CURLE_OK { finish(handle, code) }
     }
 
     private func resumeThrottled() {
         guard let rateLimit else { return }
         while let id = rateLimit.next() {
-            // It may have been cancelled meanwhile.
+            // It may have been cancelled.
             if let handle = underWay[id] { resume(handle) }
         }
     }
 
-    /// - Returns: whether there were any.
+    /// - Returns: Whether there were any.
     private func endFinished() -> Bool {
         var found = false
         while let (handle, code) = multi.nextFinished() {
@@ -152,17 +155,38 @@ final class LoopRunner {
         return found
     }
 
-    private func finish(_ handle: EasyHandle, _ code: CurlCode) {
+    private func finish(_ handle: EasyHandle, _ code: CURLcode) {
         guard let transfer = handle.transfer else { return }
-        if handle.isHeldBack, code == .ok {
+        if handle.isHeldBack, code == CURLE_OK {
             release(handle, transfer.order.id)
             return backlog.putBack(transfer.order)
         }
         let outcome = TransferOutcome(
             transfer: transfer, handle: handle, curlCode: code, configuration: configuration
         ).result
+        if let logger = configuration.logger {
+            log(outcome, of: transfer.order.request.url, to: logger)
+        }
         leave(handle, transfer.order.id, reachable: handle.isConnected)
         transfer.order.end(outcome)
+    }
+
+    private func log(
+        _ outcome: Result<TransferMetrics, TransferError>, of url: HTTPURL, to logger: Logger
+    ) {
+        switch outcome {
+        case .success(let metrics):
+            logger.debug(
+                "transfer ended",
+                metadata: [
+                    "url": url.logged, "bytes": "\(metrics.receivedBytes)",
+                    "connection": metrics.reusedConnection ? "reused" : "new",
+                ])
+        case .failure(let error):
+            logger.debug(
+                "transfer failed",
+                metadata: ["url": url.logged, "code": "\(error.code.rawValue)"])
+        }
     }
 
     @discardableResult
@@ -180,7 +204,7 @@ final class LoopRunner {
         return handle.end()
     }
 
-    /// Ends everything: what is under way, what waits and what is still in the inbox.
+    /// Ends all transfers: in flight, waiting, and in the inbox.
     private func end(
         _ commands: [LoopInbox.Command], _ code: TransferError.Code, _ message: String
     ) {

@@ -1,35 +1,31 @@
 import DequeModule
 import HeapModule
 
-/// The transfers that wait for their turn, and who is next: by priority, then in the order they
-/// came, except that an origin with enough under way does not hold up the others.
+/// The waiting transfers, by priority, then in the order of arrival. An origin at its limit does
+/// not delay others.
 ///
-/// Only who has a connection takes a place. The first transfer to an origin begins without one, to
-/// connect while others transfer; if no place is free for its request then, it waits for its
-/// turn here again, and its connection with libcurl's others that nobody uses. One that connects
-/// keeps a place free of lower priorities.
+/// Only a connected transfer takes a slot. The first transfer to an origin connects without one,
+/// while others transfer. If no slot is free then, it waits here again, and libcurl keeps its
+/// connection. A connecting transfer reserves a slot against lower priorities.
 ///
-/// libcurl has limits of its own, but a transfer that waits inside libcurl has its timeouts
-/// running.
+/// libcurl has limits, too, but the time-outs of a transfer run while it waits inside libcurl.
 struct TransferBacklog {
     private struct Origin {
-        /// In order; some may have been cancelled since.
+        /// Sorted. Some may have been cancelled.
         private(set) var waiting: Deque<Turn> = []
-        /// With a place or without.
+        /// With or without a slot.
         var underWay = 0
-        /// Of those, without.
+        /// Those without a slot.
         var connecting = 0
         var line = Line.none
         var isUnreachable = false
 
         var isIdle: Bool { underWay == 0 && waiting.isEmpty }
 
-        /// Most go to the end.
         mutating func lineUp(_ turn: Turn) {
             let isLast = waiting.last.map { $0 < turn } ?? true
             let place = isLast ? nil : waiting.firstIndex { turn < $0 }
             waiting.insert(turn, at: place ?? waiting.endIndex)
-            // To stand where its new first one belongs.
             if place == waiting.startIndex { line = .none }
         }
 
@@ -44,10 +40,10 @@ struct TransferBacklog {
         }
     }
 
-    /// What an origin stands in line for.
+    /// The queue that an origin is in.
     private enum Line { case none, place, connection }
 
-    /// A transfer's place among those that wait: by priority, then in the order they came.
+    /// A transfer's place: by priority, then in the order of arrival.
     private struct Turn: Comparable, Hashable {
         let priority: Int
         let id: TransferID
@@ -59,7 +55,7 @@ struct TransferBacklog {
         }
     }
 
-    /// An origin by the first of its transfers that wait.
+    /// An origin, sorted by its first waiting transfer.
     private struct ReadyOrigin: Comparable, Hashable {
         let name: String
         let first: Turn
@@ -70,24 +66,23 @@ struct TransferBacklog {
     private let limit: Int
     private let limitPerOrigin: Int
     private let connectionsAhead: Int
-    /// How many places are taken.
+    /// The number of used slots.
     private var underWay = 0
-    /// Those under way without a place, and their priorities.
+    /// The connecting transfers without a slot, and their priorities.
     private var connecting: [TransferID: Int] = [:]
     private var orders: [TransferID: PendingTransfer] = [:]
     private var origins: [String: Origin] = [:]
-    /// Origins that a connection was made to, and is open.
+    /// Origins with an open connection.
     private var connected: Set<String> = []
-    /// The origins that have something waiting and room for it, each once, and some that are there
-    /// no more.
+    /// The origins with a waiting transfer and room for it, each once, and some outdated ones.
     private var forPlaces = Heap<ReadyOrigin>()
     private var forConnections = Heap<ReadyOrigin>()
 
     /// - Parameters:
-    ///   - limit: places for all origins together.
-    ///   - limitPerOrigin: of an origin's transfers, how many are under way at once at most.
-    ///   - connectionsAhead: how many transfers connect at once beyond `limit`, at most. With 0
-    ///     (the default), to connect takes a place as well.
+    ///   - limit: The number of slots.
+    ///   - limitPerOrigin: Maximum number of an origin's transfers in flight.
+    ///   - connectionsAhead: Maximum number of connecting transfers beyond `limit`. With 0 (the
+    ///     default), connecting takes a slot.
     init(limit: Int, limitPerOrigin: Int, connectionsAhead: Int = 0) {
         self.limit = max(1, limit)
         self.limitPerOrigin = max(1, limitPerOrigin)
@@ -100,7 +95,7 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Has one that waits, or connects, take the place of its new priority.
+    /// Changes the priority of a waiting or connecting transfer.
     mutating func setPriority(_ priority: Int, of id: TransferID) {
         if connecting[id] != nil { connecting[id] = priority }
         guard var order = orders[id], order.request.priority != priority else { return }
@@ -111,12 +106,12 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Takes out what waits under that name.
+    /// Removes a waiting transfer.
     mutating func remove(_ id: TransferID) -> PendingTransfer? {
         orders.removeValue(forKey: id)
     }
 
-    /// Takes out everything that waits, in order; for when nothing is under way any more.
+    /// Removes all waiting transfers, in order, once nothing is in flight.
     mutating func removeAll() -> [PendingTransfer] {
         defer {
             orders = [:]
@@ -127,7 +122,7 @@ struct TransferBacklog {
         return orders.values.sorted { $0.id.number < $1.id.number }
     }
 
-    /// The next one whose turn it is; it counts as under way until ``ended(_:reachable:)`` or
+    /// Removes the next transfer. It counts as in flight until ``ended(_:reachable:)`` or
     /// ``putBack(_:)``.
     mutating func next() -> PendingTransfer? {
         while let (name, line) = nextOrigin() {
@@ -153,7 +148,6 @@ struct TransferBacklog {
         while let origin = forConnections.min, !isIn(.connection, origin) {
             forConnections.removeMin()
         }
-        // Those who connect may all wait for nobody: they leave the places to others.
         let mayConnect = underWay + connecting.count < limit + connectionsAhead
         if let first = forPlaces.min, hasPlace(for: first),
             !mayConnect || forConnections.min.map({ first < $0 }) ?? true
@@ -169,20 +163,20 @@ struct TransferBacklog {
         return hasPlace(ofPriority: id.flatMap { orders[$0]?.request.priority } ?? .max)
     }
 
-    /// Those who connect and have a higher priority come before.
+    /// Connecting transfers with a higher priority come first.
     private func hasPlace(ofPriority priority: Int) -> Bool {
         underWay < limit && underWay + connecting.values.count { $0 > priority } < limit
     }
 
-    /// Whether it is still there: who changes its line leaves its old place to be passed over.
+    /// Whether the entry is current. An origin that changes its queue leaves its old entry behind.
     private func isIn(_ line: Line, _ ready: ReadyOrigin) -> Bool {
         guard let origin = origins[ready.name] else { return false }
         return origin.line == line && origin.waiting.first == ready.first
     }
 
-    /// A transfer has its connection.
+    /// Records that a transfer is connected.
     ///
-    /// - Returns: whether there is a place for its request; if not, call ``putBack(_:)``.
+    /// - Returns: Whether there is a slot for its request. If not, call ``putBack(_:)``.
     mutating func connected(_ order: PendingTransfer) -> Bool {
         let hasPlace =
             connecting[order.id] == nil || hasPlace(ofPriority: order.request.priority)
@@ -191,7 +185,7 @@ struct TransferBacklog {
         return hasPlace
     }
 
-    /// - Returns: whether it was among those without a place.
+    /// - Returns: Whether it was connecting without a slot.
     @discardableResult
     private mutating func leaveConnecting(_ order: PendingTransfer) -> Bool {
         guard connecting.removeValue(forKey: order.id) != nil else { return false }
@@ -199,7 +193,7 @@ struct TransferBacklog {
         return true
     }
 
-    /// Has one that got a connection, and no place, wait for its turn.
+    /// Queues a connected transfer without a slot again.
     mutating func putBack(_ order: PendingTransfer) {
         leaveConnecting(order)
         orders[order.id] = order
@@ -208,32 +202,32 @@ struct TransferBacklog {
         review(order.origin)
     }
 
-    /// Makes room for others.
+    /// Frees the transfer's slot.
     mutating func ended(_ order: PendingTransfer, reachable: Bool) {
         if !leaveConnecting(order) { underWay -= 1 }
         origins[order.origin]?.underWay -= 1
         origins[order.origin]?.isUnreachable = !reachable
-        // Of one that has ended without, nothing is known: it may have been cancelled before.
+        // After an end without a connection, nothing is known about the origin.
         if !reachable || order.request.isLastOfHost { connected.remove(order.origin) }
         review(order.origin)
     }
 
     private mutating func noteConnection(to name: String) {
         guard connectionsAhead > 0, connected.insert(name).inserted else { return }
-        // Its others want places now.
+        // Waiting transfers to this origin can now use slots.
         if origins[name]?.line == .connection { origins[name]?.line = .none }
         review(name)
     }
 
-    /// The last connection to an origin was closed.
+    /// Records that the last connection to an origin was closed.
     mutating func disconnected(_ origin: String) { connected.remove(origin) }
 
-    /// Whether the last transfer from there that ended had found no connection.
+    /// Whether the last transfer to the origin had no connection.
     func isUnreachable(_ origin: String) -> Bool {
         origins[origin]?.isUnreachable ?? false
     }
 
-    /// Puts an origin into the line where it belongs, and forgets an idle one.
+    /// Puts an origin into its queue, and removes an idle one.
     private mutating func review(_ name: String) {
         guard let origin = origins[name] else { return }
         if origin.isIdle {
@@ -249,8 +243,7 @@ struct TransferBacklog {
             forPlaces.insert(ready)
             if hasTooMany(forPlaces) { forPlaces = withoutOutdated(forPlaces, .place) }
         } else if origin.connecting == 0 || origin.isUnreachable {
-            // The others use the connection that is being made, or make theirs once it is known
-            // that they can.
+            // The other transfers wait for the connection that is being made.
             origins[name]?.line = .connection
             forConnections.insert(ready)
             if hasTooMany(forConnections) {
@@ -259,7 +252,7 @@ struct TransferBacklog {
         }
     }
 
-    /// Most would be out of date, and too far down to be met.
+    /// Most would be outdated.
     private func hasTooMany(_ heap: Heap<ReadyOrigin>) -> Bool {
         heap.count > 2 * origins.count + 64
     }

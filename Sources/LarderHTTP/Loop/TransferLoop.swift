@@ -14,7 +14,7 @@ import Synchronization
 /// Every function may be called on any thread, within a receiver's too.
 package final class TransferLoop: Sendable {
     private let inbox: LoopInbox
-    private let sockets = OpenSockets()
+    private let sockets: OpenSockets
     private let thread: LoopThread
 
     /// Starts the thread.
@@ -33,12 +33,14 @@ package final class TransferLoop: Sendable {
             throw TransferError(code: .tls, message: "\(name): \(file): \(reason)")
         }
         let inbox = LoopInbox()
+        let sockets = OpenSockets(logger: configuration.logger)
         let runner = try LoopRunner(
             configuration: configuration, inbox: inbox, sockets: sockets)
         guard let thread = LoopThread(runner) else {
             throw TransferError(code: .other, message: "the system has no thread to give")
         }
         self.inbox = inbox
+        self.sockets = sockets
         self.thread = thread
     }
 
@@ -71,21 +73,18 @@ package final class TransferLoop: Sendable {
         inbox.post(.resume(id))
     }
 
-    /// Whether a connection is open, or being made, that was made for requests to an origin.
-    ///
-    /// - Parameter origin: scheme, host and port, as ``HTTPURL/origin`` has them.
+    /// Whether a connection to an origin (``HTTPURL/origin``) is open or in progress.
     package func isConnected(to origin: String) -> Bool { sockets.isOpen(to: origin) }
 
-    /// Cancels all transfers, those waiting included, and returns once everybody has heard their
-    /// end and the thread is gone; within a receiver's call it returns at once instead. What is
-    /// started afterwards ends as cancelled. Calling it again does no harm.
+    /// Cancels all transfers, and returns once all receivers were told and the thread has ended.
+    /// Within a receiver's call it returns at once. Transfers that start later end as cancelled.
     package func shutdown() {
         inbox.stop()
         thread.join()
     }
 }
 
-/// What other threads want of the loop: the only state the two sides share.
+/// The commands of other threads, the only state shared with the loop.
 final class LoopInbox: Sendable {
     enum Command: Sendable {
         case start(PendingTransfer)
@@ -97,13 +96,13 @@ final class LoopInbox: Sendable {
     private struct State {
         var commands: [Command] = []
         var isStopping = false
-        /// Set while the loop waits or is about to; who takes it wakes the loop, once.
+        /// Set while the loop waits or is about to. Taking it wakes the loop once.
         var sleeper: MultiHandle.Waker?
-        /// Set once the loop takes no more commands; its reason.
+        /// Set once the loop takes no more commands.
         var end: (code: TransferError.Code, message: String)?
         var lastNumber: UInt64 = 0
 
-        // Within the lock, so that the loop cannot end, and the multi handle with it, in between.
+        // Called with the lock held, so that the multi handle still exists.
         mutating func wake() {
             sleeper?.wake()
             sleeper = nil
@@ -148,9 +147,9 @@ final class LoopInbox: Sendable {
 
     // MARK: For the loop
 
-    /// Swaps the commands that came for `commands`, which must be empty.
+    /// Swaps the commands with `commands`, which must be empty.
     ///
-    /// - Returns: whether to go on.
+    /// - Returns: Whether to continue.
     func take(_ commands: inout [Command]) -> Bool {
         state.withLock { state in
             swap(&state.commands, &commands)
@@ -158,7 +157,7 @@ final class LoopInbox: Sendable {
         }
     }
 
-    /// From `true` on until ``wakeUp()``, the next command wakes; `false` means there is one.
+    /// Returns whether the loop may sleep. The next command then wakes it, until ``wakeUp()``.
     func fallAsleep(_ waker: MultiHandle.Waker) -> Bool {
         state.withLock { state in
             guard state.commands.isEmpty, !state.isStopping else { return false }
@@ -171,7 +170,7 @@ final class LoopInbox: Sendable {
         state.withLock { $0.sleeper = nil }
     }
 
-    /// No command comes in after this; those that did are returned.
+    /// Takes no more commands, and returns the last ones.
     func close(_ code: TransferError.Code, _ message: String) -> [Command] {
         state.withLock { state in
             state.end = (code, message)
@@ -182,7 +181,7 @@ final class LoopInbox: Sendable {
     }
 }
 
-/// The thread on which a ``LoopRunner`` runs, from beginning to end.
+/// The thread of a ``LoopRunner``.
 final class LoopThread: Sendable {
     #if canImport(Darwin)
         // Unsafe if it is a pointer, and safe because any thread may name another by it until
@@ -236,7 +235,7 @@ final class LoopThread: Sendable {
         return nil
     }
 
-    /// Waits for the thread's end, every caller does; on the thread itself, returns at once.
+    /// Waits for the thread's end. On the thread itself, returns at once.
     func join() {
         guard pthread_equal(pthread_self(), thread) == 0 else { return }
         isJoined.withLock { isJoined in

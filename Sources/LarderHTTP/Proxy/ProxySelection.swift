@@ -1,9 +1,9 @@
 import LarderCore
 
-/// Which proxy a URL is fetched through.
+/// The proxy for each URL.
 ///
-/// Decided here and not by libcurl, because the ``AddressPolicy`` has to know whether a connection
-/// leads to a proxy: that one's address may be private.
+/// Decided here and not by libcurl, because the ``AddressPolicy`` must know whether a connection
+/// leads to a proxy, whose address may be private.
 public struct ProxySelection: Sendable {
     /// No proxy for anything.
     public static let none = ProxySelection(http: nil, https: nil)
@@ -86,7 +86,6 @@ public struct ProxyServer: Hashable, Sendable {
 
     /// Scheme, host and perhaps port: what libcurl is told, and what messages show.
     let url: String
-    /// What it is told, and nobody else.
     let credentials: Credentials?
 
     /// Whether it speaks HTTP, and not SOCKS.

@@ -1,3 +1,6 @@
+import LarderCore
+import Logging
+
 /// How a ``TransferLoop`` connects, how long it waits and what it refuses.
 public struct TransferConfiguration: Sendable {
     /// The most requests under way at once. Default: 16. Transfers beyond it wait their turn,
@@ -6,13 +9,11 @@ public struct TransferConfiguration: Sendable {
     /// The most transfers under way at once to one scheme, host and port, and so connections too;
     /// streams of HTTP/2 count like connections. Default: 6.
     public var maximumConnectionsPerHost = 6
-    /// How many transfers more connect at once, each to a host of its own that there is no
-    /// connection to, so that to connect takes no place of a request; no more than
-    /// ``maximumIdleConnections``. Default: 16.
+    /// Maximum number of further transfers that connect at once, each to another host, without a
+    /// slot; at most ``maximumIdleConnections``. Default: 16.
     public var maximumConnectionsAhead = 16
-    /// How many connections more stay open, without a transfer, for those to come; no more than a
-    /// quarter of the files that the process may have open. The one that was used longest ago makes
-    /// room. Default: 64, since one over TLS takes about 100 kB.
+    /// Maximum number of idle connections; at most a quarter of the process's open files. The least
+    /// recently used one is closed first. Default: 64, since one over TLS takes about 100 kB.
     public var maximumIdleConnections = 64
     /// From the start of the name look-up to the end of the TLS handshake. Default: 10 s.
     public var connectTimeout: Duration = .seconds(10)
@@ -49,10 +50,12 @@ public struct TransferConfiguration: Sendable {
     public var maximumHeaderBytes = 64 << 10
     /// The most fields of a response head, interim responses and trailers included. Default: 256.
     public var maximumHeaderFields = 256
-    /// How many bytes of bodies all transfers together may receive in a second, as they come over
-    /// the wire. A transfer that waits for its share does not stall, but its total timeout runs.
-    /// Default: `nil`, as many as come.
+    /// Maximum number of encoded body bytes a second of all transfers together. A waiting transfer
+    /// does not stall. Default: `nil`, no limit.
     public var maximumBytesPerSecond: Int64?
+    /// Receives messages about connections and transfers. URLs are logged without credentials and
+    /// queries, and header fields are not logged. Default: `nil`, nothing is logged.
+    public var logger: Logger?
 
     /// The defaults.
     public init() {}
@@ -70,4 +73,9 @@ public struct ClientCertificate: Hashable, Sendable {
         self.certificate = certificate
         self.key = key
     }
+}
+
+extension HTTPURL {
+    /// The URL for a log: without credentials and query, each of which can hold a secret.
+    package var logged: Logger.MetadataValue { "\(description.maskingQuery)" }
 }

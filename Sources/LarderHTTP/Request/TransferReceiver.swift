@@ -1,19 +1,16 @@
-/// Who hears what becomes of a transfer.
+/// Receives the events of a transfer.
 ///
-/// Every call comes on the loop's thread, which all transfers share: do not block in them. The
-/// calls for one transfer come in order: whether it may begin, at most one head, then any number of
-/// bytes, then exactly one end. (A transfer started after ``TransferLoop/shutdown()`` hears its end
-/// within `start`.)
+/// All calls come on the loop's thread: do not block. For each transfer they come in order: whether
+/// it may begin, at most one head, any number of bytes, exactly one end. (A transfer started after
+/// ``TransferLoop/shutdown()`` ends within `start`.)
 package protocol TransferReceiver: AnyObject, Sendable {
-    /// Whether it may still begin, now that its turn has come. Default: yes.
-    ///
-    /// - Returns: `false` to have nothing sent: the transfer then ends as
-    ///   ``TransferError/Code-swift.enum/abandoned``.
+    /// Whether the transfer may begin. Default: true. If false, it ends as
+    /// ``TransferError/Code-swift.enum/abandoned``, and nothing is sent.
     func transferMayBegin(_ id: TransferID) -> Bool
 
-    /// The head of the final response; interim ones (1xx) are swallowed.
+    /// Receives the head of the final response.
     ///
-    /// - Returns: `false` to have no body: the transfer then ends as
+    /// - Returns: False to refuse the body: the transfer then ends as
     ///   ``TransferError/Code-swift.enum/abandoned``.
     func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool
 

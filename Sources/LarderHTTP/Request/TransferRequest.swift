@@ -58,13 +58,11 @@ package struct RequestBody: Sendable {
     /// Fills as much of a buffer as it can; nil if it cannot.
     package let read: @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
 
-    /// Bytes from somewhere else, such as a file.
+    /// Bytes from elsewhere, for example a file.
     ///
-    /// - Parameters:
-    ///   - count: how many there are.
-    ///   - read: fills as much of the buffer as it can, from that offset on, and returns how much;
-    ///     `nil` if it cannot, which ends the transfer. Called on the loop's thread, again from the
-    ///     beginning if the request has to be sent once more.
+    /// - Parameter read: Fills the buffer from the offset on and returns the number of bytes; `nil`
+    ///   ends the transfer. Called on the loop's thread, from the start again if the request is
+    ///   repeated.
     package init(
         count: Int64,
         read: @escaping @Sendable (_ offset: Int64, _ buffer: UnsafeMutableRawBufferPointer) -> Int?
@@ -87,9 +85,8 @@ package struct RequestBody: Sendable {
 
 /// AWS Signature Version 4, made by libcurl for each attempt.
 ///
-/// What libcurl 7.88 signs is right only if the request has a field `x-amz-content-sha256`, a
-/// sorted query, and no two header fields where one's name begins the other's
-/// (lib/http_aws_sigv4.c): whoever makes the request sees to that.
+/// libcurl 7.88 requires a field `x-amz-content-sha256`, a sorted query, and no header field whose
+/// name is a prefix of another's (lib/http_aws_sigv4.c).
 package struct RequestSigning: Sendable {
     /// Such as `us-east-1`.
     package var region: String

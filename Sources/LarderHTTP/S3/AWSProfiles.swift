@@ -1,15 +1,14 @@
 import Foundation
 
-/// One profile, of the two files that may have it.
+/// A profile from the two files of AWS.
 struct AWSProfiles {
     private let name: String
     private let shared: AWSProfileFile
     private let config: AWSProfileFile
     private let section: String
-    /// Where it was looked for.
     private let files: String
 
-    /// - Parameter mustExist: whether a person named it.
+    /// - Parameter mustExist: Whether the user named it.
     init(
         named name: String, mustExist: Bool, credentials: String, config: String
     ) throws(S3SettingsError) {
@@ -34,7 +33,7 @@ struct AWSProfiles {
             ?? value("endpoint_url")
     }
 
-    /// - Parameter lack: why others, which come first, are of no use; nil if none do.
+    /// - Parameter lack: Why the preferred credentials are not used; nil if there are none.
     func credentials(lackingOthers lack: String?) throws(S3SettingsError) -> S3Credentials {
         let (accessKey, secretKey) = ("aws_access_key_id", "aws_secret_access_key")
         if let access = value(accessKey), let secret = value(secretKey) {
@@ -60,16 +59,15 @@ struct AWSProfiles {
     }
 }
 
-/// A file of AWS profiles: sections in brackets, `name = value` in them, and under a `name =`
-/// without a value more of them, indented.
-/// https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
+/// A file of AWS profiles: sections in brackets with `name = value`, and indented lines under a
+/// `name =` without a value. https://docs.aws.amazon.com/sdkref/latest/guide/file-format.html
 struct AWSProfileFile {
     private static let sizeLimit = 1 << 20
 
-    /// Values by section and name; what is indented has the name `outer.inner`.
+    /// Values by section and name. An indented one is named `outer.inner`.
     private var sections: [String: [String: String]] = [:]
 
-    /// Nothing if there is no such file.
+    /// Empty if the file does not exist.
     ///
     /// - Throws: ``S3SettingsError`` if it cannot be read.
     init(path: String) throws(S3SettingsError) {
@@ -120,7 +118,6 @@ struct AWSProfileFile {
         sections[section]?[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// What a section has values for.
     func names(in section: String) -> Set<String> { Set(sections[section, default: [:]].keys) }
 }
 

@@ -1,40 +1,25 @@
 import Foundation
 import LarderXML
 
-/// The XML of a server's answer, element by element.
+/// Reads the XML of a response, element by element.
 enum ResponseXML {
-    /// An answer that cannot be read.
     struct Malformed: Error {}
 
-    /// More levels, longer texts or more names than any answer has.
+    /// Higher than in any valid response.
     private static let rules = XMLRules(
         maximumTextBytes: 8 << 10, maximumDepth: 16, maximumSkippedBytes: 1 << 20,
         maximumNames: 128)
 
-    /// The names that lead to an element, without the root's and without their prefixes.
-    struct Path {
-        /// Bytes, since comparing strings takes a time that grows with the square of their
-        /// combining marks.
-        fileprivate(set) var bytes: [UInt8] = []
+    static let separator = UInt8(ascii: "/")
 
-        /// Whether the element is a child of the root.
-        var isShort: Bool { !bytes.contains(ResponseXML.separator) }
-
-        /// Whether it is these names, with slashes between them.
-        func leads(to names: StaticString) -> Bool {
-            bytes.count == names.utf8CodeUnitCount
-                && memcmp(bytes, names.utf8Start, bytes.count) == 0
-        }
-    }
-
-    private static let separator = UInt8(ascii: "/")
-
-    /// Calls `body` at the end of each element but the root with its path and its own text.
+    /// Calls `body` at the end of each element but the root, with its own text and the names that
+    /// lead to it, without the root's and without prefixes. Names are bytes, since comparing strings
+    /// takes quadratic time over combining marks.
     ///
     /// - Returns: the root's name.
     /// - Throws: ``Malformed``, what `body` throws, `CancellationError` if the task is cancelled.
     static func read(
-        _ bytes: [UInt8], _ body: (_ path: Path, _ text: String) throws -> Void
+        _ bytes: [UInt8], _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
         var rest = bytes[...]
         do {
@@ -52,16 +37,16 @@ enum ResponseXML {
     }
 
     private static func read(
-        _ reader: XMLReader, _ body: (_ path: Path, _ text: String) throws -> Void
+        _ reader: XMLReader, _ body: (_ path: [UInt8], _ text: String) throws -> Void
     ) throws -> [UInt8] {
-        var path = Path()
-        // Of the open elements: the length of the path before each of them, and its text.
+        var path: [UInt8] = []
+        // The path's length before each open element, and the element's text.
         var open: [(start: Int, text: String)] = []
         var root: [UInt8]?
         func end() throws {
             let (start, text) = open.removeLast()
             if !open.isEmpty { try body(path, text) }
-            path.bytes.removeSubrange(start...)
+            path.removeSubrange(start...)
         }
         while true {
             switch try reader.advance() {
@@ -69,10 +54,9 @@ enum ResponseXML {
                 let name = Array(reader.name.utf8)
                 let colon = name.lastIndex(of: UInt8(ascii: ":"))
                 let local = name[(colon.map { $0 + 1 } ?? 0)...]
-                let start = path.bytes.count
-                // The root is not in the path.
-                if open.count > 1 { path.bytes.append(separator) }
-                if open.isEmpty { root = Array(local) } else { path.bytes += local }
+                let start = path.count
+                if open.count > 1 { path.append(separator) }
+                if open.isEmpty { root = Array(local) } else { path += local }
                 open.append((start, ""))
                 if reader.isEmpty { try end() }
             case .end: try end()
@@ -90,23 +74,21 @@ enum ResponseXML {
     }
 }
 
-/// What a server says of an error.
-/// https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
+/// The XML of an error. https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html
 struct ErrorAnswer {
-    /// Its name, such as `NoSuchKey`; empty if it has none.
+    /// For example `NoSuchKey`; empty if there is none.
     private(set) var code = ""
     private(set) var message = ""
-    /// Where the bucket is, if that is the error.
+    /// The bucket's region, if the request named another.
     private(set) var region: String?
 
-    /// From a body that may be anything.
     init(_ bytes: [UInt8]) {
         _ = try? ResponseXML.read(bytes) { path, text in
-            if path.leads(to: "Code") {
+            if path.elementsEqual("Code".utf8) {
                 code = Self.bounded(text)
-            } else if path.leads(to: "Message") {
+            } else if path.elementsEqual("Message".utf8) {
                 message = Self.bounded(text)
-            } else if path.leads(to: "Region") {
+            } else if path.elementsEqual("Region".utf8) {
                 region = Self.bounded(text)
             }
         }
@@ -129,21 +111,21 @@ struct ListAnswer {
         var size: Int64?
         var modified: Date?
         let root = try ResponseXML.read(bytes) { path, text in
-            if path.leads(to: "Contents/Key") {
+            if path.elementsEqual("Contents/Key".utf8) {
                 key = text
-            } else if path.leads(to: "Contents/Size") {
+            } else if path.elementsEqual("Contents/Size".utf8) {
                 size = Int64(text)
-            } else if path.leads(to: "Contents/LastModified") {
+            } else if path.elementsEqual("Contents/LastModified".utf8) {
                 modified = Self.date(text)
-            } else if path.leads(to: "Contents") {
+            } else if path.elementsEqual("Contents".utf8) {
                 guard let key, let size, let modified, size >= 0 else {
                     throw ResponseXML.Malformed()
                 }
                 objects.append(ListedObject(key: key, size: size, modified: modified))
-            } else if path.leads(to: "IsTruncated") {
+            } else if path.elementsEqual("IsTruncated".utf8) {
                 isTruncated = text.utf8.elementsEqual("true".utf8)
             }
-            if path.isShort { (key, size, modified) = (nil, nil, nil) }
+            if !path.contains(ResponseXML.separator) { (key, size, modified) = (nil, nil, nil) }
         }
         guard root.elementsEqual("ListBucketResult".utf8) else { throw ResponseXML.Malformed() }
     }
@@ -156,14 +138,13 @@ struct ListAnswer {
     }
 }
 
-extension StorageError {
-    /// What an answer that is an error means.
-    init(_ answer: S3Exchange.Answer, subject: String) {
-        let error = ErrorAnswer(answer.error)
-        let status = answer.head.status
+extension RemoteError {
+    init(_ head: ResponseHead, body: [UInt8], subject: String) {
+        let error = ErrorAnswer(body)
+        let status = head.status
         let name = error.code.isEmpty ? "status \(status)" : error.code
         let words = error.message.isEmpty ? name : "\(name): \(error.message)"
-        let region = (answer.head.headers[first: "x-amz-bucket-region"] ?? error.region).map {
+        let region = (head.headers[first: "x-amz-bucket-region"] ?? error.region).map {
             String(decoding: $0.utf8.prefix(64), as: UTF8.self)
         }
         let code = Self.code(of: status, named: error.code, hasRegion: region != nil)
@@ -177,26 +158,17 @@ extension StorageError {
         self.init(code, subject: subject, TransferError(code: .other, message: message).message)
     }
 
-    /// What a transfer that ended early means.
-    ///
-    /// - Parameter isAmazons: whether the server is Amazon's because no other was named.
+    /// - Parameter isAmazons: Whether the server is Amazon's because no other was named.
     init(_ error: TransferError, subject: String, isAmazons: Bool) {
         let code: Code =
             switch error.code {
             case .tooLarge: .tooLarge
-            case .certificate, .tls, .proxyRefused, .addressRefused, .invalidRequest, .outOfFiles,
-                .abandoned, .other:
-                .refused
             case .headersTooLarge, .malformedResponse: .malformed
-            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-                .timeout, .bodyTruncated, .connectionLost, .cancelled:
-                .unavailable
+            case .cancelled: .unavailable
+            case let code: code.isTransient ? .unavailable : .refused
             }
-        let isUnreachable = [
-            .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout,
-        ].contains(error.code)
         let hint =
-            isAmazons && isUnreachable
+            isAmazons && error.code.isUnreachable
             ? "; the server is Amazon's unless --remote-endpoint names another" : ""
         self.init(code, subject: subject, error.message + hint, underlying: error)
     }
@@ -215,11 +187,11 @@ extension StorageError {
         case (_, "BadDigest"), (_, "XAmzContentSHA256Mismatch"),
             (_, "XAmzContentChecksumMismatch"):
             .corrupt
-        // A body that was cut on its way is no reason to give up.
+        // A truncated upload can be repeated.
         case (_, "RequestTimeout"), (_, "IncompleteBody"), (429, _): .unavailable
-        // Archived: that object alone.
+        // Only this object is archived.
         case (_, "InvalidObjectState"): .refused
-        // Somebody else writes the same object.
+        // Another client writes the same object.
         case (_, "OperationAborted"), (_, "ConcurrentModification"): .unavailable
         case (501, _): .refused
         case (500..., _): .unavailable

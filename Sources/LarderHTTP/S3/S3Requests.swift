@@ -1,37 +1,33 @@
 import Foundation
 import LarderCore
 
-/// Makes the requests, in the one form that all S3 stores and libcurl's signature agree on.
-struct S3Requests: Sendable {
-    private let settings: S3Settings
-    private let base: String
+/// The requests, in the one form that all S3 stores and libcurl's signature agree on.
+extension S3Settings {
+    private static let digestOfNothing = Digest(of: [UInt8]()).hex
+    /// RFC 3986, section 2.3. Slashes are encoded: the signature requires it.
+    private static let unreserved = CharacterSet(
+        charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 
-    /// The digest of no bytes.
-    private static let emptyDigest = Digest(of: [UInt8]()).hex
-
-    init(_ settings: S3Settings) {
-        self.settings = settings
-        base = settings.bucketURL
-    }
-
-    func object(
-        _ method: TransferRequest.Method, _ key: String, digest: String? = nil,
+    func request(
+        _ method: TransferRequest.Method, for key: String, digest: String? = nil,
         mediaType: String? = nil, maximumBytes: Int64 = 64 << 10
     ) throws -> TransferRequest {
         try request(
-            method, "/\(settings.location.prefix)\(key)", digest: digest, mediaType: mediaType,
+            method, "/\(location.prefix)\(key)", digest: digest, mediaType: mediaType,
             maximumBytes: maximumBytes)
     }
 
-    func list(_ prefix: String, after last: String?) throws -> TransferRequest {
-        // Sorted: that is how it is signed.
-        var query = "list-type=2&max-keys=1000"
-        query += "&prefix=\((settings.location.prefix + prefix).encodedForQuery)"
-        if let last {
-            query += "&start-after=\((settings.location.prefix + last).encodedForQuery)"
+    func listRequest(_ prefix: String, after last: String?) throws -> TransferRequest {
+        func encoded(_ key: String) -> String {
+            (location.prefix + key).addingPercentEncoding(withAllowedCharacters: Self.unreserved)
+                ?? ""
         }
-        return try request(
-            .get, "\(base.hasPathOfBucket(settings) ? "" : "/")?\(query)", maximumBytes: 8 << 20)
+        // In alphabetical order, as it is signed.
+        var query = "?list-type=2&max-keys=1000&prefix=\(encoded(prefix))"
+        if let last { query += "&start-after=\(encoded(last))" }
+        // A host alone needs a slash before the query.
+        let isBucketInPath = bucketURL.hasSuffix("/\(location.bucket)")
+        return try request(.get, (isBucketInPath ? "" : "/") + query, maximumBytes: 8 << 20)
     }
 
     private func request(
@@ -40,52 +36,24 @@ struct S3Requests: Sendable {
     ) throws -> TransferRequest {
         // An error may be longer than what was asked for.
         var request = TransferRequest(
-            url: try HTTPURL(base + path), maximumBodyBytes: max(maximumBytes, 64 << 10),
+            url: try HTTPURL(bucketURL + path), maximumBodyBytes: max(maximumBytes, 64 << 10),
             usesStoredCredentials: false)
         request.method = method
         if let mediaType { request.headers.append(("Content-Type", mediaType)) }
         // Buckets with object lock refuse uploads without a checksum
         // (https://docs.aws.amazon.com/AmazonS3/latest/API/API_PutObject.html).
-        if let checksum = digest?.base64OfHexadecimal {
-            request.headers.append(("x-amz-checksum-sha256", checksum))
+        if let checksum = digest.flatMap({ Digest(hex: $0) }) {
+            let text = Data(checksum.bytes).base64EncodedString()
+            request.headers.append(("x-amz-checksum-sha256", text))
         }
-        guard let credentials = settings.credentials else { return request }
-        request.headers.append(("x-amz-content-sha256", digest ?? Self.emptyDigest))
+        guard let credentials else { return request }
+        request.headers.append(("x-amz-content-sha256", digest ?? Self.digestOfNothing))
         if let token = credentials.sessionToken {
             request.headers.append(("x-amz-security-token", token))
         }
         request.signing = RequestSigning(
-            region: settings.region, service: "s3",
+            region: region, service: "s3",
             credentials: Credentials(user: credentials.accessKey, password: credentials.secretKey))
         return request
-    }
-}
-
-extension String {
-    /// Slashes, too, since the signature's rules say so.
-    fileprivate var encodedForQuery: String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var encoded: [UInt8] = []
-        for byte in utf8 {
-            encoded +=
-                byte.isUnreserved
-                ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: encoded, as: UTF8.self)
-    }
-
-    /// The bytes that these hexadecimal digits stand for, in Base64. Nil if they are not digits.
-    fileprivate var base64OfHexadecimal: String? {
-        let digits = utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
-        guard digits.count == utf8.count, digits.count.isMultiple(of: 2) else { return nil }
-        let bytes = stride(from: 0, to: digits.count, by: 2).map {
-            UInt8(digits[$0] << 4 | digits[$0 + 1])
-        }
-        return Data(bytes).base64EncodedString()
-    }
-
-    /// Whether the bucket is in the path; a host alone needs a slash before the query.
-    fileprivate func hasPathOfBucket(_ settings: S3Settings) -> Bool {
-        hasSuffix("/\(settings.location.bucket)")
     }
 }

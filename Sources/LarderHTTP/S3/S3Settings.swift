@@ -26,9 +26,8 @@ public struct S3Settings: Sendable {
         self.credentials = credentials
     }
 
-    /// The bucket's URL, without a slash at the end. In the path, but for Amazon's own server,
-    /// which wants the bucket's name in the host's, and cannot have it there over TLS if it has
-    /// dots.
+    /// The bucket's URL, without a final slash. The bucket is in the path, except on Amazon's
+    /// server, which wants it in the host unless it has dots (TLS).
     var bucketURL: String {
         if let endpoint {
             let base = endpoint.string
@@ -76,32 +75,26 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     /// Empty, or ends with a slash.
     public let prefix: String
 
-    /// Why a text is no location.
-    public struct ParseError: Error, Sendable, CustomStringConvertible {
-        /// The reason.
-        public let description: String
-    }
-
     /// Parses `s3://bucket` or `s3://bucket/prefix`.
     ///
     /// A bucket's name has 3 to 63 of `a-z`, `0-9`, `.` and `-`. A prefix has letters, digits and
     /// `-._~` between its slashes: every S3 store and its signature agree on how those are spelled
     /// (RFC 3986, section 2.3).
-    public init(_ text: String) throws(ParseError) {
+    public init(_ text: String) throws(S3SettingsError) {
         guard text.utf8.starts(with: "s3://".utf8) else {
-            throw ParseError(description: "expected s3://BUCKET/PREFIX")
+            throw S3SettingsError("expected s3://BUCKET/PREFIX")
         }
         let parts = text.dropFirst(5).split(separator: "/", omittingEmptySubsequences: false)
         bucket = parts.first.map(String.init) ?? ""
         guard Self.isBucketName(bucket) else {
-            throw ParseError(
-                description: "expected a bucket's name, 3 to 63 of a-z, 0-9, '.' and '-'")
+            throw S3SettingsError(
+                "expected a bucket's name, 3 to 63 of a-z, 0-9, '.' and '-'")
         }
         var segments = parts.dropFirst()
         if segments.last?.isEmpty == true { segments.removeLast() }
         guard segments.allSatisfy(Self.isSegment), text.utf8.count <= 512 else {
-            throw ParseError(
-                description: "expected a prefix of letters, digits, '-', '.', '_' and '~' "
+            throw S3SettingsError(
+                "expected a prefix of letters, digits, '-', '.', '_' and '~' "
                     + "between single slashes, of at most 512 bytes")
         }
         prefix = segments.map { $0 + "/" }.joined()
@@ -113,12 +106,8 @@ public struct S3Location: Hashable, Sendable, CustomStringConvertible {
     private static func isBucketName(_ name: String) -> Bool {
         (3...63).contains(name.utf8.count)
             && name.utf8.allSatisfy { byte in
-                switch byte {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
-                    UInt8(ascii: "-"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
+                byte.isASCIILetterOrDigit && !(0x41...0x5A).contains(byte)
+                    || "-.".utf8.contains(byte)
             }
             && name.utf8.first != UInt8(ascii: ".") && name.utf8.last != UInt8(ascii: ".")
             && !name.contains("..")
@@ -135,16 +124,8 @@ extension String {
 }
 
 extension UInt8 {
-    /// RFC 3986, section 2.3.
-    var isUnreserved: Bool {
-        switch self {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-            UInt8(ascii: "_"), UInt8(ascii: "~"):
-            true
-        default: false
-        }
-    }
+    /// Whether the byte is unreserved in a URL (RFC 3986, section 2.3).
+    fileprivate var isUnreserved: Bool { isASCIILetterOrDigit || "-._~".utf8.contains(self) }
 }
 
 extension S3Settings {

@@ -1,9 +1,8 @@
-/// A token bucket for the body bytes of all transfers, as they come over the wire, and the line of
-/// those that found it empty.
+/// A token bucket for the received body bytes of all transfers, and the queue of the waiting ones.
 ///
-/// A piece is let through whole if there is a token left, so that the bucket may owe some; over
-/// any time the bytes let through exceed the rate by no more than a quarter of a second's and a
-/// piece. Whoever finds others waiting waits behind them.
+/// A piece passes whole if a token is left, so the bucket can be in debt: the rate is exceeded by
+/// at most a quarter of a second's bytes and one piece. A new transfer waits behind the waiting
+/// ones.
 ///
 /// Belongs to the loop's thread.
 final class RateLimit {
@@ -22,11 +21,11 @@ final class RateLimit {
         refilled = now
     }
 
-    /// Whether a transfer may take as many bytes now; if not, it waits in line.
+    /// Whether a transfer may take this many bytes now. If not, it is queued.
     func admits(
         _ bytes: Int64, of id: TransferID, now: ContinuousClock.Instant = .now
     ) -> Bool {
-        // What was paid for before.
+        // Already counted.
         guard bytes > 0 else { return true }
         refill(now)
         guard tokens > 0, waiting.isEmpty || turn == id else {
@@ -37,8 +36,7 @@ final class RateLimit {
         return true
     }
 
-    /// The next in line, if there are tokens again; from now on, until the next call, it has its
-    /// turn.
+    /// Returns the next waiting transfer if there are tokens. It may proceed until the next call.
     func next(now: ContinuousClock.Instant = .now) -> TransferID? {
         turn = nil
         guard !waiting.isEmpty else { return nil }
@@ -48,7 +46,7 @@ final class RateLimit {
         return turn
     }
 
-    /// How long until there are tokens for the next in line; `nil` if nobody waits.
+    /// Returns the time until there are tokens; `nil` if nothing waits.
     func delay(now: ContinuousClock.Instant = .now) -> Duration? {
         guard !waiting.isEmpty else { return nil }
         let earned = (now - refilled) / .seconds(1) * bytesPerSecond

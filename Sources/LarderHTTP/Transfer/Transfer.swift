@@ -1,36 +1,35 @@
 import Foundation
 
-/// One transfer under way: passes on what libcurl receives, enforces the limits libcurl does not,
-/// and remembers why it was us who ended it.
+/// A transfer in flight: passes received bytes on, enforces the limits that libcurl does not, and
+/// records why we ended it.
 ///
 /// Belongs to the loop's thread.
 final class Transfer {
     var order: PendingTransfer
-    /// What it goes through, if anything.
     let proxy: ProxyServer?
     private let policy: AddressPolicy
     private let allowsAnyAddress: Bool
     private var parser: ResponseHeadParser
-    /// Bytes of the body, as they came over the wire, that the rate limit has let through.
+    /// Encoded body bytes that the rate limit has admitted.
     private var admitted: Int64 = 0
-    /// Bytes of the body, as they came over the wire, that were dealt with.
+    /// Encoded body bytes that were processed.
     private var arrived: Int64 = 0
-    /// Bytes of the body, decoded, that the receiver took.
+    /// Decoded body bytes that the receiver took.
     private var taken: Int64 = 0
-    /// Bytes of the request's own body that were handed to libcurl.
+    /// Bytes of the request's body that were sent.
     private var sent: Int64 = 0
-    /// Set if the body is encoded.
     private var decoder: BodyDecoder?
     private var isDraining = false
     private(set) var isPaused = false
-    /// Why we ended it; libcurl's own result then says no more than that a callback refused.
+    /// Why we ended it. libcurl's result then only says that a callback refused.
     private(set) var reason: (code: TransferError.Code, message: String)?
     /// Whether there was no file descriptor for a socket.
     private(set) var isOutOfFiles = false
     private var refusedAddress: String?
     private var hasTriedAnAddress = false
 
-    /// The longest unwanted body that is read to its end, since that is cheaper than a connection.
+    /// The maximum length of an unwanted body that is read to its end, which is faster than a new
+    /// connection.
     private static let longestDrained: Int64 = 16 << 10
 
     init(order: PendingTransfer, configuration: TransferConfiguration) {
@@ -38,7 +37,7 @@ final class Transfer {
         let url = order.request.url
         policy = configuration.addressPolicy
         proxy = configuration.proxies.proxy(for: url)
-        // A proxy is the user's own choice; the addresses behind it are never seen here.
+        // The user chose the proxy. The addresses behind it are not visible.
         allowsAnyAddress = proxy != nil || policy.allowsAnyAddress(of: url)
         parser = ResponseHeadParser(
             maximumBytes: configuration.maximumHeaderBytes,
@@ -47,16 +46,14 @@ final class Transfer {
 
     var hasHead: Bool { parser.isComplete }
 
-    /// Whether no connection came about for the reason that ``AddressPolicy`` refused all there
-    /// was.
+    /// Why there was no connection, if ``AddressPolicy`` refused all addresses.
     var refusal: String? { hasTriedAnAddress ? nil : refusedAddress }
 
     // MARK: Connecting
 
-    /// Why the URL alone is reason enough not to look for its host.
+    /// Why the URL is refused before its host is looked up.
     var refusalOfURL: String? { policy.refusal(of: order.request.url) }
 
-    /// Whether the address may be connected to.
     func allows(_ address: UnsafePointer<sockaddr>, length: Int) -> Bool {
         if !allowsAnyAddress, let refusal = policy.refusal(of: address, length: length) {
             refusedAddress = refusedAddress ?? refusal
@@ -66,14 +63,14 @@ final class Transfer {
         return true
     }
 
-    /// There was no socket to be had for an allowed address.
+    /// Records that there was no socket for an allowed address.
     func noSocket(_ error: Int32) {
         if error == EMFILE || error == ENFILE { isOutOfFiles = true }
     }
 
     // MARK: Sending
 
-    /// The next bytes of the request's body; `nil` if it cannot be read.
+    /// Copies the next bytes of the request's body; `nil` if it cannot be read.
     func send(into buffer: UnsafeMutableRawBufferPointer) -> Int? {
         guard case .put(let body) = order.request.method else { return 0 }
         let rest = body.count - sent
@@ -88,14 +85,14 @@ final class Transfer {
         return count
     }
 
-    /// The request is sent once more: its connection was lost before an answer came.
+    /// Sends the request again, after its connection was lost before a response.
     func rewind(to offset: Int64) { sent = offset }
 
     // MARK: Receiving
 
-    /// - Parameter length: the announced length of the body, encoded; asked once the head is
+    /// - Parameter length: The announced length of the encoded body, used once the head is
     ///   complete.
-    /// - Returns: whether to go on.
+    /// - Returns: Whether to continue.
     func receive(
         header line: UnsafeRawBufferPointer, announcing length: @autoclosure () -> Int64?
     ) -> Bool {
@@ -136,8 +133,7 @@ final class Transfer {
         return true
     }
 
-    /// A body that is allowed is no longer on the wire, but for what a coding adds to bytes that it
-    /// cannot pack.
+    /// An encoded body can be slightly longer than the decoded one.
     private var longestOnTheWire: Int64 {
         let most = order.request.maximumBodyBytes
         guard decoder != nil else { return most }
@@ -145,8 +141,8 @@ final class Transfer {
         return isTooLarge ? .max : sum
     }
 
-    /// Whether the rate limit lets through what has come over the wire, `received` bytes in all;
-    /// if not, the transfer must pause, and stands in the limit's line.
+    /// Whether the rate limit admits all received bytes. If not, the transfer must pause, and is
+    /// queued in the limit.
     func isAdmitted(received: Int64, by limit: RateLimit) -> Bool {
         isPaused = false
         guard limit.admits(received - admitted, of: order.id) else { return false }
@@ -154,7 +150,7 @@ final class Transfer {
         return true
     }
 
-    /// If the verdict is to pause, the same bytes come again.
+    /// Takes body bytes. If the verdict is to pause, they are delivered again.
     func receive(body bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         isPaused = false
         let total = arrived + Int64(bytes.count)
@@ -184,7 +180,6 @@ final class Transfer {
         }
     }
 
-    /// Hands decoded bytes to the receiver.
     private func deliver(_ bytes: UnsafeRawBufferPointer) -> ReceiveVerdict {
         let total = taken + Int64(bytes.count)
         guard total <= order.request.maximumBodyBytes else { return stop(tooLong) }
@@ -197,7 +192,7 @@ final class Transfer {
         return verdict
     }
 
-    /// Whether what came of the body decodes to its end.
+    /// Whether the encoded body is complete.
     var isWhole: Bool { decoder?.isWhole ?? true }
 
     private var tooLong: TransferError { .bodyTooLong(limit: order.request.maximumBodyBytes) }
@@ -213,12 +208,12 @@ final class Transfer {
     }
 }
 
-/// A transfer on its way to the loop: all that is needed to carry it out, and to end it.
+/// A transfer that waits in the loop.
 struct PendingTransfer: Sendable {
     let id: TransferID
     var request: TransferRequest
     let receiver: any TransferReceiver
-    /// ``HTTPURL/origin`` of the request, made once on the caller's thread.
+    /// ``HTTPURL/origin`` of the request, computed on the caller's thread.
     let origin: String
 
     init(id: TransferID, request: TransferRequest, receiver: any TransferReceiver) {

@@ -2,74 +2,46 @@ import Foundation
 import LarderCache
 import LarderManifest
 
-/// Reads manifests on a thread of its own, so far ahead of whoever takes what they hold that
-/// neither waits for the other.
+/// Reads manifests on a thread of its own, ahead of the planner.
 final class ManifestFeed: @unchecked Sendable {
-    // Unchecked because the state is variables; every access holds `condition`, but for
-    // `batch`, `batchBytes` and `input`, which belong to the reading thread.
+    // Unchecked because of `batch`, `batchBytes` and `input`, which belong to the reading thread.
 
-    /// What comes of the manifests, in their order.
-    enum Message {
-        /// The next manifest is being opened: one at a URL may take a while to come.
+    enum Message: Sendable {
+        /// Opening the next manifest; a download may take a while.
         case begin(Int)
-        /// Items of a manifest, and how much of it was read so far, if somebody knows.
+        /// Items of a manifest, and the share of it that was read, if known.
         case items([ManifestItem], of: Int, share: Double?)
         case end(ManifestSummary)
     }
 
-    /// Items are handed over so many at a time, or so many bytes of what manifests say in them.
+    /// The maximum number of items in a message, and of bytes in them.
     private static let batchLimit = 256
     private static let batchByteLimit = 256 << 10
-    /// How many messages may wait.
-    private static let capacity = 4
 
-    private let condition = NSCondition()
-    private var messages: [Message] = []
-    private var result: Result<Void, any Error>?
-    private var isClosed = false
-
+    private let channel = Channel<Message>(capacity: 4)
     private var batch: [ManifestItem] = []
     private var batchBytes = 0
     private var input: ByteInput?
 
-    /// Begins to read.
     init(_ manifests: [ManifestSource], rules: ManifestRules) {
         // Parsers call themselves for each level of nesting.
         let hasThread = HelperThread.start(stackSize: 4 << 20) { [self] in
-            finish(Result { try read(manifests, rules) })
+            channel.finish(Result { try read(manifests, rules) })
         }
-        if !hasThread { finish(.failure(HelperThread.shortage)) }
+        if !hasThread { channel.finish(.failure(HelperThread.shortage)) }
     }
 
-    /// The next message; nil at the end.
+    /// Returns the next messages, or none at the end.
     ///
-    /// - Parameter isCancelled: asked several times a second. Default: never.
-    /// - Throws: what ended the reading, after all that came before it was taken;
+    /// - Parameter isCancelled: Called several times a second.
+    /// - Throws: The error that ended the reading, after all messages before it;
     ///   `CancellationError`.
-    func next(unless isCancelled: () -> Bool = { false }) throws -> Message? {
-        condition.lock()
-        defer { condition.unlock() }
-        while messages.isEmpty, result == nil {
-            // A manifest may be silent, or have much that is no entry.
-            _ = condition.wait(until: Date(timeIntervalSinceNow: 0.05))
-            if isCancelled() { throw CancellationError() }
-        }
-        guard messages.isEmpty else {
-            defer { condition.signal() }
-            return messages.removeFirst()
-        }
-        try result?.get()
-        return nil
+    func next(unless isCancelled: () -> Bool = { false }) throws -> [Message] {
+        try channel.take(unless: isCancelled)
     }
 
-    /// Ends the reading, before the next item or the next part of the manifest that is read into
-    /// memory. Does not wait for that: the pipe that is read may be silent.
-    func close() {
-        condition.withLock {
-            isClosed = true
-            condition.signal()
-        }
-    }
+    /// Ends the reading soon. Does not wait: a pipe that is being read may be silent.
+    func close() { channel.abandon() }
 
     // MARK: - On the reading thread
 
@@ -80,7 +52,7 @@ final class ManifestFeed: @unchecked Sendable {
             let reader = ManifestReader(source: manifest, rules: rules)
             let summary = try reader.read(opened: { opened in
                 input = opened
-                opened.isCancelled = { [unowned self] in condition.withLock { isClosed } }
+                opened.isCancelled = { [channel] in !channel.hasConsumer }
             }) { item in
                 batch.append(item)
                 batchBytes += item.weight
@@ -102,24 +74,12 @@ final class ManifestFeed: @unchecked Sendable {
     }
 
     private func send(_ message: Message) throws {
-        condition.lock()
-        defer { condition.unlock() }
-        while messages.count >= Self.capacity, !isClosed { condition.wait() }
-        if isClosed { throw CancellationError() }
-        messages.append(message)
-        condition.signal()
-    }
-
-    private func finish(_ result: Result<Void, any Error>) {
-        condition.withLock {
-            self.result = result
-            condition.signal()
-        }
+        guard channel.send([message]) else { throw CancellationError() }
     }
 }
 
 extension ManifestItem {
-    /// How many bytes it has from its manifest.
+    /// The number of bytes that the manifest has for it.
     fileprivate var weight: Int {
         switch result {
         case .entry(let entry):

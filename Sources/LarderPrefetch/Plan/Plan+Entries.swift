@@ -4,9 +4,9 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Reads entries back, each with what is to be done for it.
+/// Reads the plan's entries.
 extension Plan {
-    /// The entries that wait for a fetch, a page at a time; the plan's leading one first. After
+    /// Calls `body` with the entries of a resource, in pages, the leading one first. Requires
     /// ``orderFetches()`` or ``forEachInline(_:)``.
     func forEachEntry(of fetch: Int64, _ body: ([PlannedEntry]) throws -> Void) throws {
         let leader = try database.unsafeRead { db in
@@ -26,25 +26,25 @@ extension Plan {
         }
     }
 
-    /// Every entry that needs nothing from the network: cached, skipped or failed. In the order
-    /// of the manifests, a page of rows at a time; before ``releaseIndex()``.
+    /// Calls `body` with every entry that needs no transfer (cached, skipped or failed), in pages,
+    /// in the order of the manifests. Must be called before ``releaseIndex()``.
     func forEachSettledEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         let select = hasIndex ? Self.selectEntryWithObject : Self.selectEntry
         try forEachEntry(select, where: "p.fetch IS NULL", body)
     }
 
-    /// Of those, the ones that were skipped or have failed.
-    func forEachProblem(_ body: ([PlannedEntry]) throws -> Void) throws {
+    /// Calls `body` with the skipped and failed entries of those.
+    func forEachFailed(_ body: ([PlannedEntry]) throws -> Void) throws {
         guard summary.failed + summary.skipped > 0 else { return }
         try forEachEntry(Self.selectEntry, where: "(e.key IS NULL OR s.fetch IS NOT NULL)", body)
     }
 
-    /// Every entry whose URL was to be fetched and has not been reported.
+    /// Calls `body` with every pending entry that has not been reported.
     func forEachUnfinishedEntry(_ body: ([PlannedEntry]) throws -> Void) throws {
         try forEachEntry(Self.selectEntry, where: "p.fetch IS NOT NULL", body)
     }
 
-    /// The order in which the URLs are fetched, entries of a URL together.
+    /// Calls `body` with the pending entries in the order of fetching, those of one URL together.
     func forEachEntryInTurn(_ body: ([PlannedEntry]) throws -> Void) throws {
         try make(.turn)
         try make(.fetch)
@@ -80,9 +80,9 @@ extension Plan {
         }
     }
 
-    /// Hands out what `next` reads after the last row of the page before, until that is nothing. A
-    /// page is read whole before it is handed out: the database is free meanwhile.
-    private func forEachPage<Row>(
+    /// Calls `body` with the pages that `next` reads, until one is empty. `body` may use the
+    /// database.
+    func forEachPage<Row>(
         _ body: ([Row]) throws -> Void, reading next: (Database, _ last: Row?) throws -> [Row]
     ) throws {
         var last: Row?
@@ -142,12 +142,12 @@ extension Plan {
 
     private func problem(
         _ message: String?, _ code: String?, _ status: PlanStatus?, _ lastFailure: PastFailure?
-    ) -> EntryProblem? {
+    ) -> EntryFailure? {
         if let message {
-            return EntryProblem(isSkip: code == nil, code: code ?? "no-icon", message: message)
+            return EntryFailure(isSkip: code == nil, code: code ?? "no-icon", message: message)
         }
         return switch (status, lastFailure) {
-        case (.failed, let failure?): EntryProblem(remembered: failure)
+        case (.failed, let failure?): EntryFailure(remembered: failure)
         case (.skipped, _): .notFailedBefore
         case (.unavailable, _): .offline
         default: nil
@@ -174,11 +174,11 @@ public struct PlannedEntry: Sendable {
     /// The priority that its URL is fetched with.
     public let priority: Int
     /// Why there is nothing to do for the entry: it is skipped, or has failed.
-    public let error: EntryProblem?
+    public let failure: EntryFailure?
     /// How its resource failed when it was last asked for; nil if it did not.
     public let lastFailure: PastFailure?
 
-    /// What the cache has for the URL, as far as the plan looked it up.
+    /// The cached object, if the plan looked it up.
     var object: StoredObject?
     let id: Int64
     let fetch: Int64?
@@ -186,14 +186,14 @@ public struct PlannedEntry: Sendable {
 
     /// `missing`, `stale`, `cached`, `skipped` or `failed`.
     package var statusWord: String {
-        if let error { return error.isSkip ? "skipped" : "failed" }
+        if let failure { return failure.isSkip ? "skipped" : "failed" }
         return (status ?? .missing).name
     }
 }
 
-/// Why an entry is not planned for.
-public struct EntryProblem: Sendable, Equatable {
-    /// Whether the entry merely has no icon, which is not a failure.
+/// Why an entry failed or was skipped.
+public struct EntryFailure: Sendable, Equatable {
+    /// Whether the entry was skipped: it has no icon, or is not to be fetched in this run.
     public let isSkip: Bool
     /// The reason's name, such as `unsupported-scheme`.
     public let code: String
@@ -201,7 +201,7 @@ public struct EntryProblem: Sendable, Equatable {
     public let message: String
 }
 
-extension EntryProblem {
+extension EntryFailure {
     /// A permanent failure that is remembered.
     init(remembered failure: PastFailure) {
         self.init(
@@ -210,13 +210,17 @@ extension EntryProblem {
                 + "--force asks again")
     }
 
-    /// It is not in the cache, and nothing is asked for.
-    static let offline = EntryProblem(
+    init(_ failure: ResourceFailure) {
+        self.init(isSkip: false, code: failure.code, message: failure.message)
+    }
+
+    /// The resource is not in the cache, and the run is offline.
+    static let offline = EntryFailure(
         isSkip: false, code: "offline",
         message: "not in the cache, or not as the entry demands, and nothing is to be downloaded")
 
-    /// Only what failed before is fetched, and this did not.
-    static let notFailedBefore = EntryProblem(
+    /// The run fetches only resources that failed before.
+    static let notFailedBefore = EntryFailure(
         isSkip: true, code: "not-failed-before",
         message: "did not fail before, and --retry-failed was given")
 }

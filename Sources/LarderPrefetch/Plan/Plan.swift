@@ -5,21 +5,21 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// What has to be done for some manifests, given a cache: a temporary database, so that a million
-/// entries need no more memory than ten.
+/// The work for manifests, given a cache, in a temporary database: memory does not grow with the
+/// number of entries.
 ///
-/// An entry's icon is a row; the first that names a resource leads the others, and is that
-/// resource's fetch. Rows are numbered in the order of the manifests.
+/// Each icon of an entry is a row. The first row that names a resource leads the others, and its
+/// number is the resource's. Rows are numbered in the order of the manifests.
 final class Plan: Sendable {
     /// The manifests' names, in order.
     let manifests: [String]
     let summary: PlanSummary
-    /// Scheme, host and port of every URL to be fetched; a fetch names one by its place here.
+    /// Scheme, host and port of the pending URLs, indexed by ``PlannedResource``'s origin.
     let origins: [String]
     let hasIndex: Bool
     private let seal = CredentialSeal()
-    /// Read without transactions: it has this one user, and GRDB's own would make SQLite compile
-    /// every statement anew.
+    /// Read without transactions: it has one user, and GRDB's transactions would make SQLite
+    /// compile every statement again.
     let database: DatabaseQueue
 
     /// Reads all `manifests`, folds duplicates, and compares the rest with `cache`.
@@ -45,17 +45,19 @@ final class Plan: Sendable {
             try db.inTransaction {
                 let feed = ManifestFeed(manifests, rules: rules)
                 defer { feed.close() }
-                while let message = try feed.next(unless: isCancelled) {
-                    if isCancelled() { throw CancellationError() }
-                    switch message {
-                    case .begin(let number): meter.begin(manifests[number].name)
-                    case .items(let items, let number, let share):
-                        meter.count(items.count, share: share)
-                        for item in items { try builder.add(item, of: number) }
-                    case .end(let summary):
-                        let source = manifests[builder.summary.manifests.count]
-                        if let refusal = summary.refusalIfAllWereRead(of: source) { throw refusal }
-                        builder.add(summary)
+                while case let messages = try feed.next(unless: isCancelled), !messages.isEmpty {
+                    for message in messages {
+                        if isCancelled() { throw CancellationError() }
+                        switch message {
+                        case .begin(let number): meter.begin(manifests[number].name)
+                        case .items(let items, let number, let share):
+                            meter.count(items.count, share: share)
+                            for item in items { try builder.add(item, of: number) }
+                        case .end(let summary):
+                            let source = manifests[builder.summary.manifests.count]
+                            if let error = summary.refusalIfAllWereRead(of: source) { throw error }
+                            builder.add(summary)
+                        }
                     }
                 }
                 return .commit
@@ -72,9 +74,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Lets go of what is not needed once the settled entries are reported: most of the pages in
-    /// memory, as fetches are read in order; and the cache's index, since the last connection to
-    /// leave an index folds its log into it, and this one cannot.
+    /// Frees memory, and detaches the cache's index: the last connection to an index checkpoints
+    /// its log, which this read-only one cannot do.
     func releaseIndex() throws {
         try database.writeWithoutTransaction { db in
             try PlanSchema.shrink(db)
@@ -82,14 +83,15 @@ final class Plan: Sendable {
         }
     }
 
-    /// Makes an order of what is to be fetched, unless it is there.
+    /// Creates an index for an order of pending resources, unless it exists.
     func make(_ order: PlanSchema.Order) throws {
         try database.writeWithoutTransaction { try PlanSchema.make(order, in: $0) }
     }
 
-    /// Puts what is to be fetched in its order, origin by origin.
+    /// Sorts the pending resources by origin.
     ///
-    /// - Returns: the origins that have any, by what they have first, and how many URLs each has.
+    /// - Returns: The origins with pending resources and the number of each, in the order of their
+    ///   first resources.
     func orderFetches() throws -> [(origin: Int, urls: Int)] {
         try make(.fetch)
         try make(.origin)
@@ -106,13 +108,13 @@ final class Plan: Sendable {
         }
     }
 
-    /// The next URLs of an origin that are to be fetched: by priority, then in the order of the
-    /// manifests. After ``orderFetches()``.
+    /// Returns the next pending resources of an origin, by priority, then in the order of the
+    /// manifests. Requires ``orderFetches()``.
     ///
-    /// - Parameter place: of the one before; nil for the first.
+    /// - Parameter place: The place of the resource before them; nil for the first page.
     func fetches(
-        ofOrigin origin: Int, after place: PlannedFetch.Place?, limit: Int
-    ) throws -> [PlannedFetch] {
+        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
+    ) throws -> [PlannedResource] {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -124,8 +126,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// One of them, out of order; nil if it was reported.
-    func fetch(_ id: Int64) throws -> PlannedFetch? {
+    /// Returns a pending resource, or nil if it was reported.
+    func fetch(_ id: Int64) throws -> PlannedResource? {
         try database.unsafeRead { db in
             try PreparedStatement(
                 db,
@@ -138,11 +140,11 @@ final class Plan: Sendable {
     }
 
     private static let fetchColumns =
-        "f.key, f.id, f.url, f.credentials, f.priority, p.is_strict, p.status, p.entries, p.icons"
+        "f.id, f.key, f.url, f.priority, p.is_strict, p.status, f.credentials, p.entries, p.icons"
 
-    private func fetch(_ row: inout RowReader) throws -> PlannedFetch {
+    private func fetch(_ row: inout RowReader) throws -> PlannedResource {
         let key = row.text() ?? ""
-        return PlannedFetch(
+        return PlannedResource(
             id: row.integer(), key: key, url: row.text() ?? key,
             credentials: try row.data().map(seal.open),
             priority: Int(row.integer()),
@@ -152,30 +154,24 @@ final class Plan: Sendable {
             icons: Int(row.integer()))
     }
 
-    /// What the manifests themselves have for pending fetches, in their order, one at a time.
+    /// Calls `body` with the bytes that the manifests contain for pending fetches, in their order.
+    /// Reads one at a time, since they can be large.
     func forEachInline(_ body: (_ fetch: Int64, _ key: String, _ bytes: Data) throws -> Void) throws
     {
         try make(.fetch)
-        var last: Int64 = 0
-        while true {
-            let page = try database.unsafeRead { db in
-                try PreparedStatement(
-                    db,
-                    """
-                    SELECT i.fetch, i.key, i.bytes
-                    FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
-                    WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
-                    """
-                ).rows(last) { row in
-                    (
-                        row.integer(), row.text() ?? "",
-                        row.data() ?? Data()
-                    )
-                }
+        try forEachPage { (page: [(fetch: Int64, key: String, bytes: Data)]) in
+            for (fetch, key, bytes) in page { try body(fetch, key, bytes) }
+        } reading: { db, last in
+            try PreparedStatement(
+                db,
+                """
+                SELECT i.fetch, i.key, i.bytes
+                FROM inline i CROSS JOIN pending p ON p.fetch = i.fetch
+                WHERE i.fetch > ? ORDER BY i.fetch LIMIT 1
+                """
+            ).rows(last?.fetch ?? 0) {
+                ($0.integer(), $0.text() ?? "", $0.data() ?? Data())
             }
-            guard let (fetch, key, bytes) = page.first else { return }
-            last = fetch
-            try body(fetch, key, bytes)
         }
     }
 
@@ -198,7 +194,7 @@ final class Plan: Sendable {
 
     /// Returns why all entries of a fetch refuse these bytes, or nil if one accepts them. Reads one
     /// demand at a time, since a manifest may make a million of one URL.
-    func refusal(of digest: Digest, size: Int64, by fetch: Int64) throws -> FetchFailure? {
+    func mismatch(of digest: Digest, size: Int64, by fetch: Int64) throws -> ResourceFailure? {
         try database.unsafeRead { db in
             let accepting = try PreparedStatement(
                 db,
@@ -211,11 +207,11 @@ final class Plan: Sendable {
             return try PreparedStatement(
                 db, "SELECT \(Expectation.columns) FROM entries e WHERE id = ?"
             ).rows(fetch) { Expectation(&$0) }.first?
-            .refusal(digest: digest, size: size)
+            .failure(digest: digest, size: size)
         }
     }
 
-    /// Remembers that fetches have been reported. After ``orderFetches()`` or
+    /// Removes reported resources from the pending ones. Requires ``orderFetches()`` or
     /// ``forEachInline(_:)``.
     func markDone(_ fetches: some Sequence<Int64>) throws {
         try database.write { db in
@@ -224,37 +220,34 @@ final class Plan: Sendable {
         }
     }
 
-    /// The objects of what is cached and whose use is to be recorded, a page at a time, in the
-    /// order in which the index has them.
+    /// Calls `body` with the cached objects whose use is to be recorded, in pages, in the order of
+    /// the index.
     func forEachUse(_ body: ([IndexedObject]) throws -> Void) throws {
-        try database.unsafeRead { db in
-            var page: [IndexedObject] = []
-            try PreparedStatement(
-                db, "SELECT object, digest FROM uses ORDER BY object"
-            ).forEach { row in
-                page.append(IndexedObject(row: row.integer(), digest: try row.requireDigest()))
-                guard page.count == ObjectUse.stepLimit else { return }
-                try body(page)
-                page.removeAll(keepingCapacity: true)
-            }
-            if !page.isEmpty { try body(page) }
+        try forEachStep("SELECT object, digest FROM uses ORDER BY object", body) { row in
+            IndexedObject(row: row.integer(), digest: try row.requireDigest())
         }
     }
 
-    /// Hands out the spellings of URLs that are not their resources' keys, in pages. Those of
-    /// entries with a key of their own are left out: nothing is looked up by them.
+    /// Calls `body` with the spellings of URLs that differ from their resources' keys, in pages.
+    /// Leaves out those of entries with a key of their own, which are not looked up by URL.
     func forEachSpelling(_ body: ([Spelling]) throws -> Void) throws {
+        let select = """
+            SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
+                JOIN entries f ON f.id = coalesce(e.leader, e.id)
+            WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
+            """
+        try forEachStep(select, body) { row in
+            Spelling(try row.requireText(), of: try row.requireText())
+        }
+    }
+
+    private func forEachStep<Row>(
+        _ select: String, _ body: ([Row]) throws -> Void, row: (inout RowReader) throws -> Row
+    ) throws {
         try database.unsafeRead { db in
-            var page: [Spelling] = []
-            try PreparedStatement(
-                db,
-                """
-                SELECT s.text, f.key FROM main.spellings s JOIN entries e ON e.id = s.entry
-                    JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                WHERE e.url IS NULL AND f.key IS NOT NULL ORDER BY s.entry
-                """
-            ).forEach { row in
-                page.append(Spelling(try row.requireText(), of: try row.requireText()))
+            var page: [Row] = []
+            try PreparedStatement(db, select).forEach {
+                page.append(try row(&$0))
                 guard page.count == ObjectUse.stepLimit else { return }
                 try body(page)
                 page.removeAll(keepingCapacity: true)
@@ -263,8 +256,8 @@ final class Plan: Sendable {
         }
     }
 
-    /// Runs `body`; what SQLite says of the plan's own file becomes a ``CacheError``, so that a
-    /// full disk is called one.
+    /// Runs `body`, and turns SQLite errors of the plan's file into ``CacheError``, so that a full
+    /// disk is named.
     static func translatingErrors<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try body()

@@ -4,13 +4,12 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// Turns the items of manifests into the rows of a plan.
 struct PlanBuilder {
     var summary = PlanSummary()
     /// In the order of their first appearance.
     var origins: [String] = []
     private var originNumbers: [String: Int] = [:]
-    /// SQLite numbers the rows from 1 on, which is faster than to look whether a number is taken.
+    /// Equals SQLite's own numbering, which is faster than checking a given number.
     private var lastID: Int64 = 0
     private var last: (url: HTTPURL, number: Int)?
     private let shard: Shard?
@@ -20,7 +19,6 @@ struct PlanBuilder {
     private let insertProblem: PreparedStatement
     private let insertSpelling: PreparedStatement
 
-    /// - Parameter shard: whose icons become rows; nil for all.
     init(for db: Database, shard: Shard?, sealingWith seal: CredentialSeal) throws {
         self.shard = shard
         summary.unusedSplits = Set(shard?.splits.map(\.host) ?? [])
@@ -72,7 +70,6 @@ struct PlanBuilder {
         }
     }
 
-    /// Adds what reading a manifest to its end has shown.
     mutating func add(_ manifest: ManifestSummary) {
         summary.manifests.append(manifest)
         if shard?.ownsProblems ?? true { summary.unread += manifest.unread }
@@ -115,7 +112,7 @@ struct PlanBuilder {
             manifest, item.position, item.icon, item.name, code, message)
     }
 
-    /// Most URLs have the origin of the one before.
+    /// Most URLs have the same origin as the one before.
     private mutating func number(ofOrigin url: HTTPURL) -> Int {
         if let last, last.url.hasOrigin(of: url) { return last.number }
         let number = number(ofOrigin: url.origin)
@@ -133,7 +130,6 @@ struct PlanBuilder {
 }
 
 extension Shard {
-    /// Whether this worker plans for an icon, or reports an entry without one.
     fileprivate func owns(_ item: ManifestItem) -> Bool {
         switch item.result {
         case .entry(let entry): owns(host: entry.icon.host, key: entry.resourceKey)

@@ -16,9 +16,8 @@ struct PlanClassification {
     private let headers: RequestHeaders
     private let now = Date()
     private let db: Database
-    /// Nil without an index.
     private var recall: ResourceRecall?
-    /// How it failed; nil if the index remembers no failure, as it mostly does.
+    /// Nil if the index has no failures, as usual.
     private let recallFailure: PreparedStatement?
     private let setLeader: PreparedStatement
     private let raise: PreparedStatement
@@ -28,7 +27,7 @@ struct PlanClassification {
     private let insertUse: PreparedStatement
     private let insertFailure: PreparedStatement
 
-    /// What is looked for in the tree at once: a directory of objects is opened once for all.
+    /// Objects are looked up in pages, so that each directory is opened once for several.
     static let pageLimit = 1024
 
     init(
@@ -66,7 +65,7 @@ struct PlanClassification {
             : nil
     }
 
-    /// Decides the status of every URL, and queues those that are to be fetched.
+    /// Sets the status of every URL, and marks those to be fetched as pending.
     mutating func apply(to summary: inout PlanSummary) throws {
         if let cache, try cache.listFormerKeys(in: db) {
             try db.execute(
@@ -78,8 +77,8 @@ struct PlanClassification {
         defer { recall?.close() }
         // While the objects of one page are looked for in the tree, the next one is read.
         var lookup: PresenceLookup?
-        var page: [PlannedResource] = []
-        var current: PlannedResource?
+        var page: [NamedResource] = []
+        var current: NamedResource?
         var key: [UInt8] = []
         try PreparedStatement(
             db,
@@ -122,8 +121,8 @@ struct PlanClassification {
 
     private mutating func resource(
         _ row: inout RowReader, _ keyColumn: RowReader.Column, key: [UInt8]
-    ) throws -> PlannedResource {
-        var resource = PlannedResource(
+    ) throws -> NamedResource {
+        var resource = NamedResource(
             id: row.integer(), url: row.text(), hasCredentials: row.bool(), origin: row.integer(),
             priority: row.integer())
         resource.known = try recall?.known(for: key, keyColumn)
@@ -131,7 +130,7 @@ struct PlanClassification {
             resource.lastFailure =
                 try recallFailure.rows(keyColumn, as: PlannedResource.Failure.init).first
         }
-        // Of most, nobody asks for the key.
+        // Most resources do not need it.
         if resource.known?.variant != nil || resource.lastFailure != nil {
             resource.key = keyColumn.text
         }
@@ -140,7 +139,7 @@ struct PlanClassification {
 
     /// An entry that is not the first to name its resource raises its priority at most, and lends
     /// its credentials if they are for the same URL and there were none.
-    private func follow(_ current: inout PlannedResource?, _ row: inout RowReader) throws {
+    private func follow(_ current: inout NamedResource?, _ row: inout RowReader) throws {
         guard let leader = current else { return }
         let (id, url, hasCredentials) = (row.integer(), row.text(), row.bool())
         row.skip()
@@ -157,21 +156,21 @@ struct PlanClassification {
     }
 
     /// Takes down which bytes an entry demands.
-    private func demand(_ current: inout PlannedResource?, _ expectation: Expectation) {
+    private func demand(_ current: inout NamedResource?, _ expectation: Expectation) {
         guard expectation.digest != nil || expectation.size != nil else { return }
         current?.isStrict = true
         guard let known = current?.known,
-            expectation.refusal(digest: known.digest, size: known.size) != nil
+            expectation.failure(digest: known.digest, size: known.size) != nil
         else { return }
         current?.known?.isAsDemanded = false
     }
 
     // MARK: -
 
-    private func look(for page: [PlannedResource]) -> PresenceLookup {
+    private func look(for page: [NamedResource]) -> PresenceLookup {
         PresenceLookup(of: page, in: cache) { known in
-            // What was accepted as any content is not an icon for a run that wants icons. And to
-            // delete objects by hand costs downloads, never correctness: what is gone is missing.
+            // Content that is not an image counts only for a run that accepts any. A deleted object
+            // counts as missing: deleting costs downloads, never correctness.
             known.isAsDemanded && (acceptsAnyContent || known.isImage)
         }
     }
@@ -182,9 +181,8 @@ struct PlanClassification {
         }
     }
 
-    /// - Parameter known: what the cache has for it.
     private func settle(
-        _ resource: PlannedResource, _ known: PlannedResource.Known?, _ summary: inout PlanSummary
+        _ resource: NamedResource, _ known: NamedResource.Known?, _ summary: inout PlanSummary
     ) throws {
         summary.urls += 1
         if let failure = resource.lastFailure?.failure {
@@ -196,7 +194,7 @@ struct PlanClassification {
             summary.cached += 1
             summary.cachedIcons += resource.icons
             summary.cachedEntries += resource.entries
-            // What is stale is asked for, and its use recorded with the answer.
+            // The use of a stale object is recorded with the response.
             if known.isUseDue { try insertUse.run(known.object, known.digest) }
         } else if policy.isOffline {
             try settleOffline(resource, &summary)
@@ -214,7 +212,7 @@ struct PlanClassification {
     }
 
     private func want(
-        _ resource: PlannedResource, _ status: PlanStatus, _ summary: inout PlanSummary
+        _ resource: NamedResource, _ status: PlanStatus, _ summary: inout PlanSummary
     ) throws {
         if status == .stale { summary.stale += 1 } else { summary.missing += 1 }
         try insertPending.run {
@@ -228,9 +226,9 @@ struct PlanClassification {
         }
     }
 
-    /// Nothing is asked for; what a manifest itself holds need not be.
+    /// Icons that the manifest contains need no request.
     private func settleOffline(
-        _ resource: PlannedResource, _ summary: inout PlanSummary
+        _ resource: NamedResource, _ summary: inout PlanSummary
     ) throws {
         let inline = try PreparedStatement(db, "SELECT 1 FROM inline WHERE fetch = ?")
         if try inline.firstInteger(resource.id) != nil {

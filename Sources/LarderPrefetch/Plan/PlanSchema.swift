@@ -18,14 +18,14 @@ enum PlanSchema {
         return queue
     }
 
-    /// Gives back the memory that making the plan took and going through it does not need.
+    /// Frees memory that only making the plan needed.
     static func shrink(_ db: Database) throws {
         try db.execute(
             sql: "PRAGMA main.cache_size = -\(fetchingKibibytes); PRAGMA shrink_memory")
     }
 
-    /// Tables that are written in their own order are written once: an index that every entry had
-    /// to be put into at random would take most of the time of a million.
+    /// Tables are written in their own order. Updating an index for every entry would take most of
+    /// the time.
     private static let tables = """
         CREATE TABLE main.entries (
             id INTEGER PRIMARY KEY,
@@ -86,8 +86,8 @@ enum PlanSchema {
         );
         """
 
-    /// Orders of what is to be fetched. Each is made once somebody wants it: a plan that is only
-    /// counted needs none, and to sort a million rows takes half a second.
+    /// Orders of the pending resources. Each is created on demand, since sorting a million rows
+    /// takes half a second.
     enum Order: String {
         /// As the manifests have it.
         case fetch = "fetch, status"
@@ -97,8 +97,7 @@ enum PlanSchema {
         case turn = "turn, fetch, status, icons"
     }
 
-    /// With all columns that are read in that order, since rows of the table itself are in that of
-    /// their keys.
+    /// The index has all columns that are read, since the table's rows are in another order.
     static func make(_ order: Order, in db: Database) throws {
         let name = "main.pending_by_\(order)"
         try db.execute(

@@ -60,7 +60,7 @@ public struct Planner: Sendable {
     }
 }
 
-/// Tells how far the reading of manifests is, a few times a second.
+/// Reports the progress of reading manifests a few times a second.
 struct PlanMeter {
     private static let interval: Duration = .milliseconds(200)
 
@@ -72,14 +72,12 @@ struct PlanMeter {
 
     init(_ tell: @escaping (PlanProgress) -> Void) { self.tell = tell }
 
-    /// The next manifest is read from now on.
     mutating func begin(_ manifest: String) {
         startOfThis = .now
         (progress.manifest, progress.share) = (manifest, nil)
         show(startOfThis)
     }
 
-    /// Counts items of the manifest.
     mutating func count(_ items: Int, share: Double?) {
         progress.icons += items
         progress.share = share
@@ -87,7 +85,6 @@ struct PlanMeter {
         if last.map({ now - $0 >= Self.interval }) ?? true { show(now) }
     }
 
-    /// All were read.
     mutating func end() {
         (progress.manifest, progress.share) = (nil, nil)
         show(.now)

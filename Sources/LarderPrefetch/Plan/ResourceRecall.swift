@@ -4,21 +4,21 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// What a cache's index has for keys that come in its own order.
+/// Looks up ascending keys in a cache's index.
 ///
-/// From one key it goes on to the next, since what is wanted is mostly what the index has: that
-/// costs half of looking each up.
+/// Steps from one row to the next, since most keys are in the index. This takes half the time of
+/// looking each up.
 struct ResourceRecall {
-    /// So many rows that nobody wants are passed over before the next key is looked up.
+    /// After this many unwanted rows, the next key is looked up.
     private static let mostPassed = 2
 
     private let rows: PreparedStatement
     /// The columns of the current row, the key first; nil before the first and after the last.
     private var row: RowReader?
 
-    /// - Parameter now: when what is recalled is to be fresh.
+    /// - Parameter now: The time at which freshness is decided.
     init(_ db: Database, at now: Date, policy: PlanPolicy) throws {
-        // Directives are read if somebody asks for them.
+        // Directives are needed only to find immutable responses.
         let directives = policy.revalidation == .always ? "r.cache_control" : "NULL"
         rows = try PreparedStatement(
             db,
@@ -29,14 +29,14 @@ struct ResourceRecall {
             """)
     }
 
-    /// What the index has for a key; nil for nothing, and for a row that is damaged.
+    /// Returns the index's row for a key, or nil if there is none or it is damaged.
     ///
     /// - Parameters:
-    ///   - key: in bytes, the order of which is SQLite's; greater than all keys before.
-    ///   - column: the same key, as a statement has it.
+    ///   - key: Its bytes, greater than all keys before.
+    ///   - column: The same key, as a statement's column.
     mutating func known(
         for key: [UInt8], _ column: RowReader.Column
-    ) throws -> PlannedResource.Known? {
+    ) throws -> NamedResource.Known? {
         var passed = 0
         while let row {
             let order = Self.order(of: row, key)
@@ -52,15 +52,14 @@ struct ResourceRecall {
         return Self.known(row, as: key)
     }
 
-    private static func known(_ row: RowReader, as key: [UInt8]) -> PlannedResource.Known? {
+    private static func known(_ row: RowReader, as key: [UInt8]) -> NamedResource.Known? {
         var row = row
         row.skip()
-        return PlannedResource.Known(&row).flatMap {
+        return NamedResource.Known(&row).flatMap {
             ResourceKey.mayName($0.digest, key) ? $0 : nil
         }
     }
 
-    /// Lets go of the index.
     func close() { rows.reset() }
 
     /// Below 0 if the row's key comes before `key`, above if it comes after.
@@ -73,22 +72,20 @@ struct ResourceRecall {
     }
 }
 
-/// Looks for the objects of a page of resources in a cache's tree, on another thread.
+/// Looks for the objects of a page of resources in the cache directory, on another thread.
 final class PresenceLookup: Sendable {
-    private let page: [PlannedResource]
-    /// The places of those that are looked for.
+    private let page: [NamedResource]
+    /// Indices of the resources that are looked up.
     private let wanted: [Int]
     private let arePresent = Mutex<Result<[Bool], CacheError>>(.success([]))
     private let isDone = DispatchSemaphore(value: 0)
 
     private static let queue = DispatchQueue(label: "larder.presence")
 
-    /// Begins to look.
-    ///
-    /// - Parameter isWanted: whether it matters that the object is there.
+    /// - Parameter isWanted: Whether the object is to be looked up.
     init(
-        of page: [PlannedResource], in cache: Cache?,
-        where isWanted: (PlannedResource.Known) -> Bool
+        of page: [NamedResource], in cache: Cache?,
+        where isWanted: (NamedResource.Known) -> Bool
     ) {
         self.page = page
         wanted = page.indices.filter { page[$0].known.map(isWanted) ?? false }
@@ -104,8 +101,8 @@ final class PresenceLookup: Sendable {
         }
     }
 
-    /// Waits for the answer, and hands out the page in its order. To be called once.
-    func forEach(_ body: (PlannedResource, _ isPresent: Bool) throws -> Void) throws {
+    /// Waits for the result, and calls `body` for the page in order. Must be called once.
+    func forEach(_ body: (NamedResource, _ isPresent: Bool) throws -> Void) throws {
         isDone.wait()
         let present = try arePresent.withLock { $0 }.get()
         var isPresent = [Bool](repeating: false, count: page.count)

@@ -4,9 +4,8 @@ import LarderCore
 import LarderImages
 import Synchronization
 
-/// Stores the icons that manifests hold themselves, as `data:` URLs: checked, digested and made
-/// durable like any other, and without a transfer. Runs before the queue, which then finds them
-/// done.
+/// Stores the icons that manifests contain as `data:` URLs. They are checked, digested and made
+/// durable like other icons. Runs before the queue.
 final class InlineStage: Depositor, Sendable {
     private let plan: Plan
     private let store: Store
@@ -34,10 +33,10 @@ final class InlineStage: Depositor, Sendable {
                 guard !isCancelled(), failure.withLock({ $0 == nil }) else { return }
                 do {
                     try deposit(fetch, key, bytes)
-                } catch let failure as FetchFailure {
+                } catch let failure as ResourceFailure {
                     report(failure, of: fetch)
                 } catch let fault as ImageFault {
-                    report(FetchFailure(fault, mayBeCut: false), of: fetch)
+                    report(ResourceFailure(fault, mayBeCut: false), of: fetch)
                 }
             }
         } catch let error as CacheError {
@@ -53,8 +52,8 @@ final class InlineStage: Depositor, Sendable {
             switch outcome.result {
             case .success: reporter.report([result])
             case .failure(let error):
-                if let failure = FetchFailure(ofDeposit: error) {
-                    reporter.report([FetchResult(id: result.id, result: .failure(failure))])
+                if let failure = ResourceFailure(ofDeposit: error) {
+                    reporter.report([ResourceResult(id: result.id, result: .failure(failure))])
                 } else {
                     failure.withLock { $0 = $0 ?? error }
                 }
@@ -80,10 +79,10 @@ final class InlineStage: Depositor, Sendable {
         accepted.wait()
     }
 
-    /// After the batches before it, beside none of which the reporter may be called.
-    private func report(_ failure: FetchFailure, of fetch: Int64) {
+    /// Reports after earlier batches: the reporter must not be called during a commit.
+    private func report(_ failure: ResourceFailure, of fetch: Int64) {
         store.afterCommits { [reporter] in
-            reporter.report([FetchResult(id: fetch, result: .failure(failure))])
+            reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
         }
     }
 }

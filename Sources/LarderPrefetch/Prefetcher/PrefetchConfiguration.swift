@@ -2,6 +2,7 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 import LarderManifest
+import Logging
 
 /// How a run goes about its work.
 public struct PrefetchConfiguration: Sendable {
@@ -51,6 +52,17 @@ public struct PrefetchConfiguration: Sendable {
     public var lockWait = LockWait.none
     /// How long an interrupted run lets what is in flight finish. Default: 2 s.
     public var grace: Duration = .seconds(2)
+    /// Receives messages about the plan, retries, holds, batches and the remote. Also used for
+    /// connections, unless ``transfer`` has a logger of its own. URLs are logged without credentials
+    /// and queries. Default: nil, nothing is logged.
+    public var logger: Logger?
+
+    /// ``transfer``, with a logger.
+    var loggedTransfer: TransferConfiguration {
+        var transfer = transfer
+        transfer.logger = transfer.logger ?? logger
+        return transfer
+    }
 
     /// What every request for an icon carries.
     public var requestHeaders: RequestHeaders {
@@ -58,8 +70,8 @@ public struct PrefetchConfiguration: Sendable {
             rules: headers, userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil)
     }
 
-    var fetchPolicy: FetchPolicy {
-        FetchPolicy(
+    var requestPolicy: RequestPolicy {
+        RequestPolicy(
             headers: requestHeaders, maximumBodyBytes: maximumObjectBytes,
             storesUnstorable: storesUnstorable, asksOrigin: policy.revalidation == .always)
     }
@@ -71,7 +83,7 @@ public struct PrefetchConfiguration: Sendable {
 
     /// A manifest that is downloaded as these settings say.
     func remoteManifest(_ url: HTTPURL) -> RemoteManifest {
-        var manifest = RemoteManifest(url, transfer: transfer)
+        var manifest = RemoteManifest(url, transfer: loggedTransfer)
         manifest.retry = retry
         manifest.headers = headers
         manifest.allowsDowngrade = allowsDowngrade

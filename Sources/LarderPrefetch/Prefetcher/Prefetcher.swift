@@ -3,6 +3,7 @@ import Foundation
 import LarderCache
 import LarderHTTP
 import LarderManifest
+import Logging
 import Synchronization
 
 /// Fills a cache from manifests: Manifest → Plan → Queue → Transfer → Store → Index → Report.
@@ -17,7 +18,7 @@ public final class Prefetcher: Sendable {
 
     private struct Control {
         var isCancelled = false
-        /// Whether nothing more is to be fetched, for the remote that was to be filled is gone.
+        /// Whether fetching ended because a worker's remote failed.
         var isGivenUp = false
         var queue: FetchQueue?
         var remoteStage: RemoteStage?
@@ -91,7 +92,7 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    /// Nil if the run is cancelled while it waits for another process.
+    /// Returns nil if the run is cancelled while it waits for another process.
     private func openCache() throws -> Cache? {
         var wait = configuration.lockWait
         let isGivenUp = wait.isCancelled
@@ -113,12 +114,12 @@ public final class Prefetcher: Sendable {
         defer { store.close() }
 
         // Manifest → Plan
-        let shelf = ManifestShelf(
+        let copies = ManifestCopies(
             cache: cache, store: configuration.policy.isOffline ? nil : store,
             storesUnstorable: configuration.storesUnstorable, notesUse: true)
         let open: ManifestSource.Opener = { [configuration] url in
             var manifest = configuration.remoteManifest(url)
-            manifest.shelf = shelf
+            manifest.copies = copies
             manifest.isCancelled = { self.isCancelled }
             return try manifest.download()
         }
@@ -138,6 +139,7 @@ public final class Prefetcher: Sendable {
         }
         isPlanned = true
         channel.send([.planned(plan.summary)])
+        configuration.logger?.info("plan made", metadata: metadata(of: plan.summary))
         let reporter = Reporter(
             plan: plan, channel: channel, namesSuccesses: configuration.namesSuccesses,
             isLocking: configuration.onLocked != nil)
@@ -145,7 +147,7 @@ public final class Prefetcher: Sendable {
         try recordUse(of: plan, in: cache)
         try plan.releaseIndex()
 
-        // What the manifests themselves hold goes straight to the store.
+        // Icons in the manifests need no transfer.
         let check = BodyCheck(
             plan: plan, store: store, acceptsAnyContent: configuration.acceptsAnyContent)
         let inline = InlineStage(
@@ -153,7 +155,7 @@ public final class Prefetcher: Sendable {
             isCancelled: { self.isCancelled })
         let inlineFailure = try inline.run()
 
-        // What other machines have stored comes from there.
+        // Icons that other machines have stored need no request to the origin.
         let remoteStage = try remoteStage(plan, cache, store, reporter, check, channel)
         defer { remoteStage?.close() }
         let pullFailure = try inlineFailure ?? remoteStage?.pull()
@@ -162,8 +164,9 @@ public final class Prefetcher: Sendable {
         let limits = limits(for: plan)
         let loop = try TransferLoop(configuration: transferConfiguration(limits))
         defer { loop.shutdown() }
-        let stage = FetchStage(
-            loop: loop, store: store, policy: configuration.fetchPolicy, check: check)
+        let stage = OperationContext(
+            loop: loop, store: store, policy: configuration.requestPolicy, check: check,
+            logger: configuration.logger)
         let queue = try FetchQueue(
             plan: plan, cache: cache, stage: stage, limits: limits
         ) { results in
@@ -185,7 +188,6 @@ public final class Prefetcher: Sendable {
         return report
     }
 
-    /// The remote's stages; nil without one.
     private func remoteStage(
         _ plan: Plan, _ cache: Cache, _ store: Store, _ reporter: Reporter, _ check: BodyCheck,
         _ channel: EventChannel
@@ -196,7 +198,7 @@ public final class Prefetcher: Sendable {
                 remote: remote, plan: plan, cache: cache, store: store, reporter: reporter,
                 check: check, policy: configuration.policy, headers: configuration.requestHeaders,
                 maximumObjectBytes: configuration.maximumObjectBytes,
-                transfer: configuration.transfer, grace: configuration.grace,
+                transfer: configuration.loggedTransfer, grace: configuration.grace,
                 onProgress: {
                     var progress = reporter.progress
                     progress.arrived = progress.done
@@ -216,7 +218,21 @@ public final class Prefetcher: Sendable {
         return remoteStage
     }
 
-    /// Tells whoever wants a lock what all entries came to.
+    private func metadata(of summary: PlanSummary) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [
+            "resources": "\(summary.urls)", "missing": "\(summary.missing)",
+            "stale": "\(summary.stale)",
+        ]
+        if let shard = configuration.shard {
+            metadata["shard"] = "\(shard.index) of \(shard.count)"
+        }
+        if let remote = configuration.remote {
+            metadata["remote"] = "\(remote.settings.location)"
+        }
+        return metadata
+    }
+
+    /// Reports the bytes of all entries, for a lock.
     private func lock(_ plan: Plan) throws -> Bool {
         guard let onLocked = configuration.onLocked, plan.summary.leftAlone == 0,
             plan.summary.otherShards == 0
@@ -225,8 +241,8 @@ public final class Prefetcher: Sendable {
         return true
     }
 
-    /// What is fresh is used by being wanted. A cache that cannot record it is still worth having:
-    /// the run goes on, and ends with that error only if it has something to store.
+    /// Records the use of fresh objects. If the cache cannot record it, the run continues and fails
+    /// only if it has something to store.
     private func recordUse(of plan: Plan, in cache: Cache) throws {
         do {
             try plan.forEachUse { objects in
@@ -236,8 +252,8 @@ public final class Prefetcher: Sendable {
         } catch is CacheError, is CancellationError {}
     }
 
-    /// Records how the manifests spell what is cached by now. No run fails for it: the next one
-    /// records what this one did not.
+    /// Records the manifests' spellings of cached URLs. A failure does not end the run: the next
+    /// one records them.
     private func recordSpellings(of plan: Plan, in cache: Cache) {
         try? plan.forEachSpelling { spellings in
             if isCancelled { throw CancellationError() }
@@ -260,14 +276,14 @@ public final class Prefetcher: Sendable {
         }
     }
 
-    private func limits(for plan: Plan) -> FetchLimits {
-        // If there are several origins, one that does not answer must not hold every place. A
-        // single place cannot be shared: it goes by priority alone.
+    private func limits(for plan: Plan) -> QueueLimits {
+        // With several origins, one that does not answer must not use every slot. A single slot
+        // cannot be shared.
         let concurrent = configuration.maximumConcurrent
         let most =
             plan.origins.count > 1 && concurrent > 1
             ? min(configuration.maximumPerHost, concurrent - 1) : configuration.maximumPerHost
-        return FetchLimits(
+        return QueueLimits(
             concurrent: concurrent,
             hosts: HostLimits(
                 perHost: configuration.maximumPerHost, most: most,
@@ -277,8 +293,8 @@ public final class Prefetcher: Sendable {
             remembersFailures: configuration.remembersFailures, grace: configuration.grace)
     }
 
-    private func transferConfiguration(_ limits: FetchLimits) -> TransferConfiguration {
-        var transfer = configuration.transfer
+    private func transferConfiguration(_ limits: QueueLimits) -> TransferConfiguration {
+        var transfer = configuration.loggedTransfer
         transfer.maximumConnections = limits.concurrent
         transfer.maximumConnectionsPerHost = limits.hosts.most
         return transfer
@@ -291,7 +307,6 @@ final class ProgressTicker: Sendable {
     private let reporter: Reporter
     private let channel: EventChannel
     private let start = ContinuousClock.now
-    /// What was settled without the queue.
     private let before: Int
     private let isStopped = Mutex(false)
 
@@ -309,19 +324,18 @@ final class ProgressTicker: Sendable {
 
     deinit { timer.cancel() }
 
-    /// Sends nothing any more once this has returned.
+    /// Stops. Nothing is sent after it returns.
     func stop() {
         timer.cancel()
         isStopped.withLock { $0 = true }
     }
 
-    private func send(_ sample: QueueProgress) {
-        var progress = reporter.progress
-        progress.arrived = max(before + sample.arrived, progress.done)
-        progress.underWay = sample.underWay
-        progress.waiting = sample.waiting
-        progress.secondsToAttempt = sample.nextAttempt.map { ($0 - .now) / .seconds(1) }
-        progress.receivedBytes = sample.receivedBytes
+    private func send(_ sample: Progress) {
+        let settled = reporter.progress
+        var progress = sample
+        (progress.total, progress.done, progress.failed) =
+            (settled.total, settled.done, settled.failed)
+        progress.arrived = max(before + sample.arrived, settled.done)
         progress.seconds = (ContinuousClock.now - start) / .seconds(1)
         isStopped.withLock { if !$0 { channel.offer(.progress(progress)) } }
     }

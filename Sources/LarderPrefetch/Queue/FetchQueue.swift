@@ -1,12 +1,14 @@
 import Foundation
 import LarderCache
+import LarderHTTP
+import Logging
 import Synchronization
 
 /// Feeds an `OperationQueue` from a plan, through a bounded window.
 ///
-/// Only what could start soon becomes an operation, in the order of the ``HostSchedule``; the
-/// window holds four times the maximum concurrency, up to ``mostAhead`` more, so that the next ones
-/// are at hand when a place is free.
+/// A resource becomes an operation when it could start soon, in the order of the ``HostSchedule``.
+/// The window is four times the maximum concurrency, at most ``mostAhead`` more, so that the next
+/// operations are ready when a slot is free.
 final class FetchQueue: Depositor, @unchecked Sendable {
     // Unchecked because the state is variables; all of it belongs to the serial queue `feeder`.
 
@@ -16,34 +18,33 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     /// staged.
     private static let mostAhead = 32
 
-    private let stage: FetchStage
-    private let limits: FetchLimits
-    private let report: @Sendable ([FetchResult]) -> Void
+    private let stage: OperationContext
+    private let limits: QueueLimits
+    private let report: @Sendable ([ResourceResult]) -> Void
     private let operations = OperationQueue()
-    /// Small bodies are checked and staged on it, too: one thread to wake, not two.
+    /// Also checks and stages small bodies, which saves waking a second thread.
     private let feeder: DispatchQueue
     private let idle = DispatchSemaphore(value: 0)
     private let timer: any DispatchSourceTimer
     private let holds = HostHolds()
     private let window: Int
 
-    /// What the operations have told and the feeder has not heard yet: it is woken once for all of
-    /// it.
+    /// Events from operations that the feeder has not processed yet. One wake-up handles all of
+    /// them.
     private let events = Mutex<[Event]>([])
 
     private enum Event {
-        /// A connection is free again.
         case transferEnded(HostSign, cursor: Int)
-        case ended(Fetch, FetchOperation.Outcome, cursor: Int)
+        case ended(Attempt, TransferOperation.Outcome, cursor: Int)
     }
 
-    /// The events that are gone through, and then room for others.
+    /// The events that are being processed. Kept for its capacity.
     private var taken: [Event] = []
     private var schedule: HostSchedule
     private var running = 0
     private var failuresUnderWay = 0
-    /// Bodies that were handed to the store and are not committed. Below 0 for a moment if the
-    /// store was quicker than the operation's own word, which still counts as running then.
+    /// Bodies handed to the store and not committed. Negative for a moment if the store is faster
+    /// than the operation's event, which still counts as running then.
     private var depositsUnderWay = 0
     /// Fetches that have come to their end, except those that were sent back since.
     private var arrived = 0
@@ -51,23 +52,23 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     private var isStopping = false
     private var failure: (any Error)?
 
-    /// - Parameter report: called with what became of fetches, batch by batch, never concurrently
-    ///   with a commit of the store.
+    /// - Parameter report: Called with results, batch by batch, never during a commit.
     init(
-        plan: Plan, cache: Cache, stage: FetchStage, limits: FetchLimits,
-        report: @escaping @Sendable ([FetchResult]) -> Void
+        plan: Plan, cache: Cache, stage: OperationContext, limits: QueueLimits,
+        report: @escaping @Sendable ([ResourceResult]) -> Void
     ) throws {
         self.stage = stage
         feeder = stage.work.primary
         self.limits = limits
         self.report = report
-        // Requests that waited in the queue would leave it in bursts, and a rate be exceeded.
+        // Requests waiting in the queue would leave it in bursts and exceed a rate.
         let ahead = limits.hosts.ratePerHost == nil ? min(3 * limits.concurrent, Self.mostAhead) : 0
         window = limits.concurrent + ahead
-        // While as many as are allowed transfer, others are checked and staged, or wait in the
-        // transfer loop, which keeps the limits.
+        // Beyond the running transfers, others are checked and staged, or wait in the transfer
+        // loop, which keeps the limits.
         operations.maxConcurrentOperationCount = window
-        // To start one is to hand it over to the transfer loop: not worth another thread's waking.
+        // Starting an operation only hands it to the transfer loop, which is not worth waking
+        // another thread.
         operations.underlyingQueue = feeder
         schedule = try HostSchedule(
             plan: plan, cache: cache, places: window, limits: limits.hosts,
@@ -82,18 +83,17 @@ final class FetchQueue: Depositor, @unchecked Sendable {
 
     deinit { timer.cancel() }
 
-    /// Fetches all that the plan wants; returns when everything is committed and reported.
+    /// Fetches all pending resources. Returns when everything is committed and reported.
     ///
-    /// - Throws: what broke the cache or the plan; what was stored before is kept.
+    /// - Throws: An error of the cache or the plan. Objects stored before it remain stored.
     func run() throws {
         feeder.async { [self] in
             attempt { try schedule.begin() }
             feed()
         }
-        // A commit may send fetches back (their object was evicted meanwhile), or leave failures to
-        // be reported. And what was deposited since the flush, by fetches that were sent back,
-        // waits for the next one: the end is when nothing is under way anywhere, however often it
-        // was idle before.
+        // A commit can return fetches to the queue (their object was evicted) or leave failures to
+        // report. Deposits after the flush wait for the next one. So the run ends only when nothing
+        // is in progress anywhere.
         repeat {
             idle.wait()
             stage.store.flush()
@@ -101,9 +101,9 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         if let failure = feeder.sync(execute: { failure }) { throw failure }
     }
 
-    /// Feeds nothing more, and gives what is in flight a moment to finish.
+    /// Starts nothing more, and cancels what is in flight after the grace period.
     func stop() {
-        // At once: the feeder's queue has bodies to stage, too.
+        // Immediately, since the feeder may be busy staging bodies.
         holds.stop()
         feeder.async { [self] in
             stopFeeding()
@@ -117,8 +117,8 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     func committed(_ outcomes: [Store.Outcome]) {
-        var results: [FetchResult] = []
-        var refused: [(Fetch, FetchFailure)] = []
+        var results: [ResourceResult] = []
+        var refused: [(Attempt, ResourceFailure)] = []
         var broken: CacheError?
         var deposits = 0
         for outcome in outcomes {
@@ -129,29 +129,29 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             case .success:
                 results.append(result)
             case .failure(let error):
-                if let failure = FetchFailure(ofDeposit: error) {
+                if let failure = ResourceFailure(ofDeposit: error) {
                     refused.append((fetch, failure))
                     continue
                 }
-                // What failed has failed, remembered or not.
+                // The failure stands, whether it was remembered or not.
                 if case .failure = result.result { results.append(result) }
                 broken = error
             }
         }
+        stage.logger?.debug("batch committed", metadata: ["resources": "\(outcomes.count)"])
         if !results.isEmpty { hand(over: results) }
         feeder.async { [self, refused, broken, deposits] in
             if let broken { breakOff(broken) }
             arrived -= refused.count
             for (fetch, failure) in refused { retry(fetch, after: failure) }
-            // After what they came back as was taken in: between the two nothing would seem under
-            // way.
+            // Only after the returned fetches were counted, or the queue would seem idle in
+            // between.
             depositsUnderWay -= deposits
             feed()
         }
     }
 
-    /// Reports, and makes room for more failures.
-    private func hand(over results: [FetchResult]) {
+    private func hand(over results: [ResourceResult]) {
         report(results)
         let failures = results.count { if case .failure = $0.result { true } else { false } }
         guard failures > 0 else { return }
@@ -161,24 +161,28 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         }
     }
 
-    /// Has `body` called with how far the fetches are, soon, on the feeder's queue.
-    func sample(_ body: @escaping @Sendable (QueueProgress) -> Void) {
+    /// Calls `body` with the progress, on the feeder's queue.
+    func sample(_ body: @escaping @Sendable (Progress) -> Void) {
         feeder.async { [self] in body(progress) }
     }
 
     // MARK: - On the feeder's queue
 
-    private var progress: QueueProgress {
-        QueueProgress(
-            arrived: arrived, underWay: stage.requestsUnderWay, waiting: schedule.delayed.count,
-            nextAttempt: schedule.delayed.min?.instant, receivedBytes: stage.receivedBytes)
+    private var progress: Progress {
+        var progress = Progress()
+        progress.arrived = arrived
+        progress.underWay = stage.requestsUnderWay
+        progress.waiting = schedule.delayed.count
+        progress.secondsToAttempt = schedule.delayed.min.map { ($0.instant - .now) / .seconds(1) }
+        progress.receivedBytes = stage.receivedBytes
+        return progress
     }
 
     private var isIdle: Bool { running == 0 && (isStopping || schedule.isEmpty) }
 
     private var isDone: Bool { isIdle && failuresUnderWay == 0 && depositsUnderWay == 0 }
 
-    /// Starts what may start now, and sees to being called again when something else may.
+    /// Starts what may start now, and sets an alarm for what may start later.
     private func feed() {
         attempt {
             while !isStopping, running < window, let next = try schedule.next() {
@@ -186,7 +190,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
                 if let failure = fetch.lastFailure, fetch.target.redirects == 0,
                     ContinuousClock.now - fetch.start > limits.retry.maximumTime
                 {
-                    // Its host was held back after this attempt had been granted.
+                    // Its host was held after this attempt was scheduled.
                     try schedule.ended(next.cursor)
                     fail(fetch, failure.outOfTime, attempts: fetch.attemptsBegun)
                 } else {
@@ -205,7 +209,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     private func setAlarm() {
-        // In a full window nothing may start: whatever makes room looks again.
+        // In a full window nothing can start. The next free slot calls feed() again.
         guard !isStopping, running < window, let next = schedule.nextInstant, next != alarm else {
             return
         }
@@ -214,25 +218,24 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         timer.schedule(deadline: .now() + delay / .seconds(1), leeway: .milliseconds(1))
     }
 
-    /// Runs what may fail for a reason that ends the run.
     private func attempt(_ body: () throws -> Void) {
         do { try body() } catch { breakOff(error) }
     }
 
-    private func fetch(_ head: HostCursor.Head) throws -> Fetch {
+    private func fetch(_ head: HostCursor.Head) throws -> Attempt {
         switch head {
         case .returned(let fetch):
             return fetch
         case .planned(let planned):
-            return Fetch(planned, url: try planned.target)
+            return Attempt(planned, url: try planned.target)
         }
     }
 
-    private func start(_ fetch: Fetch, _ next: HostSchedule.Next) {
+    private func start(_ fetch: Attempt, _ next: HostSchedule.Next) {
         running += 1
         let cursor = next.cursor
         operations.addOperation(
-            FetchOperation(
+            TransferOperation(
                 fetch, cursor: cursor, isLastOfHost: next.isLast, stage: stage, depositor: self,
                 holds: holds,
                 onTransferEnd: { [self] in post(.transferEnded($0, cursor: cursor)) },
@@ -255,7 +258,7 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             attempt {
                 switch event {
                 case .transferEnded(let sign, let cursor):
-                    try schedule.note(sign, of: cursor, patience: limits.retry.maximumTime)
+                    try note(sign, of: cursor)
                     try schedule.ended(cursor)
                 case .ended(let fetch, let outcome, let cursor):
                     running -= 1
@@ -266,8 +269,23 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         feed()
     }
 
+    private func note(_ sign: HostSign, of cursor: Int) throws {
+        let wasGivenUp = schedule.failure(of: cursor) != nil
+        try schedule.note(sign, of: cursor, patience: limits.retry.maximumTime)
+        guard let logger = stage.logger else { return }
+        let origin: Logger.MetadataValue = "\(schedule.name(of: cursor))"
+        if case .held(let delay, _, let status) = sign {
+            logger.info(
+                "origin asks to wait",
+                metadata: ["origin": origin, "delay": "\(delay)", "status": "\(status)"])
+        }
+        if !wasGivenUp, let failure = schedule.failure(of: cursor) {
+            logger.info("origin given up", metadata: ["origin": origin, "code": "\(failure.code)"])
+        }
+    }
+
     private func settle(
-        _ fetch: Fetch, _ outcome: FetchOperation.Outcome, cursor: Int
+        _ fetch: Attempt, _ outcome: TransferOperation.Outcome, cursor: Int
     ) throws {
         switch outcome {
         case .deposited:
@@ -275,12 +293,15 @@ final class FetchQueue: Depositor, @unchecked Sendable {
             arrived += 1
         case .redirect(let location, let freshUntil):
             var next = fetch
-            do throws(FetchFailure) {
+            do throws(ResourceFailure) {
                 try next.target.follow(
                     location, freshUntil: freshUntil, allowsDowngrade: limits.allowsDowngrade)
             } catch {
                 return fail(fetch, error)
             }
+            stage.logger?.debug(
+                "redirected",
+                metadata: ["from": fetch.target.url.logged, "to": next.target.url.logged])
             try schedule.put(back: next)
         case .held: try schedule.put(back: fetch)
         case .failed(let failure): retry(fetch, after: failure, cursor: cursor)
@@ -289,9 +310,10 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// - Parameter cursor: of the origin that the failure came from, if it came from one.
-    private func retry(_ fetch: Fetch, after failure: FetchFailure, cursor: Int? = nil) {
-        // A fetch that an interruption ended is unfinished, not failed.
-        if isStopping, failure.isTransient || failure.code == FetchFailure.Reason.cancelled.rawValue
+    private func retry(_ fetch: Attempt, after failure: ResourceFailure, cursor: Int? = nil) {
+        // An interrupted fetch is unfinished, not failed.
+        if isStopping,
+            failure.isTransient || failure.code == ResourceFailure.Reason.cancelled.rawValue
         {
             return
         }
@@ -304,6 +326,12 @@ final class FetchQueue: Depositor, @unchecked Sendable {
         switch next {
         case .success(let instant):
             guard let url = try? fetch.planned.target else { return fail(fetch, failure) }
+            stage.logger?.info(
+                "retrying",
+                metadata: [
+                    "url": url.logged, "code": "\(failure.code)", "attempt": "\(fetch.attempt)",
+                    "delay": "\(instant - .now)",
+                ])
             schedule.put(back: fetch.again(from: url, after: failure), at: instant)
             feed()
         case .failure(let failure):
@@ -312,17 +340,17 @@ final class FetchQueue: Depositor, @unchecked Sendable {
     }
 
     /// - Parameter attempts: how many were begun, if the last one was not.
-    private func fail(_ fetch: Fetch, _ failure: FetchFailure, attempts: Int? = nil) {
-        let result = FetchResult(
+    private func fail(_ fetch: Attempt, _ failure: ResourceFailure, attempts: Int? = nil) {
+        let result = ResourceResult(
             id: fetch.planned.id, result: .failure(failure), attempts: attempts ?? fetch.attempt,
             seconds: fetch.elapsed)
         arrived += 1
         failuresUnderWay += 1
-        // What was never asked for has not failed by itself.
+        // A resource that was never requested has not failed itself.
         if limits.remembersFailures, failure.isRemembered, attempts != 0 {
             stage.remember(failure, of: fetch, result, for: self)
         } else {
-            // It must not be reported during a commit.
+            // Must not be reported during a commit.
             stage.store.afterCommits { [self] in hand(over: [result]) }
         }
     }

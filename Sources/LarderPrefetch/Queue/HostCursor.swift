@@ -2,61 +2,55 @@ import HeapModule
 import LarderCache
 import LarderCore
 
-/// The URLs of one origin (scheme, host and port) that wait for their turn, read from the plan a
-/// few at a time.
-///
-/// One for each origin, so that a slow or waiting one at the head of the manifest holds up nobody.
+/// The waiting URLs of one origin (scheme, host and port), read from the plan in small pages. With
+/// a cursor for each origin, a slow origin at the head of the manifest does not delay others.
 struct HostCursor {
-    /// So many URLs may wait for another attempt, or at origins that redirects led to, before no
-    /// other one of the origin has its first: all of them are in memory.
+    /// With this many URLs waiting for another attempt, or at origins that redirects led to, no
+    /// other URL of the origin starts: all of them are in memory.
     private static let mostWaiting = 1024
 
     let origin: Int
     let limit: HostLimits.Limit
-    /// Fetches that wait for the time of another attempt.
+    /// Fetches that wait for another attempt.
     var waiting = 0
-    /// Fetches that wait at other origins, to which redirects of this one's led.
+    /// Fetches that redirects led to other origins, where they wait.
     var sentAway = 0
-    /// Operations between their place in the queue and the end of their transfer.
     var inFlight = 0
-    /// When its last request was taken out, by the schedule's own count.
+    /// The schedule's serial number at its last request.
     var lastUse = 0
-    /// What the schedule says of it is out of date if that has another.
+    /// Entries of the schedule with another version are outdated.
     var version = 0
     /// Fetches that were taken out.
     private(set) var taken = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
     var remaining: Int { max(0, planned - taken) }
-    /// The origin asked to be left alone until this instant.
+    /// The origin asked to wait until this instant.
     private(set) var heldUntil: ContinuousClock.Instant?
-    /// The limit of requests a second lets nothing begin before this instant.
+    /// The rate limit allows nothing before this instant.
     var nextStart: ContinuousClock.Instant?
-    /// Nothing may begin before this instant.
     var notBefore: ContinuousClock.Instant? {
         [heldUntil, nextStart].compactMap(\.self).max()
     }
-    /// Whether the last request got no answer at all.
+    /// Whether the last request had no answer.
     private(set) var isSilent = false
-    /// Whether the last request got one, and not that the origin wants to be left alone.
+    /// Whether the last request was answered, without a request to wait.
     private(set) var isAnswering = false
-    /// Why nothing is to be asked of the origin any more.
-    private(set) var failure: FetchFailure?
-    /// Since when no request has had an answer that was of use.
+    /// Why the origin was given up.
+    private(set) var failure: ResourceFailure?
+    /// The start of the time without a useful answer.
     private var troubleBegan: ContinuousClock.Instant?
-    /// Fetches that begin again: attempts, and redirects that lead here. Among planned ones of
-    /// their own priority they go first.
+    /// Returned fetches: further attempts, and redirects that lead here. They come before planned
+    /// ones of the same priority.
     private var returned = Heap<Returned>()
-    private var page: ArraySlice<PlannedFetch> = []
-    /// Of the planned fetch that was taken from the page last.
-    private var place: PlannedFetch.Place?
+    private var page: ArraySlice<PlannedResource> = []
+    /// The place of the last resource taken from the page.
+    private var place: PlannedResource.Place?
     private let planned: Int
     private var isExhausted: Bool
     private let pageSize: Int
 
-    /// - Parameters:
-    ///   - limit: how much may be asked of it.
-    ///   - planned: how many URLs of this origin the plan has; redirects may lead to others.
-    ///   - pageSize: how many planned fetches are read at once.
+    /// - Parameter planned: The number of the origin's URLs in the plan; redirects may lead to
+    ///   others.
     init(origin: Int, limit: HostLimits.Limit, planned: Int, pageSize: Int) {
         self.origin = origin
         self.limit = limit
@@ -67,18 +61,18 @@ struct HostCursor {
 
     /// By priority, then in the order of the manifests.
     private struct Returned: Comparable {
-        let fetch: Fetch
-        private var place: PlannedFetch.Place { fetch.planned.place }
+        let fetch: Attempt
+        private var place: PlannedResource.Place { fetch.planned.place }
 
         static func == (left: Returned, right: Returned) -> Bool { left.place == right.place }
         static func < (left: Returned, right: Returned) -> Bool { left.place < right.place }
     }
 
     enum Head {
-        case planned(PlannedFetch)
-        case returned(Fetch)
+        case planned(PlannedResource)
+        case returned(Attempt)
 
-        var planned: PlannedFetch {
+        var planned: PlannedResource {
             switch self {
             case .planned(let planned): planned
             case .returned(let fetch): fetch.planned
@@ -86,8 +80,8 @@ struct HostCursor {
         }
     }
 
-    /// Takes note of how the origin took a request, and gives it up if it has been in trouble,
-    /// or asks to be left alone, for longer than `patience`: a run must come to its end.
+    /// Notes a request's result, and gives the origin up if it has been in trouble, or asks to
+    /// wait, for longer than `patience`: a run must end.
     mutating func note(_ sign: HostSign, patience: Duration) {
         let now = ContinuousClock.now
         switch sign {
@@ -117,15 +111,15 @@ struct HostCursor {
 
     private mutating func giveUp(_ reason: String, _ status: Int? = nil) {
         guard failure == nil else { return }
-        failure = FetchFailure(
-            code: FetchFailure.Reason.hostUnavailable.rawValue,
+        failure = ResourceFailure(
+            code: ResourceFailure.Reason.hostUnavailable.rawValue,
             message: "the host "
                 + (status.map { "answered with status \($0) and " } ?? "")
                 + "\(reason), longer than --retry-max-time allows",
             isTransient: false, status: status)
     }
 
-    /// The next fetch, left where it is; nil if none waits.
+    /// Returns the next fetch without removing it, or nil.
     mutating func head(from source: FetchSource) throws -> Head? {
         if page.isEmpty, !isExhausted {
             page = try source.page(ofOrigin: origin, after: place, limit: pageSize)[...]
@@ -145,16 +139,16 @@ struct HostCursor {
         taken += 1
     }
 
-    /// Whether nothing of the origin's is left to ask for; of one that only redirects lead to
-    /// nobody knows. Right after a look for the ``head(from:)``.
+    /// Whether nothing of the origin is left. Unknown for an origin that only redirects lead to.
+    /// Must directly follow ``head(from:)``.
     var isLast: Bool {
         planned > 0 && isExhausted && page.isEmpty && returned.isEmpty && waiting == 0
     }
 
-    /// Lets go of the planned fetches that were read ahead; they are read again.
+    /// Discards the page, which is read again later.
     mutating func forgetPage() { page = [] }
 
-    /// Whether nothing is left of it, neither to ask for nor to remember.
+    /// Whether nothing is left to request or to remember.
     var isDone: Bool {
         isExhausted && page.isEmpty && returned.isEmpty && waiting == 0 && sentAway == 0
             && inFlight == 0
@@ -162,7 +156,7 @@ struct HostCursor {
             && notBefore.map { $0 <= .now } ?? true
     }
 
-    mutating func put(back fetch: Fetch) {
+    mutating func put(back fetch: Attempt) {
         returned.insert(Returned(fetch: fetch))
     }
 
@@ -175,19 +169,17 @@ struct HostCursor {
     private var isFull: Bool { failure == nil && waiting + sentAway >= Self.mostWaiting }
 }
 
-/// An origin that can start a fetch, in the order in which origins are to be served.
+/// An origin that can start a fetch. Origins are served in this order.
 struct ReadyHost: Comparable {
     let cursor: Int
-    /// Out of date if the cursor has a newer one.
     let version: Int
     let isSilent: Bool
     let isBehind: Bool
     let inFlight: Int
     let turns: Int
     let isOpen: Bool
-    /// Of its last request, in the order of requests.
     let lastUse: Int
-    let place: PlannedFetch.Place
+    let place: PlannedResource.Place
 
     static func < (left: ReadyHost, right: ReadyHost) -> Bool {
         if left.place.turn != right.place.turn { return left.place.turn < right.place.turn }
@@ -201,15 +193,14 @@ struct ReadyHost: Comparable {
     }
 }
 
-/// The source of a schedule's fetches: the plan, and what the cache knows of them.
+/// The source of a schedule's fetches: the plan and the cache.
 struct FetchSource {
     let plan: Plan
     let cache: Cache
 
-    /// The next fetches of an origin, in the plan's order.
     func page(
-        ofOrigin origin: Int, after place: PlannedFetch.Place?, limit: Int
-    ) throws -> [PlannedFetch] {
+        ofOrigin origin: Int, after place: PlannedResource.Place?, limit: Int
+    ) throws -> [PlannedResource] {
         var page = try plan.fetches(ofOrigin: origin, after: place, limit: limit)
         let stale = page.indices.filter { page[$0].status == .stale }
         guard !stale.isEmpty else { return page }

@@ -39,32 +39,29 @@ struct HostSchedule {
     /// each from a hundred thousand hosts is no more to remember than all from one.
     private(set) var cursors: [Int: HostCursor] = [:]
     private var names: OriginNames
-    /// Origins of the plan without a cursor so far, the next one last. Until their first turn they
-    /// differ by what they have first alone, so that the next one stands for all of them.
+    /// The plan's origins without a cursor, the next one last. Until their first turn they differ
+    /// only by their first resource, so the next one stands for all of them.
     private var newcomers: [Int] = []
-    /// Of each origin of the plan, how many URLs it has, until it has a cursor.
+    /// The number of URLs of each origin, until it has a cursor.
     private var planned: [Int32]
-    /// The one that has a cursor, and had no turn.
+    /// The origin that has a cursor and had no turn yet.
     private var newcomer: Int?
     private let pageSize: Int
     private let readAhead: Int
     private(set) var ready = Heap<ReadyHost>()
-    /// Origins that may start a fetch from an instant on.
     private var held = Heap<Delayed<ReadyHost>>()
-    /// Attempts that may begin from an instant on.
-    private(set) var delayed = Heap<Delayed<Fetch>>()
+    private(set) var delayed = Heap<Delayed<Attempt>>()
     private var givenUp: Set<Int> = []
-    /// With more cursors, those that are done with are looked for.
+    /// With more cursors than this, finished ones are removed.
     private var mostCursors: Int
     private var serial = 0
     /// URLs of the plan that were not taken out yet; those that came back count as others.
     private var remaining: Int
 
     /// - Parameters:
-    ///   - places: how many fetches are taken out at once, at most.
-    ///   - limits: the most requests in flight to one origin, and how often one may begin.
-    ///   - readAhead: how many planned fetches are in memory, about.
-    ///   - isConnected: whether a connection to an origin is open.
+    ///   - places: Maximum number of fetches in flight.
+    ///   - readAhead: The approximate number of planned resources in memory.
+    ///   - isConnected: Whether a connection to an origin is open.
     init(
         plan: Plan, cache: Cache, places: Int, limits: HostLimits,
         readAhead: Int = HostSchedule.readAhead, isConnected: @escaping (String) -> Bool
@@ -87,14 +84,12 @@ struct HostSchedule {
         newcomers = origins.reversed().map(\.origin)
     }
 
-    /// To be called once, before ``next()``.
+    /// Must be called once, before ``next()``.
     mutating func begin() throws { try welcome() }
 
-    /// Takes in the next origin that has not had a turn.
     private mutating func welcome() throws {
         newcomer = nil
         while let number = newcomers.popLast() {
-            // One that a redirect led to before is there already.
             guard planned[number] > 0 else { continue }
             newcomer = number
             if try place(number) { return }
@@ -102,50 +97,47 @@ struct HostSchedule {
         }
     }
 
-    /// Whether nothing waits, neither for a place nor for its time. Origins with as much under way
-    /// as they may have are not counted.
+    /// Whether nothing waits. Origins at their limit do not count.
     var isEmpty: Bool {
         mutating get {
-            // Entries that are out of date would hide that nothing is left.
+            // Outdated entries would hide that nothing is left.
             while let next = ready.min, isOutdated(next) { ready.removeMin() }
             while let next = held.min, isOutdated(next.value) { held.removeMin() }
             return ready.isEmpty && held.isEmpty && delayed.isEmpty && givenUp.isEmpty
         }
     }
 
-    /// When something that waits for its time will be due; nil if nothing does.
+    /// When the next waiting fetch is due, or nil.
     var nextInstant: Instant? {
         [held.min?.instant, delayed.min?.instant].compactMap(\.self).min()
     }
 
-    /// A fetch that is to begin.
     struct Next {
         let head: HostCursor.Head
         let cursor: Int
-        /// Whether the plan has nothing else of its origin.
         let isLast: Bool
     }
 
-    /// Takes out the fetch that is to begin now; it counts as under way until ``ended(_:)``.
+    /// Takes out the next fetch. It counts as in flight until ``ended(_:)``.
     mutating func next() throws -> Next? {
         try wakeUp()
         while let host = ready.popMin() {
             let number = host.cursor
             guard !isOutdated(host) else { continue }
             if host.isOpen, !isConnected(names[number]) {
-                // It was closed meanwhile: others may come first now.
+                // The connection was closed: others may come first now.
                 try place(number)
                 continue
             }
             guard let head = try cursors[number]?.head(from: source) else { continue }
-            // First, or it might be taken for done with.
+            // Before takeHead, which could otherwise remove the cursor.
             cursors[number]?.inFlight += 1
             cursors[number]?.lastUse = serial
             try takeHead(of: number)
             if let interval = cursors[number]?.limit.interval {
                 cursors[number]?.nextStart = .now + interval
             }
-            // Also if it may start nothing else now: its last request is to be known as that.
+            // Even at its limit, so that its last request is recognised.
             _ = try cursors[number]?.head(from: source)
             let isLast = cursors[number]?.isLast ?? false
             try place(number)
@@ -155,8 +147,8 @@ struct HostSchedule {
         return nil
     }
 
-    /// Takes out a fetch whose origin was given up, and the reason.
-    mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: FetchFailure)? {
+    /// Takes out a fetch of an origin that was given up, with the reason.
+    mutating func nextGivenUp() throws -> (head: HostCursor.Head, failure: ResourceFailure)? {
         while let number = givenUp.first {
             if let failure = cursors[number]?.failure,
                 let head = try cursors[number]?.head(from: source)
@@ -179,15 +171,14 @@ struct HostSchedule {
         forget(source)
     }
 
-    /// A fetch has left its connection, or never got to have one.
+    /// A transfer has ended, or never began.
     mutating func ended(_ cursor: Int) throws {
         cursors[cursor]?.inFlight -= 1
         try announce(cursor)
         forget(cursor)
     }
 
-    /// Lets go of a cursor that is done with, and now and then of those that were not when their
-    /// last request ended: a limit of requests a second had yet to pass.
+    /// Removes a finished cursor, and now and then all others that finished since.
     private mutating func forget(_ number: Int) {
         if cursors[number]?.isDone ?? false { cursors[number] = nil }
         guard cursors.count > mostCursors else { return }
@@ -195,13 +186,13 @@ struct HostSchedule {
         mostCursors = max(readAhead, 2 * cursors.count)
     }
 
-    /// Takes note of how an origin took a request; the origin is given up if it has been without
-    /// an answer, or asks to be left alone, for longer than `patience`.
+    /// Notes a request's result. The origin is given up if it has had no answer, or asks to wait,
+    /// for longer than `patience`.
     mutating func note(_ sign: HostSign, of cursor: Int, patience: Duration) throws {
         let wasGivenUp = failure(of: cursor) != nil
         cursors[cursor]?.note(sign, patience: patience)
         guard !wasGivenUp, failure(of: cursor) != nil else { return }
-        // What waits for another attempt waits in vain.
+        // Its waiting attempts fail now.
         let waiting = delayed.unordered
         delayed = Heap(waiting.filter { !names.isNumber(cursor, of: $0.value.target.url.origin) })
         cursors[cursor]?.waiting = 0
@@ -211,14 +202,17 @@ struct HostSchedule {
         }
     }
 
-    /// Why an origin was given up; nil if it was not.
-    func failure(of cursor: Int) -> FetchFailure? { cursors[cursor]?.failure }
+    /// Returns the name of an origin: its scheme, host and port.
+    func name(of cursor: Int) -> String { names[cursor] }
 
-    /// Until when an origin is to be left alone; nil for not at all.
+    /// Returns why an origin was given up, or nil.
+    func failure(of cursor: Int) -> ResourceFailure? { cursors[cursor]?.failure }
+
+    /// Returns until when an origin is held, or nil.
     func hold(of cursor: Int) -> Instant? { cursors[cursor]?.heldUntil }
 
-    /// Puts a fetch into the line of the origin that its next request goes to.
-    mutating func put(back fetch: Fetch) throws {
+    /// Returns a fetch to the origin of its next request.
+    mutating func put(back fetch: Attempt) throws {
         let number = names.number(of: fetch.target.url.origin)
         enter(number)
         cursors[number]?.put(back: fetch)
@@ -226,8 +220,8 @@ struct HostSchedule {
         try announce(number)
     }
 
-    /// The same, once its time has come.
-    mutating func put(back fetch: Fetch, at instant: Instant) {
+    /// Returns a fetch to its origin at an instant.
+    mutating func put(back fetch: Attempt, at instant: Instant) {
         serial += 1
         let number = names.number(of: fetch.target.url.origin)
         enter(number)
@@ -236,12 +230,12 @@ struct HostSchedule {
         delayed.insert(Delayed(instant: instant, serial: serial, value: fetch))
     }
 
-    /// Counts a fetch that waits (1), or no longer does (-1), at an origin that a redirect led to:
-    /// what an origin sends to a slow one waits in memory, and stops its own next ones.
+    /// Counts a fetch that waits (1), or no longer waits (-1), at an origin that a redirect led to.
+    /// Such fetches are in memory, and limit the origin that they came from.
     ///
-    /// - Returns: the origin that it was led away from; nil for one that is at home.
+    /// - Returns: The origin that the redirect came from; nil without a redirect.
     @discardableResult
-    private mutating func countAway(_ fetch: Fetch, at number: Int, _ change: Int) -> Int? {
+    private mutating func countAway(_ fetch: Attempt, at number: Int, _ change: Int) -> Int? {
         guard !fetch.target.isAtOwnOrigin else { return nil }
         let source = names.number(of: fetch.target.ownOrigin)
         guard source != number else { return nil }
@@ -250,7 +244,6 @@ struct HostSchedule {
         return source
     }
 
-    /// Makes the origin's cursor, unless it has one.
     private mutating func enter(_ number: Int) {
         guard cursors[number] == nil else { return }
         let urls = planned.indices.contains(number) ? planned[number] : 0
@@ -280,17 +273,16 @@ struct HostSchedule {
     private func limit(of cursor: HostCursor) -> Int {
         let requests = cursor.limit.requests
         guard cursor.limit.interval == nil else {
-            // A rate is kept here: what was handed over too early, or had to wait for a connection,
-            // would exceed it.
+            // The rate is kept here: requests handed over early, or waiting for a connection, would
+            // exceed it.
             return cursor.isAnswering ? requests : 1
         }
         guard cursor.isAnswering, !cursor.limit.isShared else { return requests }
         return requests + min(2 * requests, Self.mostAhead)
     }
 
-    /// Whether an origin has less in flight than its share of all that is left: what has most of
-    /// the icons would else be asked for them alone in the end, when all others have had their
-    /// turns. Never more than half of all places are given so.
+    /// Whether an origin has less in flight than its share of the remaining URLs. Without it, the
+    /// largest origin would be left alone at the end. At most half of all slots are given this way.
     private func isBehind(_ cursor: HostCursor) -> Bool {
         guard cursor.isAnswering, remaining > 0 else { return false }
         let share = places * cursor.remaining / remaining
@@ -301,14 +293,13 @@ struct HostSchedule {
         host.version != cursors[host.cursor]?.version
     }
 
-    /// Puts an origin that can start a fetch in its place among the others, after something has
-    /// changed.
+    /// Puts an origin in its place among the others, after a change.
     mutating func announce(_ number: Int) throws {
-        // Who has to wait stands for no one.
+        // A waiting origin cannot stand for the other newcomers.
         if try !place(number), number == newcomer { try welcome() }
     }
 
-    /// - Returns: whether it can start a fetch now.
+    /// - Returns: Whether it can start a fetch now.
     @discardableResult
     private mutating func place(_ number: Int) throws -> Bool {
         enter(number)
@@ -335,14 +326,14 @@ struct HostSchedule {
         }
         ready.insert(host)
         if ready.count > 2 * cursors.count + Self.readAhead {
-            // Most are out of date, and too far down to be met.
+            // Most are outdated.
             ready = Heap(ready.unordered.filter { !isOutdated($0) })
         }
         return true
     }
 }
 
-/// Something with a time to wait for; what came first is first among equals.
+/// A value that waits until an instant. Among equal instants, the first inserted comes first.
 struct Delayed<Value>: Comparable {
     let instant: ContinuousClock.Instant
     let serial: Int
@@ -355,7 +346,7 @@ struct Delayed<Value>: Comparable {
     }
 }
 
-/// The numbers of origins: the plan's own, then those that redirects lead to.
+/// Numbers of origins: the plan's, then those of redirects.
 struct OriginNames {
     private let planned: [String]
     private var others: [String] = []
@@ -367,7 +358,7 @@ struct OriginNames {
         for (number, origin) in planned.enumerated() { numbers[origin] = number }
     }
 
-    /// Takes in an origin that has no number yet.
+    /// Returns an origin's number, and gives it one if it has none.
     mutating func number(of origin: String) -> Int {
         if let known = numbers[origin] { return known }
         let number = numbers.count
@@ -383,20 +374,16 @@ struct OriginNames {
     }
 }
 
-/// How an origin took a request.
+/// The result of a request, as far as it concerns the origin.
 enum HostSign: Sendable {
-    /// It answered, whatever it said.
     case answered
-    /// It answered, with a status, that it wants no request for so long, from an instant on.
+    /// It asked for no request for a while, from an instant on, with a status.
     case held(Duration, since: ContinuousClock.Instant, status: Int)
-    /// It did not answer at all.
+    /// It did not answer.
     case silent
-    /// The request was never made, or was given up on our side: no sign at all.
+    /// The request was not made, or was cancelled.
     case none
 
-    /// - Parameters:
-    ///   - head: the response's head, as far as one came.
-    ///   - error: why the transfer failed, if it did.
     init(head: ResponseHead?, error: TransferError?) {
         if let head {
             let mayPass = RetryPolicy.retriedStatuses.contains(head.status)
@@ -406,36 +393,34 @@ enum HostSign: Sendable {
         }
         self =
             switch error?.code {
-            case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-                .timeout:
-                .silent
+            case .stalled, .timeout: .silent
+            case let code? where code.isUnreachable: .silent
             case .cancelled, .abandoned, .invalidRequest, .outOfFiles, nil: .none
             default: .answered
             }
     }
 }
 
-/// How much may be asked of each origin.
+/// Limits of each origin.
 struct HostLimits: Sendable {
-    /// Requests at once that all workers together may have under way at one.
+    /// Maximum number of requests in flight of all workers together.
     let perHost: Int
-    /// Requests at once that this run may have under way at one: the transfer loop allows no more.
+    /// Maximum number of requests in flight of this run. The transfer loop allows no more.
     let most: Int
-    /// Requests a second that all workers together may begin; nil for no limit.
+    /// Maximum number of requests a second of all workers together; nil for no limit.
     let ratePerHost: Double?
     /// Which worker of several this is; nil if there is no other.
     var shard: Shard?
 
-    /// What one origin may be asked for.
+    /// The limits of one origin.
     struct Limit {
         let requests: Int
-        /// The least time between the beginnings of two of them; nil for none.
+        /// The minimum time between two requests; nil for none.
         let interval: Duration?
-        /// Whether other workers have the rest of it. The transfer loop does not know of them.
+        /// Whether other workers share the limit, which the transfer loop does not know.
         let isShared: Bool
     }
 
-    /// - Parameter origin: as ``HTTPURL/origin`` has it.
     func limit(ofOrigin origin: String) -> Limit {
         let share = share(ofOrigin: origin)
         let rate = ratePerHost.map { share?.rate(of: $0) ?? $0 }

@@ -3,21 +3,19 @@ import Foundation
 import LarderCache
 import Synchronization
 
-/// Runs short pieces of work beside the transfer loop, on as few threads as keep up with it.
+/// Runs short pieces of work outside of the transfer loop, on as few threads as keep up with it.
 ///
-/// The first lane is a serial queue that others use, too, piece by piece in turn with theirs: to
-/// wake a thread of its own for each piece costs more than to check an icon. Others join when
-/// pieces pile up, as they do if files are slow to create.
+/// The first lane is a serial queue that others use, too: waking a thread for each piece takes
+/// longer than checking an icon. Other lanes join when pieces pile up, for example if files are
+/// slow to create.
 final class StagingLanes: Sendable {
-    /// So many pieces wait for each lane before another one joins.
+    /// Another lane joins when more than this many pieces wait for each lane.
     private static let backlogPerLane = 3
     private static let maximumLanes = 8
 
-    /// The first lane.
     let primary: DispatchQueue
     private let others = DispatchQueue(label: "larder.stage", attributes: .concurrent)
-    /// One after the other: a large body is mapped while it is checked, and counts as memory in
-    /// use.
+    /// Serial: a large body is mapped while it is checked, and counts as memory.
     private let large = DispatchQueue(label: "larder.stage.large")
     private let state = Mutex(State())
 
@@ -29,22 +27,19 @@ final class StagingLanes: Sendable {
 
     init(primary: DispatchQueue) { self.primary = primary }
 
-    /// What a piece of work is about, by what it takes.
+    /// The cost of a piece of work.
     enum Load {
-        /// No file, and no time worth speaking of.
         case small
-        /// It would hold up the others of the first lane.
+        /// Would delay the others in the first lane.
         case long
-        /// Two at once would take too much memory.
+        /// Two at once would use too much memory.
         case large
 
-        /// Of a body with so many bytes.
         init(bytes: Int64) {
             self = bytes > 1 << 20 ? .large : bytes > StagedBody.memoryLimit ? .long : .small
         }
     }
 
-    /// Runs `work` soon.
     func async(_ load: Load, _ work: @escaping @Sendable () -> Void) {
         switch load {
         case .small: break

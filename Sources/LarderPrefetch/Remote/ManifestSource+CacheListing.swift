@@ -4,9 +4,9 @@ import LarderCore
 import LarderManifest
 
 extension ManifestSource {
-    /// A manifest of all that a cache has from URLs, written while it is read.
+    /// A manifest of a cache's resources, written while it is read.
     ///
-    /// - Throws: ``CacheError`` if there is no pipe to be had.
+    /// - Throws: ``CacheError`` if there is no socket.
     package static func listing(of cache: Cache) throws -> ManifestSource {
         var ends: [Int32] = [-1, -1]
         guard socketpair(AF_UNIX, Self.stream, 0, &ends) == 0 else {
@@ -16,7 +16,7 @@ extension ManifestSource {
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         let hasThread = HelperThread.start {
             defer { close(writer) }
-            // Who reads has seen that something is missing: the list has no end.
+            // On an error the list has no end, which its reader reports.
             try? CacheListing(writer).write(cache)
         }
         guard hasThread else {
@@ -33,40 +33,39 @@ extension ManifestSource {
     #endif
 }
 
-/// Writes a cache's resources as a JSON array of entries.
-private final class CacheListing {
+/// A socket that receives a JSON array of a cache's resources.
+private struct CacheListing {
     private struct ReaderIsGone: Error {}
 
-    private let descriptor: Int32
-    private var buffer: [UInt8] = []
+    let descriptor: Int32
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
     func write(_ cache: Cache) throws {
-        buffer = Array("[".utf8)
-        var isFirst = true
+        var buffer = Array("[".utf8)
+        var separator = ""
         try cache.forEachResource { resource in
             let key = ResourceKey.name(in: resource.key)
-            // What a manifest held is there, too.
+            // Icons from `data:` URLs have no URL to list.
             guard key != nil || !ResourceKey.isSpelledOut(resource.key) else { return }
             var entry = JSONObject()
             entry.set("icon", exactly: resource.url)
             if let key { entry.set("key", exactly: key) }
-            buffer += (isFirst ? "" : ",").utf8
-            buffer += entry.text.utf8
-            isFirst = false
-            if buffer.count > 64 << 10 { try flush() }
+            buffer += (separator + entry.text).utf8
+            separator = ","
+            guard buffer.count > 64 << 10 else { return }
+            try flush(buffer)
+            buffer.removeAll(keepingCapacity: true)
         }
-        buffer += "]".utf8
-        try flush()
+        try flush(buffer + "]".utf8)
     }
 
-    private func flush() throws {
-        var rest = buffer[...]
+    private func flush(_ bytes: [UInt8]) throws {
+        var rest = bytes[...]
         while !rest.isEmpty {
             let sent = rest.withUnsafeBytes { bytes in
                 #if canImport(Darwin)
-                    write(descriptor, bytes.baseAddress, bytes.count)
+                    Foundation.write(descriptor, bytes.baseAddress, bytes.count)
                 #else
                     send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL))
                 #endif
@@ -75,6 +74,5 @@ private final class CacheListing {
             guard sent > 0 else { throw ReaderIsGone() }
             rest = rest.dropFirst(sent)
         }
-        buffer.removeAll(keepingCapacity: true)
     }
 }

@@ -3,24 +3,22 @@ import GRDB
 import LarderCache
 import LarderCore
 
-/// What a plan and a remote have to do with each other: tables of their own, made if there is one.
+/// The plan's tables for a remote. They exist only if there is one.
 extension Plan {
-    /// A resource that a remote may have, or is to have.
+    /// A resource that a remote may have, or is to get.
     struct Shareable {
-        /// The plan's number of it.
         let id: Int64
         let key: String
         let url: String
         let hasCredentials: Bool
-        /// What the remote has of it.
+        /// The remote's reference.
         let known: RemoteStore.Known?
-        /// Whether that could be used, as far as somebody has tried.
+        /// False if the remote's bytes turned out to be unusable.
         let isUsable: Bool
     }
 
-    /// Lists the resources that are to be looked for in a remote: what is present, that is cached,
-    /// too, since the remote may lack it. Not what the manifests themselves hold. Before the first
-    /// fetch is done.
+    /// Lists the resources to look up in a remote: also the cached ones, since the remote may lack
+    /// them, but not icons in the manifests. Must be called before the first resource is reported.
     func prepareRemote() throws {
         try make(.fetch)
         let parts = origins.map { Part(ofHost: (try? HTTPURL($0))?.host ?? "").number }
@@ -62,7 +60,7 @@ extension Plan {
         }
     }
 
-    /// The parts that resources are to be looked for in.
+    /// Returns the parts that have wanted resources.
     func wantedParts() throws -> [UInt8] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT DISTINCT part FROM wanted ORDER BY part")
@@ -70,7 +68,7 @@ extension Plan {
         }
     }
 
-    /// The next names that are looked for in a part.
+    /// Returns the next wanted names of a part.
     func wantedNames(
         in part: UInt8, after last: Digest?, limit: Int
     ) throws -> [Digest] {
@@ -82,7 +80,7 @@ extension Plan {
         }
     }
 
-    /// Remembers what a remote has of the names that are wanted in a part.
+    /// Records the remote's references to the wanted names of a part.
     func note(found: [(name: Digest, known: RemoteStore.Known)], in part: UInt8) throws {
         guard !found.isEmpty else { return }
         try database.write { db in
@@ -99,7 +97,7 @@ extension Plan {
         }
     }
 
-    /// Puts what was found in the order of fetches.
+    /// Sorts the references found.
     func orderFound() throws {
         try database.writeWithoutTransaction { db in
             try db.execute(
@@ -107,18 +105,18 @@ extension Plan {
         }
     }
 
-    /// What a remote has for it cannot be used, and is there only to be replaced.
+    /// Marks the remote's bytes of a resource as unusable. They are to be replaced.
     func discredit(_ fetch: Int64) throws {
         try database.write { db in
             try PreparedStatement(db, "UPDATE found SET is_usable = 0 WHERE fetch = ?").run(fetch)
         }
     }
 
-    /// The next URLs that are to be fetched and that a remote has, as they are fetched. After
+    /// Returns the next pending resources that the remote has, in the order of fetching. Requires
     /// ``orderFetches()``.
     func foundFetches(
-        after place: PlannedFetch.Place?, limit: Int
-    ) throws -> [(fetch: PlannedFetch, known: RemoteStore.Known)] {
+        after place: PlannedResource.Place?, limit: Int
+    ) throws -> [(fetch: PlannedResource, known: RemoteStore.Known)] {
         try make(.turn)
         let ids = try database.unsafeRead { db in
             try PreparedStatement(
@@ -135,7 +133,7 @@ extension Plan {
         return try ids.compactMap { id, known in try fetch(id).map { ($0, known) } }
     }
 
-    /// The first of those that are to be fetched.
+    /// Returns the first pending resources.
     func pendingFetches(limit: Int) throws -> [Int64] {
         try database.unsafeRead { db in
             try PreparedStatement(db, "SELECT fetch FROM pending ORDER BY fetch LIMIT ?")
@@ -143,7 +141,8 @@ extension Plan {
         }
     }
 
-    /// What was to be fetched is there by now, and stale: its origin is asked whether it changed.
+    /// Marks pending resources as stale: the cache has them now, and their origins are asked
+    /// whether they changed.
     func markStale(_ fetches: [Int64]) throws {
         try database.write { db in
             let update = try PreparedStatement(
@@ -153,7 +152,7 @@ extension Plan {
         }
     }
 
-    /// What a remote has of fetches, in their order.
+    /// Returns resources with the remote's references, in the given order.
     func shareables(_ fetches: [Int64]) throws -> [Shareable] {
         try database.unsafeRead { db in
             let select = try PreparedStatement(db, Self.selectShareable + " WHERE e.id = ?")
@@ -161,7 +160,8 @@ extension Plan {
         }
     }
 
-    /// The next resources that were cached when the plan was made, in the order of the manifests.
+    /// Returns the next resources that were cached when the plan was made, in the order of the
+    /// manifests.
     func cachedShareables(after last: Int64, limit: Int) throws -> [Shareable] {
         try database.unsafeRead { db in
             try PreparedStatement(

@@ -5,8 +5,8 @@ import LarderHTTP
 import LarderImages
 import Synchronization
 
-/// Takes from a remote what the cache lacks, before the origins are asked. What it cannot use stays
-/// with the queue.
+/// Copies missing objects from a remote, before origins are asked. Resources that it cannot copy
+/// stay in the queue.
 final class PullStage: Depositor, Sendable {
     private let context: RemoteContext
     private let remoteStore: RemoteStore
@@ -21,7 +21,7 @@ final class PullStage: Depositor, Sendable {
 
     /// The context of a deposit.
     private struct Deposited: Sendable {
-        let result: FetchResult
+        let result: ResourceResult
         /// If not, its origin is asked whether it changed.
         let isFresh: Bool
     }
@@ -35,13 +35,12 @@ final class PullStage: Depositor, Sendable {
     private var plan: Plan { context.plan }
     private var remote: Remote { context.remote }
 
-    /// Whether it is known what the remote has.
+    /// Whether the remote's references are known.
     var hasLooked: Bool { state.withLock { $0.hasLooked } }
 
-    /// Finds out what the remote has, then takes it, in the order in which it would be fetched.
+    /// Looks the resources up in the remote, then copies them, in the order of fetching.
     ///
-    /// - Throws: `StorageError` if the remote's listings cannot be had; ``CacheError``;
-    ///   `CancellationError`.
+    /// - Throws: `RemoteError` if the remote cannot be listed; ``CacheError``; `CancellationError`.
     func run() async throws {
         try await look()
         guard remote.use != .store else { return }
@@ -51,13 +50,13 @@ final class PullStage: Depositor, Sendable {
         if let failure = state.withLock({ $0.failure }) { throw failure }
     }
 
-    /// Reports everything that it did not give as failed: nothing else is asked.
+    /// Reports the remaining resources as failed, since no origin is asked.
     func failRest() throws {
         let failure =
-            tally.failure.map { FetchFailure($0) }
-            ?? FetchFailure(.notInRemote, "the remote does not have it")
+            tally.failure.map { ResourceFailure($0) }
+            ?? ResourceFailure(.notInRemote, "the remote does not have it")
         while case let rest = try plan.pendingFetches(limit: 512), !rest.isEmpty {
-            context.reporter.report(rest.map { FetchResult(id: $0, result: .failure(failure)) })
+            context.reporter.report(rest.map { ResourceResult(id: $0, result: .failure(failure)) })
         }
     }
 
@@ -85,8 +84,8 @@ final class PullStage: Depositor, Sendable {
     // MARK: - What is taken
 
     private func pull() async throws {
-        var page: ArraySlice<(fetch: PlannedFetch, known: RemoteStore.Known)> = []
-        var last: PlannedFetch.Place?
+        var page: ArraySlice<(fetch: PlannedResource, known: RemoteStore.Known)> = []
+        var last: PlannedResource.Place?
         try await forEach(atOnce: remote.maximumConcurrent) {
             try Task.checkCancellation()
             if page.isEmpty, !isStopped {
@@ -103,7 +102,7 @@ final class PullStage: Depositor, Sendable {
         tally.isGivenUp || state.withLock { $0.failure != nil }
     }
 
-    private func pull(_ fetch: PlannedFetch, _ known: RemoteStore.Known) async throws {
+    private func pull(_ fetch: PlannedResource, _ known: RemoteStore.Known) async throws {
         guard !isStopped else { return }
         if isFreshAsListed(known, fetch) { return await leave(fetch, known, nil) }
         let start = ContinuousClock.now
@@ -114,18 +113,18 @@ final class PullStage: Depositor, Sendable {
             let isFresh = isFresh(reference, known, of: fetch)
             if isFresh, remote.use == .fill { return await leave(fetch, known, reference) }
             guard reference.size <= context.maximumObjectBytes else {
-                let error = StorageError(
+                let error = RemoteError(
                     .tooLarge,
                     subject: remoteStore.storage.subject(RemoteLayout.object(known.digest)),
                     "\(reference.size) bytes are more than allowed")
-                return fail(fetch.id, FetchFailure(error))
+                return fail(fetch.id, ResourceFailure(error))
             }
             let body = try await remoteStore.receive(
                 known.digest, limit: context.maximumObjectBytes, into: context.store)
             let (content, success) = try context.check.stage(
                 body, of: fetch.id, hasExpectation: fetch.hasExpectation, mayStore: true,
-                named: known.digest, way: .pulled)
-            let result = FetchResult(
+                named: known.digest, outcome: .pulled)
+            let result = ResourceResult(
                 id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1,
                 seconds: (ContinuousClock.now - start) / .seconds(1))
             let deposit = Deposit(
@@ -133,76 +132,75 @@ final class PullStage: Depositor, Sendable {
             await withCheckedContinuation { accepted in
                 context.store.add(deposit, for: self) { accepted.resume() }
             }
-        } catch let error as StorageError {
+        } catch let error as RemoteError {
             try note(error, of: fetch)
         } catch is BodyCheck.OtherBytes {
             let place = remoteStore.storage.subject(RemoteLayout.object(known.digest))
             try note(
-                StorageError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
-        } catch let error as FetchFailure {
-            // Whole, and not what this manifest wants.
+                RemoteError(.corrupt, subject: place, "the bytes have another digest"), of: fetch)
+        } catch let error as ResourceFailure {
+            // Complete, but not what the manifest demands.
             fail(fetch.id, error)
         } catch let error as ImageFault {
-            fail(fetch.id, FetchFailure(error, mayBeCut: false))
+            fail(fetch.id, ResourceFailure(error, mayBeCut: false))
         } catch let error as CacheError {
             state.withLock { $0.failure = $0.failure ?? error }
         }
     }
 
-    private func note(_ error: StorageError, of fetch: PlannedFetch) throws {
+    private func note(_ error: RemoteError, of fetch: PlannedResource) throws {
         tally.note(error)
         guard !tally.isGivenUp else { return }
         try plan.discredit(fetch.id)
-        fail(fetch.id, FetchFailure(error))
+        fail(fetch.id, ResourceFailure(error))
     }
 
-    /// Reports why the remote's bytes cannot be used, unless the origin is asked next.
-    private func fail(_ fetch: Int64, _ failure: FetchFailure) {
+    /// Reports a failure, unless the origin is asked next.
+    private func fail(_ fetch: Int64, _ failure: ResourceFailure) {
         guard remote.use == .only else { return }
-        context.reporter.report([FetchResult(id: fetch, result: .failure(failure))])
+        context.reporter.report([ResourceResult(id: fetch, result: .failure(failure))])
         context.onProgress()
     }
 
     private func isAsDemanded(
-        _ digest: Digest, _ reference: Reference, by fetch: PlannedFetch
+        _ digest: Digest, _ reference: Reference, by fetch: PlannedResource
     ) throws -> Bool {
         guard fetch.hasExpectation else { return true }
-        return try plan.refusal(of: digest, size: reference.size, by: fetch.id) == nil
+        return try plan.mismatch(of: digest, size: reference.size, by: fetch.id) == nil
     }
 
     /// Whether it may be used without asking its origin.
     private func isFresh(
-        _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedFetch
+        _ reference: Reference, _ known: RemoteStore.Known, of fetch: PlannedResource
     ) -> Bool {
         if remote.use == .only { return true }
-        let resource = PlannedResource(
+        let resource = NamedResource(
             id: fetch.id, key: fetch.key, url: fetch.url,
             hasCredentials: fetch.credentials != nil, origin: 0, priority: 0)
         return resource.mayBeUsed(
-            PlannedResource.Known(known.digest, reference), policy: context.policy,
+            NamedResource.Known(known.digest, reference), policy: context.policy,
             headers: context.headers)
     }
 
-    /// Whether its listing alone tells that it is fresh.
-    private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedFetch) -> Bool {
+    /// Whether its listing alone shows that it is fresh.
+    private func isFreshAsListed(_ known: RemoteStore.Known, _ fetch: PlannedResource) -> Bool {
         guard remote.use == .fill, let limit = remote.freshFor, !fetch.hasExpectation,
             context.policy.revalidation != .always
         else { return false }
         return known.modified.addingTimeInterval(limit / .seconds(1)) > Date()
     }
 
-    /// Reports what is left where it is, in turn with what is stored. Returns once it has: listings
-    /// are read faster than anything is reported.
+    /// Reports a resource that stays in the remote, in turn with the store's commits. Returns after
+    /// that: listings are read faster than results are reported.
     ///
-    /// - Parameter reference: nil if it was not read.
+    /// - Parameter reference: Nil if it was not read.
     private func leave(
-        _ fetch: PlannedFetch, _ known: RemoteStore.Known, _ reference: Reference?
+        _ fetch: PlannedResource, _ known: RemoteStore.Known, _ reference: Reference?
     ) async {
-        let success = FetchResult.Success(
+        let success = ResourceResult.Success(
             digest: known.digest, size: reference?.size,
-            attributes: ObjectAttributes(mediaType: reference?.mediaType), way: .shared,
-            isStored: true)
-        let result = FetchResult(
+            attributes: ObjectAttributes(mediaType: reference?.mediaType), outcome: .shared)
+        let result = ResourceResult(
             id: fetch.id, result: .success(success), waiting: .init(for: fetch), attempts: 1)
         await withCheckedContinuation { reported in
             context.store.afterCommits { [context] in
@@ -214,7 +212,7 @@ final class PullStage: Depositor, Sendable {
     }
 
     func committed(_ outcomes: [Store.Outcome]) {
-        var results: [FetchResult] = []
+        var results: [ResourceResult] = []
         var stale: [Int64] = []
         for outcome in outcomes {
             guard let deposited = outcome.context as? Deposited,
@@ -226,7 +224,7 @@ final class PullStage: Depositor, Sendable {
             case .success: stale.append(id)
             case .failure(let error):
                 // What was evicted meanwhile, or has something else in its place, is the queue's.
-                if let failure = FetchFailure(ofDeposit: error) {
+                if let failure = ResourceFailure(ofDeposit: error) {
                     fail(id, failure)
                 } else {
                     state.withLock { $0.failure = $0.failure ?? error }
@@ -249,8 +247,7 @@ final class PullStage: Depositor, Sendable {
     }
 }
 
-extension PlannedResource.Known {
-    /// What a remote has.
+extension NamedResource.Known {
     fileprivate init(_ digest: Digest, _ reference: Reference) {
         self.init(
             object: 0, digest: digest, size: reference.size,
@@ -264,13 +261,13 @@ extension PlannedResource.Known {
 extension Deposit {
     /// As the index of the machine had it that fetched it.
     fileprivate init(
-        _ context: any Sendable, _ fetch: PlannedFetch, _ reference: Reference, _ content: Content
+        _ context: any Sendable, _ fetch: PlannedResource, _ reference: Reference, _ content: Content
     ) {
         self.init(
             context: context, key: fetch.key, url: fetch.url,
             responseURL: reference.responseURL, validators: reference.validators,
             variant: reference.variantDigest,
-            // The earlier of it and what the fields say: that machine's, in the end.
+            // The store uses the earlier of this and the header fields: that machine's value.
             redirectsFreshUntil: reference.freshEnd, receivedAt: reference.receivedAt,
             content: content)
     }

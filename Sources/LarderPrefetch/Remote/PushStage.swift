@@ -4,15 +4,14 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// Stores in a remote what is committed to the cache; and in the end what was in the cache before
-/// and the remote lacks.
+/// Stores committed objects in a remote, and at the end cached objects that the remote lacks.
 final class PushStage: Sendable {
-    /// With so many that wait, whoever commits more waits, too: what a killed worker has fetched
-    /// and not shared is fetched again by the one that takes its place.
+    /// When this many objects wait, commits wait, too: an object that a killed worker fetched and
+    /// did not share is fetched again by its successor.
     private static let capacity = 512
-    /// By how much two machines' clocks may differ.
+    /// The tolerated difference of two machines' clocks, in seconds.
     private static let clockSkew: TimeInterval = 300
-    /// So many digests are remembered.
+    /// The maximum number of remembered digests.
     private static let rememberedLimit = 65_536
 
     private let context: RemoteContext
@@ -24,7 +23,7 @@ final class PushStage: Sendable {
 
     private struct State {
         var isStopping = false
-        /// What this run stored.
+        /// The objects that this run stored.
         var stored: Set<Digest> = []
     }
 
@@ -36,38 +35,36 @@ final class PushStage: Sendable {
 
     private var width: Int { context.remote.maximumConcurrent }
 
-    /// Begins to store what ``add(_:)`` is told.
+    /// Starts to store the results of ``add(_:)``.
     ///
-    /// - Parameter isLookedUp: whether it is known what the remote has.
+    /// - Parameter isLookedUp: Whether the remote's references are known.
     func begin(isLookedUp: Bool) {
         let new = RunTask { [self] in
-            // Whoever commits is not to wait for one that is gone.
+            // Commits must not wait for a stage that ended.
             defer { committed.abandon() }
             try await run(isLookedUp: isLookedUp)
         }
         task.withLock { $0 = new }
     }
 
-    /// Takes what was committed and reported; waits while too much waits.
-    func add(_ results: [FetchResult]) {
+    /// Adds committed and reported results. Waits while too many are pending.
+    func add(_ results: [ResourceResult]) {
         committed.send(
             results.compactMap { result in
-                guard case .success(let success) = result.result, success.isStored else {
-                    return nil
-                }
-                return [.fetched, .revalidated].contains(success.way) ? result.id : nil
+                guard case .success(let success) = result.result else { return nil }
+                return [.fetched, .revalidated].contains(success.outcome) ? result.id : nil
             })
     }
 
-    /// Ends after what was added, and what was in the cache before.
+    /// Waits until all added and all cached objects are stored.
     ///
-    /// - Throws: ``CacheError`` if the cache could not be read.
+    /// - Throws: ``CacheError`` if the cache cannot be read.
     func finish() throws {
         committed.finish(.success(()))
         do { try task.withLock { $0 }?.wait() } catch is CancellationError {}
     }
 
-    /// Ends soon: what is under way may end within the run's grace, the rest is left for the next
+    /// Ends soon: transfers in flight have the run's grace period, the rest is left to the next
     /// run.
     func stop() {
         state.withLock { $0.isStopping = true }
@@ -91,8 +88,7 @@ final class PushStage: Sendable {
         }
         var last: Int64 = 0
         try await forEach(atOnce: width) {
-            // Once stopped, the rest is only counted, for as long as there is time; but not if
-            // most of it may be there.
+            // Once stopped, the rest is only counted, unless most of it may be in the remote.
             if page.isEmpty, isLookedUp || !isStopping, !Task.isCancelled {
                 page = try context.plan.cachedShareables(after: last, limit: 256)[...]
                 last = page.last?.id ?? last
@@ -105,7 +101,7 @@ final class PushStage: Sendable {
 
     private var isStopping: Bool { state.withLock { $0.isStopping } }
 
-    /// - Parameter isKept: whether it was in the cache before: then it is stored only if the remote
+    /// - Parameter isKept: Whether it was in the cache before. It is then stored only if the remote
     ///   lacks it or has an older one.
     private func push(_ item: Plan.Shareable, isKept: Bool) async throws {
         guard let resource = try context.cache.resource(item.key) else { return }
@@ -128,13 +124,13 @@ final class PushStage: Sendable {
                 report.pushed += 1
                 report.pushedBytes += bytes
             }
-        } catch let error as StorageError {
+        } catch let error as RemoteError {
             tally.note(error)
             tally.count { $0.unpushed += 1 }
         } catch is CancellationError {
             tally.count { $0.unpushed += 1 }
         } catch let error as CacheError where error.isOfDamagedObject {
-            // Evicted meanwhile, or damaged: `verify` tells.
+            // Evicted since, or damaged: `verify` reports it.
             tally.count { report in
                 report.unpushed += 1
                 report.firstFault = report.firstFault ?? error.description

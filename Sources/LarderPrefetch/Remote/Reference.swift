@@ -2,14 +2,14 @@ import Foundation
 import LarderCache
 import LarderCore
 
-/// What a remote has of a resource beside its digest: a small JSON object.
+/// A remote's record of a resource: a small JSON object.
 ///
-/// Read from a store that others write to, so nothing of it is taken as it comes.
+/// It comes from a store that others write to, so all of it is checked.
 struct Reference: Codable, Sendable {
     /// Longer ones are refused.
     static let sizeLimit: Int64 = 64 << 10
 
-    /// Nil if it is the URL's.
+    /// Nil if it is the URL's key.
     private var key: String?
     /// Without secrets if there is a key.
     let url: String
@@ -41,7 +41,7 @@ struct Reference: Codable, Sendable {
         case freshUntil = "fresh_until"
     }
 
-    /// What an index has of a resource.
+    /// The record of a resource of the index.
     init(_ resource: Resource) {
         let isNamedByURL = !ResourceKey.isApart(resource.key, from: resource.url)
         key = isNamedByURL ? nil : resource.key
@@ -63,7 +63,7 @@ struct Reference: Codable, Sendable {
         freshUntil = resource.freshUntil.timeIntervalSince1970
     }
 
-    /// What a remote has of one; nil if that cannot be.
+    /// Reads a remote's record; nil if it is not plausible.
     init?(_ bytes: [UInt8]) {
         guard let reference = try? JSONDecoder().decode(Reference.self, from: Data(bytes)),
             reference.isPlausible
@@ -75,14 +75,14 @@ struct Reference: Codable, Sendable {
     var bytes: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Of strings and numbers that are finite.
+        // Strings and finite numbers can always be encoded.
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
     /// What it is looked up by.
     var resourceKey: String {
         if let key { return key }
-        // Nothing but a canonical spelling, so that a URL with credentials has no key.
+        // Only a canonical spelling, so that a URL with credentials has no key.
         guard let parsed = try? HTTPURL(url), parsed.string.isSame(as: url) else { return url }
         return parsed.key
     }
@@ -115,7 +115,7 @@ struct Reference: Codable, Sendable {
         ]
         return times.allSatisfy { $0.isFinite && abs($0) <= RowReader.longestTime }
             && (0...StoredObject.largest).contains(size)
-            // What they say is sent, or printed.
+            // Their text is sent or printed.
             && texts.allSatisfy { ($0 ?? "").utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F } }
             && (variant == nil) == (vary == nil || variantDigest == nil)
             && (try? HTTPURL(responseURL ?? url)) != nil
@@ -124,7 +124,7 @@ struct Reference: Codable, Sendable {
     }
 }
 
-/// Where a remote has what is known of a resource: `refs/<part>/<name>/`.
+/// The place of a resource's references in a remote: `refs/<part>/<name>/`.
 package struct ReferenceName: Hashable, Comparable, Sendable {
     /// The ``Part`` of the URL's host, or of the key if that is not a URL's.
     package let part: UInt8

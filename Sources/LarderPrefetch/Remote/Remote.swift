@@ -35,31 +35,31 @@ public struct Remote: Sendable {
     /// hostile server need not end.
     public var maximumListed = 5_000_000
     /// In its place, if it is another kind of store.
-    package var storage: (any ObjectStorage)?
+    package var storage: (any ObjectStore)?
 
     /// A remote, with the defaults.
     public init(_ settings: S3Settings) { self.settings = settings }
 
     /// - Parameter transfer: how connections are made.
-    func open(_ transfer: TransferConfiguration) throws -> any ObjectStorage {
+    func open(_ transfer: TransferConfiguration) throws -> any ObjectStore {
         try storage
-            ?? S3Storage(settings, connections: maximumConcurrent, transfer: transfer)
+            ?? S3Bucket(settings, connections: maximumConcurrent, transfer: transfer)
     }
 }
 
-/// What a remote's objects are called: those of icons as in a cache directory, and a reference for
-/// each resource, whose name alone tells the digest.
+/// The names in a remote: objects as in a cache directory, and references, whose names contain the
+/// digest.
 package enum RemoteLayout {
     static let objects = "objects/sha256/"
     static let references = "refs/"
 
-    /// The bytes with a digest.
+    /// Returns the name of an object.
     package static func object(_ digest: Digest) -> String {
         let hex = digest.hex
         return "\(objects)\(hex.prefix(2))/\(hex)"
     }
 
-    /// The digest of an object's name; nil for anything else that lies there.
+    /// Returns the digest of an object's name, or nil for another name.
     static func digest(ofObject key: String) -> Digest? {
         guard key.utf8.count == objects.utf8.count + 3 + 64,
             let digest = Digest(hex: key.suffix(64)), object(digest) == key
@@ -83,9 +83,9 @@ package enum RemoteLayout {
         references(to: name) + digest.hex
     }
 
-    /// Resource and digest of a reference's name; nil for anything else that lies there.
+    /// Returns the resource and the digest of a reference's name, or nil for another name.
     static func reference(_ key: String) -> (name: ReferenceName, digest: Digest)? {
-        // Each has its place.
+        // All parts have a fixed length.
         func text(_ start: Int, _ count: Int) -> String {
             String(decoding: key.utf8.dropFirst(start).prefix(count), as: UTF8.self)
         }
@@ -102,7 +102,7 @@ extension UInt8 {
     var hex: String { String(self >> 4, radix: 16) + String(self & 15, radix: 16) }
 }
 
-/// What the stages of a remote have to do with the rest of a run.
+/// The parts of a run that its remote stages use.
 struct RemoteContext: Sendable {
     let remote: Remote
     let plan: Plan
@@ -117,6 +117,6 @@ struct RemoteContext: Sendable {
     let transfer: TransferConfiguration
     /// How long an interrupted run lets what is in flight finish.
     let grace: Duration
-    /// Called when something was taken from the remote, or left there.
+    /// Called after each resource of the remote.
     let onProgress: @Sendable () -> Void
 }

@@ -2,13 +2,12 @@ import Foundation
 import LarderHTTP
 import Synchronization
 
-/// Removes from a remote the references that are too old, and then the objects that nothing refers
-/// to.
+/// Removes old references from a remote, and then objects without references.
 ///
-/// Others write meanwhile, and no request removes something only if it has not changed. So whoever
-/// stores writes the reference first and looks for the object then (`RemoteStore.keep`), and here
-/// objects are removed first and new references looked for then: of the two, the second sees what
-/// the first did, and no reference is left without its object.
+/// Others write at the same time, and a removal cannot be conditional. A writer stores the
+/// reference and then checks the object (`RemoteStore.keep`); an eviction removes the object and
+/// then checks for new references. Whichever is second sees the first, so no reference stays
+/// without its object.
 public struct RemoteEvictor: Sendable {
     /// What is removed.
     public struct Policy: Sendable {
@@ -44,7 +43,7 @@ public struct RemoteEvictor: Sendable {
     ///   - policy: what is removed.
     ///   - onProgress: called for each page of a listing with what was done so far. Default: nobody
     ///     looks.
-    /// - Throws: `StorageError`. If the task is cancelled, the report says so instead.
+    /// - Throws: `RemoteError`. If the task is cancelled, the report says so instead.
     public func evict(
         _ policy: Policy,
         onProgress: @escaping @Sendable (RemoteEvictionReport) -> Void = { _ in }
@@ -59,8 +58,8 @@ public struct RemoteEvictor: Sendable {
 private struct Eviction: Sendable {
     private let run: RemoteRun<RemoteEvictionReport>
     private let policy: RemoteEvictor.Policy
-    /// By the clock of this machine. References and objects have that of the store, which may be
-    /// another by minutes, no more: it would not take our signatures.
+    /// By this machine's clock. The store's clock may differ by minutes, not more: it would refuse
+    /// the signatures.
     private let start = Date()
 
     init(_ run: RemoteRun<RemoteEvictionReport>, _ policy: RemoteEvictor.Policy) {
@@ -84,8 +83,7 @@ private struct Eviction: Sendable {
 
     private func owns(_ byte: UInt8) -> Bool { policy.shard?.owns(Part(number: byte)) ?? true }
 
-    /// Takes down which objects there are, and which of them may go: a younger one's reference may
-    /// be on its way.
+    /// Lists the objects. A young object is kept: its reference may not be written yet.
     private func listObjects() async throws {
         let latest = start.addingTimeInterval(-policy.grace)
         try await run.forEachByte(where: owns) { byte in
@@ -104,14 +102,13 @@ private struct Eviction: Sendable {
         }
     }
 
-    /// Removes references that are too old or were replaced, and notes what the others refer to.
     private func goThroughReferences() async throws {
         try await run.forEachByte { part in
             var group: [RemoteStore.ListedReference] = []
             try await store.forEachReference(ofPart: part) { page in
                 var groups: [[RemoteStore.ListedReference]] = []
                 for reference in page.entries {
-                    // More of one resource than a page holds are a stranger's doing.
+                    // Larder does not write this many references of one resource.
                     if let last = group.last, last.name != reference.name || group.count > 1000 {
                         groups.append(group)
                         group = []
@@ -126,9 +123,7 @@ private struct Eviction: Sendable {
         }
     }
 
-    /// Removes what is too old or was replaced, and notes what the others refer to.
-    ///
-    /// - Parameter groups: each of all references of one resource.
+    /// - Parameter groups: Each has all references of one resource.
     private func settle(_ groups: [[RemoteStore.ListedReference]]) async throws {
         let kept = Mutex<[RemoteStore.ListedReference]>([])
         var rest = groups[...]
@@ -141,10 +136,10 @@ private struct Eviction: Sendable {
         try await note(kept.withLock { $0 })
     }
 
-    /// Removes what is too old or was replaced.
+    /// Removes expired and replaced references.
     ///
-    /// - Parameter references: all of one resource.
-    /// - Returns: what is left.
+    /// - Parameter references: All of one resource.
+    /// - Returns: The others.
     private func prune(
         _ references: [RemoteStore.ListedReference]
     ) async throws -> [RemoteStore.ListedReference] {
@@ -172,18 +167,19 @@ private struct Eviction: Sendable {
         return kept
     }
 
-    /// Notes what references lead to.
+    /// Notes the objects of the remaining references, and removes references without an object.
     private func note(_ kept: [RemoteStore.ListedReference]) async throws {
         for (reference, state) in zip(kept, try scratch.refer(to: kept.map(\.known.digest)))
         where state == nil && owns(reference.known.digest.firstByte) {
-            // Written since, or gone: an eviction was killed before it could look once more.
+            // Written since the listing, or removed by an eviction that was killed before it
+            // checked again.
             guard try await !run.isThere(reference.known.digest) else { continue }
             if !policy.isDryRun { try await store.storage.delete(reference.key) }
             run.count { $0.undone += 1 }
         }
     }
 
-    /// - Returns: false if it was renewed meanwhile.
+    /// - Returns: False if it was renewed since the listing.
     private func remove(_ reference: RemoteStore.ListedReference) async throws -> Bool {
         if policy.isDryRun { return true }
         if let now = try await store.storage.head(reference.key),

@@ -1,17 +1,17 @@
 import LarderCore
 
-/// Looks for many resources at once in the listings of their parts.
+/// Looks many resources up in the listings of their parts.
 ///
-/// Both are in the same order, so they are gone through side by side. Where a page of a listing has
-/// many that nobody wants, the next one begins at the next that is wanted: there are never more
-/// requests than pages, nor than resources.
+/// Names and listings are sorted, so both are read side by side. If a page has many unwanted names,
+/// the next page starts at the next wanted name. There are never more requests than pages or
+/// resources.
 package struct RemoteLookup: Sendable {
     private let store: RemoteStore
     private let width: Int
 
     /// Names that are wanted, in ascending order; nil at the end.
     package typealias Wanted = @Sendable () throws -> Digest?
-    /// Is told what there is.
+    /// Receives each reference found.
     package typealias Find = @Sendable (_ name: Digest, RemoteStore.Known) throws -> Void
 
     /// - Parameter width: requests at once for resources that are looked for one by one.
@@ -43,7 +43,7 @@ package struct RemoteLookup: Sendable {
             guard let end = page.next else { break }
             last = end
             if passed < 2 {
-                // What the page ends with is looked for once more: the next may have more of it.
+                // The last name is looked up again: the next page may have more of it.
                 if candidate.name != wanted { try candidate.finish() }
                 return try await lookForEach(part, from: wanted, next, found)
             }
@@ -51,7 +51,7 @@ package struct RemoteLookup: Sendable {
         try candidate.finish()
     }
 
-    /// Looks for each resource with a request of its own: a page would have a thousand others.
+    /// Looks each resource up with its own request, since a page would have a thousand others.
     private func lookForEach(
         _ part: UInt8, from first: Digest?, _ next: Wanted, _ found: @escaping Find
     ) async throws {
@@ -67,7 +67,7 @@ package struct RemoteLookup: Sendable {
     private func look(for name: ReferenceName, _ found: @escaping Find) async throws {
         var candidate = Candidate(found)
         var last: String?
-        // More than a few references to one resource are a stranger's doing.
+        // Larder does not write more than a few references to one resource.
         var pages = 0
         repeat {
             pages += 1
@@ -81,7 +81,7 @@ package struct RemoteLookup: Sendable {
         try candidate.finish()
     }
 
-    /// Of several references of one resource, the newest counts: two machines may have written at
+    /// The newest of several references of one resource counts: two machines may have written at
     /// once.
     private struct Candidate {
         private let found: Find

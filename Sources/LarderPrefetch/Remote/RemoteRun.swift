@@ -3,7 +3,7 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// A run that goes through all of a remote, and what it counts.
+/// A run over all of a remote, and its report.
 final class RemoteRun<Report: RemoteRunReport>: Sendable {
     let store: RemoteStore
     /// Requests at once.
@@ -13,7 +13,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     private let state: Mutex<Report>
 
     fileprivate init(
-        _ storage: any ObjectStorage, of remote: Remote,
+        _ storage: any ObjectStore, of remote: Remote,
         _ onProgress: @escaping @Sendable (Report) -> Void
     ) throws {
         store = RemoteStore(storage, maximumListed: remote.maximumListed)
@@ -29,8 +29,8 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
 
     func tellProgress() { onProgress(report) }
 
-    /// Calls `body`, which lists the objects or references of a byte, for several of the wanted
-    /// bytes at once. They are one listing for the limit of names.
+    /// Calls `body`, which lists the objects or references of a byte, for several bytes at once.
+    /// For the limit of names they are one listing.
     func forEachByte(
         where isWanted: (UInt8) -> Bool = { _ in true },
         _ body: @escaping @Sendable (UInt8) async throws -> Void
@@ -65,7 +65,7 @@ final class RemoteRun<Report: RemoteRunReport>: Sendable {
     }
 }
 
-/// What is told in the end of a run that goes through all of a remote.
+/// The report of a run over all of a remote.
 protocol RemoteRunReport: Sendable {
     var seconds: Double { get set }
     var isInterrupted: Bool { get set }
@@ -73,16 +73,14 @@ protocol RemoteRunReport: Sendable {
 }
 
 extension Remote {
-    /// Opens the remote, goes through it, and closes it.
-    ///
-    /// - Throws: what `body` throws. If the task is cancelled, the report says so instead.
+    /// Runs `body` over the remote, and closes it. If the task is cancelled, the report says so.
     func run<Report: RemoteRunReport>(
         over transfer: TransferConfiguration,
         onProgress: @escaping @Sendable (Report) -> Void,
         _ body: (RemoteRun<Report>) async throws -> Void
     ) async throws -> Report {
         let storage = try open(transfer)
-        defer { (storage as? S3Storage)?.shutdown() }
+        defer { (storage as? S3Bucket)?.shutdown() }
         let run = try RemoteRun(storage, of: self, onProgress)
         let start = ContinuousClock.now
         do {
@@ -106,22 +104,22 @@ extension RemoteRun {
     ) async throws {
         var failure: (any Error)?
         do { try await body() } catch { failure = error }
-        // Whatever ended it: what was removed may have been referred to meanwhile. As a task of its
-        // own, since this one may be cancelled.
+        // After any end: references to removed objects may have been written. In its own task,
+        // since this one may be cancelled.
         try await Task { try await removeNewReferences(undone) }.value
         if let failure { throw failure }
     }
 
     /// Removes an object, within ``removeObjects(undone:_:)``.
     func removeObject(_ digest: Digest) async throws {
-        // Before, for a request whose answer is lost may have been carried out; and to its end, for
-        // one that is cut off may be carried out after we have looked.
+        // Recorded first, since a request whose response is lost may still remove the object. Never
+        // cancelled, since a cancelled request may be executed after the check.
         try scratch.set(.removed, of: digest)
         try await Task { try await store.storage.delete(RemoteLayout.object(digest)) }.value
     }
 
-    /// A reference that was written while its object was removed refers to nothing, unless whoever
-    /// wrote it has seen that and put the object back.
+    /// A reference that was written while its object was removed refers to nothing, unless its
+    /// writer noticed and stored the object again.
     private func removeNewReferences(_ undone: @escaping @Sendable () -> Void) async throws {
         guard try scratch.count(.removed) > 0 else { return }
         try await forEachByte { [self] part in
@@ -139,54 +137,5 @@ extension RemoteRun {
     /// Whether the remote has an object now.
     func isThere(_ digest: Digest) async throws -> Bool {
         try await store.storage.head(RemoteLayout.object(digest)) != nil
-    }
-}
-
-/// Asynchronous work that a thread of the run's own waits for.
-final class RunTask: Sendable {
-    private let task: Task<Void, Never>
-    private let end: End
-
-    private final class End: Sendable {
-        let group = DispatchGroup()
-        let error = Mutex<(any Error)?>(nil)
-    }
-
-    init(_ body: @escaping @Sendable () async throws -> Void) {
-        let end = End()
-        end.group.enter()
-        task = Task {
-            do { try await body() } catch { end.error.withLock { $0 = error } }
-            end.group.leave()
-        }
-        self.end = end
-    }
-
-    func cancel() { task.cancel() }
-
-    /// Waits for its end. Not for tasks: it holds up the thread.
-    func wait() throws {
-        end.group.wait()
-        if let error = end.error.withLock({ $0 }) { throw error }
-    }
-}
-
-/// Calls `body` for each that `next` gives, for up to `width` at once, and returns once all are
-/// done. The first error ends it, and cancels the others.
-func forEach<Item: Sendable>(
-    atOnce width: Int, next: () async throws -> Item?,
-    _ body: @escaping @Sendable (Item) async throws -> Void
-) async throws {
-    try await withThrowingTaskGroup(of: Void.self) { group in
-        var running = 0
-        while let item = try await next() {
-            if running == width {
-                try await group.next()
-                running -= 1
-            }
-            group.addTask { try await body(item) }
-            running += 1
-        }
-        try await group.waitForAll()
     }
 }

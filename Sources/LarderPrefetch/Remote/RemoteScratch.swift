@@ -4,8 +4,7 @@ import LarderCache
 import LarderCore
 import Synchronization
 
-/// What is known of a remote's objects while it is gone through: a temporary database, so that any
-/// number of them needs no more memory than a few.
+/// The known objects of a remote, in a temporary database: memory does not grow with their number.
 final class RemoteScratch: Sendable {
     private let database: DatabaseQueue
 
@@ -23,14 +22,13 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// What is thought of an object.
+    /// The known state of an object.
     enum State: Int {
-        /// Nothing refers to it, as far as is known.
+        /// No known reference.
         case unreferenced = 0
         case referenced = 1
-        /// Its bytes are others than its name says.
         case corrupt = 2
-        /// References lead to it, and it is not there.
+        /// References lead to it, and it does not exist.
         case missing = 3
         /// It was removed by this run.
         case removed = 4
@@ -54,9 +52,9 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Objects that something refers to: those of them that nothing did become referenced.
+    /// Marks unreferenced objects as referenced.
     ///
-    /// - Returns: what is thought of each; nil if it is not known.
+    /// - Returns: The previous state of each; nil if unknown.
     func refer(to digests: [Digest]) throws -> [State?] {
         try database.write { db in
             let select = try PreparedStatement(db, "SELECT state FROM objects WHERE digest = ?")
@@ -70,7 +68,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// The next objects of a state, in the order of their digests.
+    /// Returns the next objects of a state, by digest.
     func objects(
         _ state: State, after last: Digest?, limit: Int = 256
     ) throws -> [(digest: Digest, size: Int64)] {
@@ -95,7 +93,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// Keeps the name of a reference to an object.
+    /// Records the name of a reference to an object.
     func note(_ key: String, to digest: Digest) throws {
         try database.write { db in
             try PreparedStatement(db, "INSERT OR IGNORE INTO names VALUES (?, ?)")
@@ -103,7 +101,7 @@ final class RemoteScratch: Sendable {
         }
     }
 
-    /// The names of the references to an object that were kept.
+    /// Returns the recorded names of references to an object.
     func names(to digest: Digest) throws -> [String] {
         try database.read { db in
             try PreparedStatement(db, "SELECT key FROM names WHERE digest = ?")
@@ -112,7 +110,7 @@ final class RemoteScratch: Sendable {
     }
 }
 
-/// The names that are looked for in one part, page by page, and what was found of them.
+/// The wanted names of one part, and the references found, in pages.
 final class WantedNames: Sendable {
     private static let pageLimit = 1024
 
@@ -132,7 +130,6 @@ final class WantedNames: Sendable {
         self.plan = plan
     }
 
-    /// The next name, in ascending order.
     func next() throws -> Digest? {
         try state.withLock { state in
             if state.page.isEmpty, !state.isAtEnd {

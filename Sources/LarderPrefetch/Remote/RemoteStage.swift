@@ -1,25 +1,28 @@
 import Foundation
 import LarderCache
 import LarderHTTP
+import Logging
 import Synchronization
 
-/// A run's dealings with a remote: asked before the origins, told after a commit.
+/// A run's use of a remote: before the origins are asked, and after each commit.
 final class RemoteStage: Sendable {
     private let pullStage: PullStage
     private let pushStage: PushStage?
-    private let storage: any ObjectStorage
+    private let storage: any ObjectStore
     private let use: Remote.Use
     private let isStopping = Atomic(false)
     private let pulling = Mutex<RunTask?>(nil)
     private let tally: RemoteTally
 
-    /// - Parameter onGivenUp: called once if a worker's remote does not work: what it went on to
-    ///   fetch would be for nothing.
+    /// - Parameter onGivenUp: Called once if a worker's remote fails: its further downloads would
+    ///   be useless.
     init(_ context: RemoteContext, onGivenUp: @escaping @Sendable () -> Void) throws {
         storage = try context.remote.open(context.transfer)
         use = context.remote.use
         let isWorker = use == .fill
-        tally = RemoteTally(storage.subject(nil)) { if isWorker { onGivenUp() } }
+        tally = RemoteTally(storage.subject(nil), logger: context.transfer.logger) {
+            if isWorker { onGivenUp() }
+        }
         let remoteStore = RemoteStore(storage, maximumListed: context.remote.maximumListed)
         pullStage = PullStage(context, remoteStore: remoteStore, tally: tally)
         pushStage =
@@ -27,14 +30,12 @@ final class RemoteStage: Sendable {
             ? PushStage(context, remoteStore: remoteStore, tally: tally) : nil
     }
 
-    /// What was counted so far.
     var report: RemoteReport { tally.report }
 
-    /// Takes what the cache lacks; then begins to store what is committed.
+    /// Copies missing objects from the remote, then starts to store committed ones.
     ///
-    /// - Returns: why the cache could not go on.
-    /// - Throws: `StorageError` if the remote cannot be used at all: it refuses whatever is asked,
-    ///   or nothing else is to be asked.
+    /// - Returns: The error that ended the run, or nil.
+    /// - Throws: `RemoteError` if the remote refuses every request, or is the only source.
     func pull() throws -> CacheError? {
         let task = RunTask { [pullStage] in try await pullStage.run() }
         pulling.withLock { $0 = task }
@@ -44,7 +45,7 @@ final class RemoteStage: Sendable {
         } catch is CancellationError {
         } catch let error as CacheError {
             return error
-        } catch let error as StorageError {
+        } catch let error as RemoteError {
             guard error.isTransient, ![.fill, .only, .store].contains(use) else { throw error }
             tally.note(error)
         }
@@ -53,57 +54,53 @@ final class RemoteStage: Sendable {
         return nil
     }
 
-    /// Takes what was committed and reported.
-    func add(_ results: [FetchResult]) { pushStage?.add(results) }
+    func add(_ results: [ResourceResult]) { pushStage?.add(results) }
 
-    /// Ends once everything is stored that is to be, or cannot be.
-    ///
-    /// - Parameter failure: why the cache could not go on, if so: then it ends soon.
+    /// Waits until everything is stored. After a failure, ends soon.
     func finish(after failure: CacheError?) throws {
         if failure != nil { stop() }
         try pushStage?.finish()
     }
 
-    /// Ends soon.
     func stop() {
         isStopping.store(true, ordering: .relaxed)
         pulling.withLock { $0 }?.cancel()
         pushStage?.stop()
     }
 
-    /// Lets go of its connections.
-    func close() { (storage as? S3Storage)?.shutdown() }
+    func close() { (storage as? S3Bucket)?.shutdown() }
 }
 
-/// Counts what a run has to do with a remote, from whichever thread, and knows when it is no use to
-/// go on.
+/// Counts a run's use of a remote, on any thread, and gives it up if it fails.
 final class RemoteTally: Sendable {
     private let state: Mutex<State>
     private let onGivenUp: @Sendable () -> Void
+    private let logger: Logger?
 
     private struct State {
         var report: RemoteReport
-        var failure: StorageError?
+        var failure: RemoteError?
     }
 
-    /// - Parameter onGivenUp: called once if nothing more is asked of the remote.
-    init(_ location: String, onGivenUp: @escaping @Sendable () -> Void) {
+    init(_ location: String, logger: Logger?, onGivenUp: @escaping @Sendable () -> Void) {
         state = Mutex(State(report: RemoteReport(location: location)))
         self.onGivenUp = onGivenUp
+        self.logger = logger
     }
 
     var report: RemoteReport { state.withLock { $0.report } }
 
-    /// Why nothing more is asked of it; nil if it is.
-    var failure: StorageError? { state.withLock { $0.failure } }
+    /// The error after which the remote was given up.
+    var failure: RemoteError? { state.withLock { $0.failure } }
 
     var isGivenUp: Bool { failure != nil }
 
     func count(_ change: (inout RemoteReport) -> Void) { state.withLock { change(&$0.report) } }
 
-    /// Notes what went wrong with one object. If it is the store itself, which has been tried often
-    /// enough by then, nothing more is asked of it.
-    func note(_ error: StorageError) {
+    /// Counts an error. If the store itself failed, after all attempts, gives the remote up.
+    func note(_ error: RemoteError) {
+        logger?.info(
+            "remote failed", metadata: ["code": "\(error.code.rawValue)", "error": "\(error)"])
         let isFirst = state.withLock { state in
             guard error.isTransient || error.isPermanent else {
                 state.report.faults[error.code.rawValue, default: 0] += 1
@@ -117,38 +114,4 @@ final class RemoteTally: Sendable {
         }
         if isFirst { onGivenUp() }
     }
-}
-
-/// What a run had to do with a remote.
-public struct RemoteReport: Sendable {
-    /// The remote, as `s3://bucket/prefix`.
-    public let location: String
-    /// URLs whose bytes came from it.
-    public internal(set) var pulled = 0
-    /// The bytes of those.
-    public internal(set) var pulledBytes: Int64 = 0
-    /// URLs that were stored in it, or whose references were renewed.
-    public internal(set) var pushed = 0
-    /// Bytes that were sent.
-    public internal(set) var pushedBytes: Int64 = 0
-    /// URLs that are in the cache and that it has already, as they are there or newer.
-    public internal(set) var present = 0
-    /// URLs that are in the cache and could not be stored in it, or that an interrupted run did not
-    /// come to: the next run does it. A large cache's are not all counted in a run's `grace`.
-    public internal(set) var unpushed = 0
-    /// URLs that are not to be shared: their origin says `private`, or they were asked for with
-    /// credentials.
-    public internal(set) var personal = 0
-    /// Objects and references that cannot be used, by the reason's name: what they are of was
-    /// fetched from its origin.
-    public internal(set) var faults: [String: Int] = [:]
-    /// The first of them, in words.
-    public internal(set) var firstFault: String?
-    /// Why nothing more was asked of it; nil if it did not come to that.
-    public internal(set) var failure: String?
-
-    init(location: String) { self.location = location }
-
-    /// Whether everything is there that should be.
-    public var isComplete: Bool { failure == nil && unpushed == 0 }
 }

@@ -4,18 +4,17 @@ import LarderCore
 import LarderHTTP
 import Synchronization
 
-/// The icons that several machines share in an object store. It is asked before the origins.
+/// The icons that several machines share in an object store.
 ///
-/// The object is written first, the reference to it last: the reference is the commit. What is read
-/// is digested before it is used, whatever the store says of it.
+/// The object is written before the reference, which is the commit. Everything is digested before
+/// it is used.
 package struct RemoteStore: Sendable {
-    let storage: any ObjectStorage
+    let storage: any ObjectStore
     let listed: ListedCount
 
-    /// What a listing says of a resource.
+    /// A reference of a listing.
     package struct Known: Sendable, Hashable {
         let digest: Digest
-        /// When the reference was written, by the store's clock.
         let modified: Date
     }
 
@@ -23,27 +22,27 @@ package struct RemoteStore: Sendable {
     ///
     /// - Parameter maximumListed: the maximum number of objects that one listing may name. Default:
     ///   no limit.
-    package init(_ storage: any ObjectStorage, maximumListed: Int = .max) {
+    package init(_ storage: any ObjectStore, maximumListed: Int = .max) {
         self.storage = storage
         listed = ListedCount(maximum: maximumListed)
     }
 
     /// The reference of a resource.
     ///
-    /// - Throws: `StorageError`, `.malformed` if it is another resource's, or nothing that can be.
+    /// - Throws: `RemoteError`, `.malformed` if it is another resource's, or nothing that can be.
     func reference(
         to name: ReferenceName, _ digest: Digest, key: String
     ) async throws -> Reference {
         let place = RemoteLayout.reference(name, to: digest)
         let bytes = try await storage.bytes(place, maximumBytes: Reference.sizeLimit)
         guard let reference = Reference(bytes), reference.resourceKey.isSame(as: key) else {
-            throw StorageError(
+            throw RemoteError(
                 .malformed, subject: storage.subject(place), "the reference cannot be used")
         }
         return reference
     }
 
-    /// Receives an object, not yet digested.
+    /// Receives an object, which is not digested yet.
     func receive(_ digest: Digest, limit: Int64, into store: Store) async throws -> StagedBody {
         let body = Received()
         try await storage.get(RemoteLayout.object(digest), maximumBytes: limit) { resume in
@@ -54,16 +53,13 @@ package struct RemoteStore: Sendable {
         return body.value ?? store.newBody {}
     }
 
-    /// Stores a resource: its object unless that is there, then its reference.
+    /// Stores a resource: its object unless it is there, then its reference.
     ///
-    /// Evictors take objects without references and look for new references after they did
-    /// (``RemoteEvictor``). Here the reference is written, and then the object looked for: whoever
-    /// is second sees what the other did.
+    /// An eviction removes objects and then checks for new references (``RemoteEvictor``). Here the
+    /// reference is written and then the object is checked, so whichever is second sees the first.
     ///
-    /// - Parameters:
-    ///   - known: what the remote has of the resource, if anything.
-    ///   - isThere: whether the object is believed to be there.
-    /// - Returns: how many bytes were sent.
+    /// - Parameter isThere: Whether the object is believed to be there.
+    /// - Returns: The number of bytes sent.
     func keep(
         _ resource: Resource, of cache: Cache, replacing known: Known?, isThere: Bool
     ) async throws -> Int64 {
@@ -84,7 +80,7 @@ package struct RemoteStore: Sendable {
         while try await storage.head(place)?.size != object.size {
             attempts += 1
             guard attempts < 5 else {
-                throw StorageError(
+                throw RemoteError(
                     .refused, subject: storage.subject(place), "does not stay where it was written")
             }
             sent += try await put(object, of: cache)
@@ -105,7 +101,7 @@ package struct RemoteStore: Sendable {
                 RemoteLayout.object(object.digest),
                 RequestBody(count: outgoing.size) { outgoing.read(at: $0, into: $1) },
                 digest: object.digest.hex, mediaType: object.mediaType)
-        } catch let error as StorageError where outgoing.isCorrupt {
+        } catch let error as RemoteError where outgoing.isCorrupt {
             throw CacheError(
                 .corrupt, subject: "\(object.digest)",
                 message: "the bytes have another digest (\(error.code.rawValue))")
@@ -114,7 +110,7 @@ package struct RemoteStore: Sendable {
     }
 }
 
-/// The body that the last attempt filled.
+/// The body of the last attempt.
 private final class Received: Sendable {
     private let body = Mutex<StagedBody?>(nil)
 
@@ -133,16 +129,15 @@ package final class ListedCount: Sendable {
 
     init(maximum: Int) { self.maximum = maximum }
 
-    /// Begins to count another listing.
     func reset() { count.store(0, ordering: .relaxed) }
 
     /// Counts a page.
     ///
-    /// - Throws: `StorageError`, `.tooLarge` if the listing has named more than the maximum.
-    fileprivate func add(_ page: ListPage, of storage: any ObjectStorage) throws {
+    /// - Throws: `RemoteError`, `.tooLarge` if the listing has named more than the maximum.
+    fileprivate func add(_ page: ListPage, of storage: any ObjectStore) throws {
         let names = max(page.objects.count, page.next == nil ? 0 : Self.leastOfPage)
         guard count.add(names, ordering: .relaxed).newValue <= maximum else {
-            throw StorageError(
+            throw RemoteError(
                 .tooLarge, subject: storage.subject(nil),
                 "a listing names more than \(maximum) objects; --remote-max-objects permits more")
         }
@@ -150,62 +145,50 @@ package final class ListedCount: Sendable {
 }
 
 extension RemoteStore {
-    /// Where the listing of a prefix goes on.
-    struct Listing: Sendable {
-        fileprivate let prefix: String
-        fileprivate var last: String?
-        /// Pages before it, in a row, without a name of larder's.
-        fileprivate var foreignPages = 0
-        /// After so many the listing ends, with an error: a stranger's need not have an end.
-        static let mostForeignPages = 100
+    /// After this many pages in a row without a name of Larder's, a listing fails: the listing of a
+    /// foreign store need not end.
+    private static let mostForeignPages = 100
 
-        /// The objects whose digests begin with a byte, from the first on.
-        init(ofObjectsBeginningWith byte: UInt8) {
-            prefix = RemoteLayout.objects(beginningWith: byte)
-        }
-
-        /// The references of a part, from the first on.
-        init(ofReferencesOf part: UInt8) { prefix = RemoteLayout.references(ofPart: part) }
-    }
-
-    /// What a page of a listing has.
+    /// The entries of a page of a listing.
     struct Page<Entry: Sendable>: Sendable {
         let entries: [Entry]
-        /// How many names are none of larder's.
+        /// The number of names that are not Larder's.
         let foreign: Int
-        /// Nil at the end.
-        let next: Listing?
     }
 
-    /// An object as a listing has it.
+    /// An object of a listing.
     typealias ListedDigest = (digest: Digest, listed: ListedObject)
 
-    /// A reference as a listing has it.
+    /// A reference of a listing.
     struct ListedReference: Sendable {
         let name: ReferenceName
         let known: Known
         var key: String { RemoteLayout.reference(name, to: known.digest) }
     }
 
-    /// A page of the objects whose names begin with a prefix. All listings of names are made here.
+    /// Returns a page of the objects whose names begin with a prefix. All listings call it.
     ///
-    /// - Throws: `StorageError`, `.tooLarge` if the listing that it is part of has named too many.
+    /// - Throws: `RemoteError`, `.tooLarge` if the whole listing has named too many.
     func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let page = try await storage.list(prefix, after: last)
         try listed.add(page, of: storage)
         return page
     }
 
-    /// A page of objects.
-    func objects(_ listing: Listing) async throws -> Page<ListedDigest> {
-        try await page(listing) { object in
+    /// Calls `body` with the objects whose digests begin with a byte, page by page.
+    func forEachObject(
+        beginningWith byte: UInt8, _ body: (Page<ListedDigest>) async throws -> Void
+    ) async throws {
+        try await forEachPage(of: RemoteLayout.objects(beginningWith: byte), body) { object in
             RemoteLayout.digest(ofObject: object.key).map { ($0, object) }
         }
     }
 
-    /// A page of references.
-    func references(_ listing: Listing) async throws -> Page<ListedReference> {
-        try await page(listing) { object in
+    /// Calls `body` with the references of a part, page by page.
+    func forEachReference(
+        ofPart part: UInt8, _ body: (Page<ListedReference>) async throws -> Void
+    ) async throws {
+        try await forEachPage(of: RemoteLayout.references(ofPart: part), body) { object in
             RemoteLayout.reference(object.key).map { name, digest in
                 ListedReference(
                     name: name, known: Known(digest: digest, modified: object.modified))
@@ -213,50 +196,24 @@ extension RemoteStore {
         }
     }
 
-    /// The objects whose digests begin with a byte, page by page.
-    func forEachObject(
-        beginningWith byte: UInt8, _ body: (Page<ListedDigest>) async throws -> Void
-    ) async throws {
-        try await forEachPage(Listing(ofObjectsBeginningWith: byte), objects, body)
-    }
-
-    /// The references of a part, page by page.
-    func forEachReference(
-        ofPart part: UInt8, _ body: (Page<ListedReference>) async throws -> Void
-    ) async throws {
-        try await forEachPage(Listing(ofReferencesOf: part), references, body)
-    }
-
     private func forEachPage<Entry>(
-        _ first: Listing, _ read: (Listing) async throws -> Page<Entry>,
-        _ body: (Page<Entry>) async throws -> Void
+        of prefix: String, _ body: (Page<Entry>) async throws -> Void,
+        entry: (ListedObject) -> Entry?
     ) async throws {
-        var listing: Listing? = first
-        while let current = listing {
-            let page = try await read(current)
-            try await body(page)
-            listing = page.next
-        }
-    }
-
-    private func page<Entry>(
-        _ listing: Listing, _ entry: (ListedObject) -> Entry?
-    ) async throws -> Page<Entry> {
-        let page = try await list(listing.prefix, after: listing.last)
-        let entries = page.objects.compactMap(entry)
-        return Page(
-            entries: entries, foreign: page.objects.count - entries.count,
-            next: try page.next.map { last in
-                var next = listing
-                next.last = last
-                next.foreignPages = entries.isEmpty ? listing.foreignPages + 1 : 0
-                guard next.foreignPages < Listing.mostForeignPages else {
-                    throw StorageError(
-                        .malformed, subject: storage.subject(listing.prefix),
-                        "\(next.foreignPages) pages of the listing have no name of larder's")
-                }
-                return next
-            })
+        var last: String?
+        var foreignPages = 0
+        repeat {
+            let page = try await list(prefix, after: last)
+            let entries = page.objects.compactMap(entry)
+            last = page.next
+            foreignPages = entries.isEmpty ? foreignPages + 1 : 0
+            guard last == nil || foreignPages < Self.mostForeignPages else {
+                throw RemoteError(
+                    .malformed, subject: storage.subject(prefix),
+                    "\(foreignPages) pages of the listing have no name of larder's")
+            }
+            try await body(Page(entries: entries, foreign: page.objects.count - entries.count))
+        } while last != nil
     }
 }
 

@@ -26,7 +26,7 @@ public struct RemoteVerifier: Sendable {
     ///   - cache: if there is one, what is found is repaired: from it, if it has the object whole;
     ///     otherwise object and references are removed. Default: nil, nothing is changed.
     ///   - onProgress: called for each object, with what was found so far.
-    /// - Throws: `StorageError`, `CacheError`. If the task is cancelled, the report says so
+    /// - Throws: `RemoteError`, `CacheError`. If the task is cancelled, the report says so
     ///   instead.
     public func verify(
         repairingFrom cache: Cache? = nil,
@@ -45,7 +45,7 @@ public struct RemoteVerifier: Sendable {
 private final class Verification: Sendable {
     private let run: RemoteRun<RemoteVerifyReport>
     private let shard: Shard?
-    /// So many objects that cannot be read are objects; more are the store.
+    /// With this many unreadable objects in a row, the store itself fails.
     private static let mostUnreadableInRow = 10
     private let unreadableInRow = Mutex(0)
 
@@ -59,8 +59,8 @@ private final class Verification: Sendable {
 
     private func owns(_ byte: UInt8) -> Bool { shard?.owns(Part(number: byte)) ?? true }
 
-    /// Lists all objects, and then reads them. A listing without end is found before anything is
-    /// read of it.
+    /// Lists all objects, then reads them, so that an endless listing is found before anything is
+    /// read.
     func readObjects() async throws {
         try await run.forEachByte(where: owns) { [self] byte in
             try await store.forEachObject(beginningWith: byte) { page in
@@ -78,15 +78,14 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Reads an object, and notes what is wrong with it.
+    /// Reads an object, and records its state.
     ///
-    /// - Throws: what the store says if it could not read so many one after the other: then it is
-    ///   not the objects.
+    /// - Throws: The store's error if too many objects in a row cannot be read.
     private func read(_ digest: Digest, _ size: Int64) async throws {
         do {
             if try await !isWhole(digest, size) { try scratch.set(.corrupt, of: digest) }
             unreadableInRow.withLock { $0 = 0 }
-        } catch let error as StorageError where !error.isPermanent {
+        } catch let error as RemoteError where !error.isPermanent {
             let count = unreadableInRow.withLock { count in
                 count += 1
                 return count
@@ -96,18 +95,18 @@ private final class Verification: Sendable {
         }
     }
 
-    /// Whether an object has the bytes that its name says, or is gone since it was listed.
+    /// Whether an object has the bytes that its name says, or was removed since it was listed.
     ///
-    /// - Parameter size: what the store says it has: nothing is read beyond, however much comes.
+    /// - Parameter size: The listed size. Nothing is read beyond it.
     private func isWhole(_ digest: Digest, _ size: Int64) async throws -> Bool {
         let found = DigestSink()
         do {
             try await store.storage.get(
                 RemoteLayout.object(digest), maximumBytes: min(size, StoredObject.largest)
             ) { _ in found.begin() }
-        } catch let error as StorageError where error.code == .notFound {
+        } catch let error as RemoteError where error.code == .notFound {
             return true
-        } catch let error as StorageError where error.code == .tooLarge {
+        } catch let error as RemoteError where error.code == .tooLarge {
             return false
         }
         return found.digest == digest
@@ -116,7 +115,6 @@ private final class Verification: Sendable {
     func goThroughReferences() async throws {
         try await run.forEachByte { [self] part in
             try await store.forEachReference(ofPart: part) { page in
-                // Every worker lists all parts.
                 if owns(part) { run.count { $0.foreign += page.foreign } }
                 try await take(page.entries.filter { owns($0.known.digest.firstByte) })
             }
@@ -130,7 +128,6 @@ private final class Verification: Sendable {
             case .unreferenced, .referenced, .removed: continue
             case .corrupt, .missing, .unreadable: break
             case nil:
-                // It may have been written since.
                 guard try await !run.isThere(digest) else { continue }
                 try scratch.add([(digest, 0, .missing)])
             }
@@ -186,12 +183,12 @@ private final class Verification: Sendable {
                 _ = try await store.put(object, of: cache)
                 return .restored
             } catch let error as CacheError where error.isOfDamagedObject {
-                // It is no better here.
+                // The cache's copy is no better.
             }
         }
-        // It may be whole, and be read again another time.
+        // It may be readable later.
         if kind == .unreadable { return nil }
-        // Somebody may have written it anew meanwhile.
+        // Another machine may have written it since.
         let place = RemoteLayout.object(digest)
         let now = try await store.storage.head(place)
         if let now, try await isWhole(digest, now.size) { return .restored }
@@ -201,7 +198,7 @@ private final class Verification: Sendable {
     }
 }
 
-/// Digests what comes, of the last attempt.
+/// The digest of the bytes of the last attempt.
 private final class DigestSink: Sendable {
     private let hasher = Mutex(RunningDigest())
 

@@ -3,11 +3,9 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 import LarderManifest
-import Synchronization
 
-/// A manifest at an http or https URL. It is downloaded whole, to a file without a name, before any
-/// of it is read; a run keeps it in its cache, so that one that has not changed costs a conditional
-/// request. Its entries are held to the same rules as those of any other manifest.
+/// A manifest at an http or https URL. It is downloaded to an unnamed file before it is read. A run
+/// keeps a copy in its cache, so that an unchanged manifest costs a conditional request.
 package struct RemoteManifest: Sendable {
     /// Where it is.
     package var url: HTTPURL
@@ -29,20 +27,20 @@ package struct RemoteManifest: Sendable {
         self.transfer = transfer
     }
 
-    /// Where it is kept between runs. Default: nil, nowhere.
-    var shelf: ManifestShelf?
-    /// Asked a few times a second: true ends the download. Default: never.
+    /// The copies that are kept between runs. Default: nil, none.
+    var copies: ManifestCopies?
+    /// Called a few times a second. If it returns true, the download ends. Default: never.
     var isCancelled: @Sendable () -> Bool = { false }
 
-    /// The bytes, and where redirects have led: what its relative URLs are resolved against.
+    /// Downloads the manifest. The result names the URL that redirects led to: relative URLs are
+    /// resolved against it.
     ///
-    /// Each download asks about what is kept, fresh or not: whoever names a URL means what is there
-    /// now.
+    /// A copy is always revalidated, fresh or not: a user who names a URL wants its current content.
     ///
-    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only the shelf
-    ///   is asked; `CacheError`, `CancellationError`.
+    /// - Throws: ``ManifestError`` `.unreadable`, `.tooLarge`, or `.missing` if only the copies are
+    ///   read; `CacheError`, `CancellationError`.
     package func download() throws -> OpenedManifest {
-        if let shelf, shelf.store == nil { return try shelf.take(url) }
+        if let copies, copies.store == nil { return try copies.take(url) }
         let start = ContinuousClock.now
         let loop: TransferLoop
         do throws(TransferError) {
@@ -51,13 +49,16 @@ package struct RemoteManifest: Sendable {
             throw ManifestError(.unreadable, source: "\(url)", error.message)
         }
         defer { loop.shutdown() }
-        var kept = try shelf?.kept(url)
+        var kept = try copies?.kept(url)
         var attempt = 1
         while true {
-            let failure: FetchFailure
-            switch try fetch(with: loop, kept) {
-            case .success(let opened): return opened
-            case .failure(let error): failure = error
+            let failure: ResourceFailure
+            do {
+                return try fetch(with: loop, kept)
+            } catch let error as ResourceFailure {
+                failure = error
+            } catch let error as TransferError {
+                failure = ResourceFailure(error)
             }
             if isCancelled() { throw CancellationError() }
             if failure.code == TransferError.Code.tooLarge.rawValue {
@@ -70,7 +71,11 @@ package struct RemoteManifest: Sendable {
                 after: failure, attempt: attempt, since: start,
                 hold: failure.retryAfter.map { .now + $0 })
             switch next {
-            case .success(let instant): try wait(until: instant)
+            case .success(let instant):
+                transfer.logger?.info(
+                    "retrying a manifest",
+                    metadata: ["url": url.logged, "code": "\(failure.code)"])
+                try wait(until: instant)
             case .failure(let failure):
                 throw ManifestError(.unreadable, source: "\(url)", failure.message)
             }
@@ -85,174 +90,100 @@ package struct RemoteManifest: Sendable {
         }
     }
 
-    /// One attempt, redirects followed.
+    /// Makes one attempt, and follows redirects.
+    ///
+    /// - Throws: `ResourceFailure`, `TransferError`, ``ManifestError``, `CancellationError`.
     private func fetch(
         with loop: TransferLoop, _ kept: Cache.KeptManifest?
-    ) throws -> Result<OpenedManifest, FetchFailure> {
+    ) throws -> OpenedManifest {
         let policy = policy
         var target = RequestTarget(url)
         while true {
             let start = ContinuousClock.now
             // Another URL's 304 would not vouch for it.
             let known = kept?.resource.responseURL == target.url.string ? kept : nil
-            let receiver = try ManifestReceiver(name: "\(url)") {
-                [target, known = known?.resource] in
-                policy.verdict(on: $0, to: target, about: known)
-            }
-            let id = loop.start(
-                policy.request(to: target, about: known?.resource), receiver: receiver)
-            let outcome = receiver.wait(for: id, on: loop, unless: isCancelled)
-            func response(_ head: ResponseHead) -> ManifestResponse {
-                let validators = Validators(head.headers.all)
-                return ManifestResponse(
-                    url: url, target: target, validators: validators,
-                    variant: policy.variant(validators, at: target),
-                    delay: ContinuousClock.now - start)
-            }
-            switch outcome {
-            case .body(let file, let head):
-                var opened = OpenedManifest(descriptor: file, baseURL: target.url)
-                let response = response(head)
-                if let shelf, policy.mayStore(response.validators) {
+            let (head, file) = try receive(target, known?.resource, on: loop)
+            var isBody = false
+            defer { if !isBody { close(file.descriptor) } }
+            let validators = Validators(head.headers.all)
+            let response = ManifestResponse(
+                url: url, target: target, validators: validators,
+                variant: policy.variant(validators, at: target), delay: ContinuousClock.now - start)
+            switch policy.verdict(on: head, to: target, about: known?.resource) {
+            case .body:
+                isBody = true
+                lseek(file.descriptor, 0, SEEK_SET)
+                var opened = OpenedManifest(descriptor: file.descriptor, baseURL: target.url)
+                if let copies, policy.mayStore(validators) {
                     // What turns out not to be a manifest must not replace one, and credentials are
                     // not for the disk.
                     opened.whenRead = { hasCredentials in
-                        if !hasCredentials { try shelf.put(file, of: response) }
+                        if !hasCredentials { try copies.put(file.descriptor, of: response) }
                     }
                 }
-                return .success(opened)
-            case .notModified(let head):
-                guard let known else { return .failure(FetchFailure(status: 304)) }
-                let response = response(head)
-                do throws(FetchFailure) {
-                    let content = try policy.confirmation(
-                        of: known.resource, by: response.validators)
-                    shelf?.note(content, of: known, by: response)
-                    return .success(
-                        OpenedManifest(
-                            descriptor: known.file.descriptor, baseURL: known.file.baseURL))
-                } catch {
-                    return .failure(error)
-                }
+                return opened
+            case .notModified:
+                guard let known else { throw ResourceFailure(status: 304) }
+                let content = try policy.confirmation(of: known.resource, by: validators)
+                copies?.note(content, of: known, by: response)
+                return OpenedManifest(
+                    descriptor: known.file.descriptor, baseURL: known.file.baseURL)
             case .redirect(let location, let freshUntil):
-                do throws(FetchFailure) {
-                    try target.follow(
-                        location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
-                } catch {
-                    return .failure(error)
-                }
-            case .failed(let failure): return .failure(failure)
+                try target.follow(
+                    location, freshUntil: freshUntil, allowsDowngrade: allowsDowngrade)
+            case .failed(let failure): throw failure
             }
         }
     }
 
-    private var policy: FetchPolicy {
-        FetchPolicy(
+    /// Receives a response, and its body in a file if that is wanted. The caller closes the file.
+    private func receive(
+        _ target: RequestTarget, _ known: Resource?, on loop: TransferLoop
+    ) throws -> (ResponseHead, UnnamedFile) {
+        let policy = policy
+        let file = try UnnamedFile(for: "\(url)")
+        let exchange = Exchange(on: loop) { head, _ in
+            guard case .body = policy.verdict(on: head, to: target, about: known) else {
+                return nil
+            }
+            return { bytes in
+                let number = file.append(bytes)
+                guard number == 0 else {
+                    let reason = String(cString: strerror(number))
+                    throw ResourceFailure(.storage, "cannot store it: \(reason)")
+                }
+                return true
+            }
+        }
+        let request = policy.request(to: target, about: known)
+        do {
+            return (try exchange.waitForResponse(to: request, unless: isCancelled), file)
+        } catch {
+            close(file.descriptor)
+            throw error
+        }
+    }
+
+    private var policy: RequestPolicy {
+        RequestPolicy(
             headers: RequestHeaders(
                 rules: headers, accept: "application/json, application/x-plist, */*;q=0.8",
                 userAgent: transfer.userAgent, usesNetrc: transfer.netrcFile != nil),
-            maximumBodyBytes: maximumBytes, storesUnstorable: shelf?.storesUnstorable ?? false)
+            maximumBodyBytes: maximumBytes, storesUnstorable: copies?.storesUnstorable ?? false)
     }
 }
 
-/// Writes a response's body into a file without a name.
-final class ManifestReceiver: TransferReceiver {
-    enum Outcome {
-        /// The whole body: a descriptor at its beginning, now the caller's.
-        case body(Int32, ResponseHead)
-        case notModified(ResponseHead)
-        case redirect(String, freshUntil: Date)
-        case failed(FetchFailure)
-    }
-
-    private struct State {
-        var head: ResponseHead?
-        var verdict: ResponseVerdict?
-        var result: Result<TransferMetrics, TransferError>?
-    }
-
-    private let decide: @Sendable (ResponseHead) -> ResponseVerdict
-    private let file: UnnamedFile
-    private let state = Mutex(State())
-    private let ended = DispatchSemaphore(value: 0)
-
-    /// - Parameter decide: says what a response's head leads to.
-    init(
-        name: String, decide: @escaping @Sendable (ResponseHead) -> ResponseVerdict
-    ) throws(ManifestError) {
-        self.decide = decide
-        file = try UnnamedFile(for: name)
-    }
-
-    /// Waits for the transfer's end. Must be called once.
-    ///
-    /// - Parameter isCancelled: asked a few times a second: true ends the transfer.
-    func wait(for id: TransferID, on loop: TransferLoop, unless isCancelled: () -> Bool) -> Outcome
-    {
-        while ended.wait(timeout: .now() + .milliseconds(50)) == .timedOut {
-            if isCancelled() { loop.cancel(id) }
-        }
-        let outcome: Outcome = state.withLock { settled($0) }
-        if case .body = outcome {
-            lseek(file.descriptor, 0, SEEK_SET)
-        } else {
-            close(file.descriptor)
-        }
-        return outcome
-    }
-
-    private func settled(_ state: State) -> Outcome {
-        switch (state.verdict, state.head, state.result) {
-        case (.redirect(let location, let freshUntil), _, _):
-            .redirect(location, freshUntil: freshUntil)
-        case (.failed(let failure), _, _): .failed(failure)
-        case (_, _, .failure(let error)?): .failed(FetchFailure(error))
-        case (.body, let head?, .success?): .body(file.descriptor, head)
-        case (.notModified, let head?, .success?): .notModified(head)
-        default: .failed(FetchFailure(.cancelled, "cancelled"))
-        }
-    }
-
-    func transfer(_ id: TransferID, didReceive head: ResponseHead) -> Bool {
-        let verdict = decide(head)
-        state.withLock { ($0.head, $0.verdict) = (head, verdict) }
-        switch verdict {
-        case .body, .notModified: return true
-        case .redirect, .failed: return false
-        }
-    }
-
-    func transfer(
-        _ id: TransferID, didReceive bytes: UnsafeRawBufferPointer
-    ) -> ReceiveVerdict {
-        let number = file.append(bytes)
-        guard number != 0 else { return .proceed }
-        let reason = String(cString: strerror(number))
-        state.withLock {
-            $0.verdict = .failed(FetchFailure(.storage, "cannot store it: \(reason)"))
-        }
-        return .stop
-    }
-
-    func transfer(_ id: TransferID, didEnd result: Result<TransferMetrics, TransferError>) {
-        state.withLock { $0.result = result }
-        ended.signal()
-    }
-}
-
-/// What a server said of a manifest, beside its bytes.
+/// The response to a request for a manifest, without its body.
 struct ManifestResponse {
-    /// What was asked for first.
+    /// The requested URL.
     let url: HTTPURL
     /// Where redirects led.
     let target: RequestTarget
     let validators: Validators
-    /// Which variant the request has selected.
     let variant: Digest?
-    /// From the request to the end.
     let delay: Duration
 
-    /// - Parameter known: whose fields it completes, if it said that nothing has changed.
+    /// - Parameter known: The resource whose fields it completes after a 304.
     func deposit(_ content: Deposit.Content, on known: Resource? = nil) -> Deposit {
         Deposit(
             key: url.key, url: url.string, responseURL: target.url.string,

@@ -40,7 +40,7 @@ public struct LockedEntry: Sendable, Equatable {
 }
 
 extension Plan {
-    /// Notes which bytes icons came to, as far as they came to any, for ``forEachLocked(_:)``.
+    /// Records the bytes of icons, for ``forEachLocked(_:)``.
     func note(locked results: [EntryResult]) throws {
         try database.write { db in
             let insert = try PreparedStatement(
@@ -52,31 +52,27 @@ extension Plan {
         }
     }
 
-    /// The icons whose bytes were noted, in the order of the manifests.
+    /// Calls `body` with the icons whose bytes were recorded, in the order of the manifests.
     func forEachLocked(_ body: (LockedEntry) throws -> Void) throws {
-        var last: Int64 = 0
-        while true {
-            let page = try database.unsafeRead { db in
-                try Row.fetchAll(
-                    db.cachedStatement(
-                        sql: """
-                            SELECT e.id AS entry, e.name, f.key, f.priority, l.digest, l.size,
-                                l.media_type, i.fetch AS inline, s.text AS spelling,
-                                iif(f.key GLOB 'key:*', f.url, e.url) AS url
-                            FROM locked l JOIN entries e ON e.id = l.entry
-                                JOIN entries f ON f.id = coalesce(e.leader, e.id)
-                                LEFT JOIN inline i ON i.fetch = f.id
-                                LEFT JOIN main.spellings s
-                                    ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
-                                        f.id, e.id)
-                            WHERE l.entry > ? ORDER BY l.entry LIMIT 512
-                            """), arguments: [last])
-            }
-            guard let end = page.last?["entry"] as Int64? else { return }
-            last = end
+        try forEachPage { (page: [Row]) in
             for row in page {
                 if let entry = try locked(row) { try body(entry) }
             }
+        } reading: { db, last in
+            try Row.fetchAll(
+                db.cachedStatement(
+                    sql: """
+                        SELECT e.id AS entry, e.name, f.key, f.priority, l.digest, l.size,
+                            l.media_type, i.fetch AS inline, s.text AS spelling,
+                            iif(f.key GLOB 'key:*', f.url, e.url) AS url
+                        FROM locked l JOIN entries e ON e.id = l.entry
+                            JOIN entries f ON f.id = coalesce(e.leader, e.id)
+                            LEFT JOIN inline i ON i.fetch = f.id
+                            LEFT JOIN main.spellings s
+                                ON s.entry = iif(f.key GLOB 'key:*' AND e.url IS NOT f.url,
+                                    f.id, e.id)
+                        WHERE l.entry > ? ORDER BY l.entry LIMIT 512
+                        """), arguments: [last?["entry"] as Int64? ?? 0])
         }
     }
 
@@ -85,13 +81,13 @@ extension Plan {
         let key: String = row["key"]
         var url: String? = row["url"]
         if let fetch = row["inline"] as Int64? {
-            // One at a time: a page of them could take any amount of memory.
+            // Read one at a time, since they can be large.
             let bytes = try inlineBytes(of: fetch)
             let mediaType: String = row["media_type"] ?? "application/octet-stream"
             url = "data:\(mediaType);base64,\(bytes.base64EncodedString())"
         }
         return LockedEntry(
-            // An app asks for a URL as the manifest spells it.
+            // Apps use the manifest's spelling.
             name: row["name"] ?? "", icon: row["spelling"] ?? url ?? key,
             key: ResourceKey.name(in: key),
             priority: row["priority"], digest: digest, size: row["size"])

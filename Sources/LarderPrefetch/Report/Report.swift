@@ -45,7 +45,7 @@ public struct Report: Sendable {
     /// Whether an icon failed that the same run may get another time: not because its entry cannot
     /// be used, its address is refused, or nothing was to be downloaded.
     package var hasRetriableFailures: Bool {
-        let permanent = [EntryProblem.offline.code, TransferError.Code.addressRefused.rawValue]
+        let permanent = [EntryFailure.offline.code, TransferError.Code.addressRefused.rawValue]
         return failures.keys.contains { code in
             EntryError.Code(rawValue: code) == nil && !permanent.contains(code)
         }
@@ -61,23 +61,22 @@ public struct Report: Sendable {
     /// How many icons had an outcome.
     public func count(_ outcome: EntryResult.Outcome) -> Int { outcomes[outcome, default: 0] }
 
-    /// Counts what a plan found cached and fresh.
     mutating func addCached(_ plan: PlanSummary) {
         entries += plan.cachedEntries
         icons += plan.cachedIcons
         if plan.cachedIcons > 0 { outcomes[.cached, default: 0] += plan.cachedIcons }
     }
 
-    /// Counts those that wait for a fetch.
-    mutating func add(_ success: FetchResult.Success, for waiting: FetchResult.Waiting) {
+    mutating func add(_ success: ResourceResult.Success, for waiting: ResourceResult.Waiting) {
         entries += waiting.entries
         icons += waiting.icons
-        guard success.isStored else { return outcomes[.unstored, default: 0] += waiting.icons }
-        outcomes[.init(success.way), default: 0] += 1
+        guard success.outcome != .unstored else {
+            return outcomes[.unstored, default: 0] += waiting.icons
+        }
+        outcomes[success.outcome, default: 0] += 1
         if waiting.icons > 1 { outcomes[.coalesced, default: 0] += waiting.icons - 1 }
     }
 
-    /// Counts all that are left of a plan.
     mutating func addUnfinished(of plan: PlanSummary) {
         outcomes[.unfinished, default: 0] += max(0, plan.icons - icons)
         (entries, icons) = (max(entries, plan.entries), max(icons, plan.icons))
@@ -87,8 +86,8 @@ public struct Report: Sendable {
         if result.icon == 1 { entries += 1 }
         icons += 1
         outcomes[result.outcome, default: 0] += 1
-        if result.outcome == .failed, let problem = result.problem {
-            failures[problem.code, default: 0] += 1
+        if result.outcome == .failed, let failure = result.failure {
+            failures[failure.code, default: 0] += 1
         }
     }
 }
@@ -117,24 +116,6 @@ public struct EntryResult: Sendable {
         case pulled
         /// It is in the remote and fresh; as a worker only fills that, its bytes were left there.
         case shared
-
-        init(_ way: FetchResult.Way) {
-            self =
-                switch way {
-                case .fetched: .fetched
-                case .revalidated: .revalidated
-                case .pulled: .pulled
-                case .shared: .shared
-                }
-        }
-    }
-
-    /// Why an entry failed or was skipped.
-    public struct Problem: Sendable, Equatable {
-        /// The reason's name.
-        public let code: String
-        /// The reason in words.
-        public let message: String
     }
 
     /// The manifest's name, as it was given.
@@ -160,7 +141,7 @@ public struct EntryResult: Sendable {
     /// From its first request to its last byte, in seconds.
     public var seconds: Double = 0
     /// Why it failed or was skipped.
-    public var problem: Problem?
+    public var failure: EntryFailure?
 
     /// The plan's number for it, in the order of the manifests.
     let id: Int64

@@ -2,9 +2,8 @@ import GRDB
 import LarderCache
 import Synchronization
 
-/// The last stage: turns what became of fetches into what became of entries, and counts it.
+/// The last stage: maps results of resources to results of entries, and counts them.
 final class Reporter: Sendable {
-    /// Results are told so many at a time.
     private static let pageLimit = 512
 
     private let plan: Plan
@@ -17,15 +16,14 @@ final class Reporter: Sendable {
         var report = Report()
         var progress = Progress()
         var failure: (any Error)?
-        /// By manifest, the icons whose bytes are not as demanded, and those with a demand that
-        /// have no bytes.
+        /// By manifest, the number of icons whose bytes are not as demanded, and of those with a
+        /// demand and without bytes.
         var demands: [String: (refused: Int, others: Int)] = [:]
     }
 
     /// - Parameters:
-    ///   - namesSuccesses: whether icons that came to their bytes are to be reported, too, and not
-    ///     just counted.
-    ///   - isLocking: whether a lock is wanted of what the entries come to.
+    ///   - namesSuccesses: Whether successful icons are reported, and not only counted.
+    ///   - isLocking: Whether a lock is wanted.
     init(plan: Plan, channel: EventChannel, namesSuccesses: Bool = true, isLocking: Bool = false) {
         self.plan = plan
         self.isLocking = isLocking
@@ -40,20 +38,19 @@ final class Reporter: Sendable {
         }
     }
 
-    /// The URLs that are settled so far.
     var progress: Progress { state.withLock { $0.progress } }
 
-    /// Reports the entries that the plan alone has settled.
+    /// Reports the entries that need no transfer.
     func reportSettled() throws {
         if !namesSuccesses {
             state.withLock { $0.report.addCached(plan.summary) }
         }
-        try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachProblem) { page in
+        try (namesSuccesses ? plan.forEachSettledEntry : plan.forEachFailed) { page in
             try emit(
                 page.map { entry in
-                    if let error = entry.error {
-                        var result = EntryResult(entry, error.isSkip ? .skipped : .failed)
-                        result.problem = .init(code: error.code, message: error.message)
+                    if let failure = entry.failure {
+                        var result = EntryResult(entry, failure.isSkip ? .skipped : .failed)
+                        result.failure = failure
                         return result
                     }
                     var result = EntryResult(entry, .cached)
@@ -65,8 +62,8 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports the entries of fetches that are committed, or have failed.
-    func report(_ fetches: [FetchResult]) {
+    /// Reports the entries of committed or failed resources.
+    func report(_ fetches: [ResourceResult]) {
         do {
             var results: [EntryResult] = []
             for fetch in fetches {
@@ -97,7 +94,7 @@ final class Reporter: Sendable {
         }
     }
 
-    /// Reports what is left, and hands over the whole.
+    /// Reports the remaining entries, and returns the report.
     func finish(
         failure: CacheError?, isInterrupted: Bool, receivedBytes: Int64, seconds: Double
     ) throws -> Report {
@@ -110,8 +107,8 @@ final class Reporter: Sendable {
                 }
             }
         } catch let error as CacheError where error.code == .storage {
-            // The plan lies on the disk that has failed: what was done is still known, and how much
-            // was not.
+            // The plan is on the failed disk. Finished entries were counted, and the number of the
+            // others is known.
             failure = failure ?? error
             state.withLock { $0.report.addUnfinished(of: plan.summary) }
         }
@@ -138,9 +135,9 @@ final class Reporter: Sendable {
                 state.report.add(result)
                 guard result.hasDemand, result.outcome == .failed else { continue }
                 let codes = [
-                    FetchFailure.Reason.integrity.rawValue, FetchFailure.Reason.size.rawValue,
+                    ResourceFailure.Reason.integrity.rawValue, ResourceFailure.Reason.size.rawValue,
                 ]
-                let isRefused = codes.contains(result.problem?.code ?? "")
+                let isRefused = codes.contains(result.failure?.code ?? "")
                 let count = state.demands[result.manifest] ?? (0, 0)
                 state.demands[result.manifest] =
                     isRefused
@@ -150,33 +147,26 @@ final class Reporter: Sendable {
         channel.send(results.map(PrefetchEvent.entry))
     }
 
-    private static func result(of entry: PlannedEntry, _ fetch: FetchResult) -> EntryResult {
+    private static func result(of entry: PlannedEntry, _ fetch: ResourceResult) -> EntryResult {
         switch fetch.result {
         case .failure(let failure):
             var result = EntryResult(entry, .failed)
             result.attempts = fetch.attempts
             result.seconds = fetch.seconds
-            result.problem = .init(code: failure.code, message: failure.message)
+            result.failure = EntryFailure(failure)
             return result
         case .success(let success):
-            // Entries of one URL may demand different bytes: those that did not get theirs failed.
-            if let refusal = entry.expectation.refusal(
+            // Entries of one URL may demand different bytes.
+            if let failure = entry.expectation.failure(
                 digest: success.digest, size: success.size ?? 0)
             {
                 var result = EntryResult(entry, .failed)
                 result.attempts = fetch.attempts
-                result.problem = .init(code: refusal.code, message: refusal.message)
+                result.failure = EntryFailure(failure)
                 return result
             }
-            let outcome: EntryResult.Outcome =
-                if !success.isStored {
-                    .unstored
-                } else if entry.isDuplicate {
-                    .coalesced
-                } else {
-                    EntryResult.Outcome(success.way)
-                }
-            var result = EntryResult(entry, outcome)
+            let isCoalesced = entry.isDuplicate && success.outcome != .unstored
+            var result = EntryResult(entry, isCoalesced ? .coalesced : success.outcome)
             result.digest = success.digest
             result.bytes = success.size
             result.attributes = success.attributes

@@ -2,10 +2,10 @@ import Foundation
 import LarderCore
 import LarderHTTP
 
-/// The header fields of requests, but for what a cached response adds: validators and ranges.
+/// The header fields of requests, without validators and ranges.
 ///
-/// Plan and request read them here: which variant is cached and which one a request would select
-/// are compared by them (RFC 9111, section 4.1).
+/// Both plan and request use them, since they select the variant of a response (RFC 9111, section
+/// 4.1).
 public struct RequestHeaders: Sendable {
     private let rules: [HeaderRule]
     private let accept: String
@@ -28,11 +28,10 @@ public struct RequestHeaders: Sendable {
         self.userAgent = userAgent
     }
 
-    /// What is sent to a URL. A rule takes the place of a default of the same name, and one for the
-    /// host that of one for all.
+    /// Returns the fields for a URL. A rule replaces a default of the same name, and a rule for the
+    /// host replaces a general one.
     ///
-    /// - Parameter isRedirected: whether a redirect led away from the origin that the manifest
-    ///   names.
+    /// - Parameter isRedirected: Whether a redirect led to another origin.
     func sent(
         to url: HTTPURL, isRedirected: Bool
     ) -> [(name: String, value: String)] {
@@ -49,10 +48,7 @@ public struct RequestHeaders: Sendable {
         return fields
     }
 
-    /// Whether what is asked of a URL may depend on who asks: with credentials, or fields that may
-    /// hold some.
-    ///
-    /// - Parameter hasCredentials: whether the URL has some.
+    /// Whether a request may be personal: with credentials, or fields that may be secret.
     func arePersonal(for url: HTTPURL, hasCredentials: Bool) -> Bool {
         hasCredentials || usesNetrc
             || sent(to: url, isRedirected: false).contains { name, _ in
@@ -65,11 +61,9 @@ public struct RequestHeaders: Sendable {
         "origin", "cache-control", "pragma", "dnt",
     ]
 
-    /// What tells variants of a response apart: the fields that are sent, but for secrets, of which
-    /// not even a digest may be kept, since a short one could be guessed. What stands in their
-    /// place is like nothing else, so that whatever they select is asked about each time.
-    ///
-    /// - Parameter hasCredentials: whether the URL has some.
+    /// Returns the fields that select a variant of a response. A secret is replaced by a random
+    /// value, since even the digest of a short one could be guessed: its variants are revalidated
+    /// each time.
     func selecting(
         for url: HTTPURL, isRedirected: Bool, hasCredentials: Bool
     ) -> [(name: String, value: String)] {
@@ -84,11 +78,11 @@ public struct RequestHeaders: Sendable {
     }
 }
 
-/// A header field that a person wants sent, and to whom.
+/// A header field chosen by the user, and its hosts.
 ///
-/// `Name: value` goes to the origins that manifests name, and to no other that they redirect to,
-/// since it may be a credential. `example.com: Name: value` goes to that host alone, wherever a
-/// request for it comes from; it may have a port, `example.com:8080: Name: value`.
+/// `Name: value` is sent to the origins in manifests, and not to redirected ones, since it may be a
+/// credential. `example.com: Name: value` is sent to that host only, which may have a port:
+/// `example.com:8080: Name: value`.
 public struct HeaderRule: Sendable, Equatable {
     /// Why a text is not a rule. It says nothing of the text, which may hold a secret.
     public enum ParseError: Error, Sendable, CaseIterable {
@@ -127,7 +121,7 @@ public struct HeaderRule: Sendable, Equatable {
         value = String(Substring(field[field.index(after: colon)...].utf8.trimmingBlanks))
         guard !name.isEmpty else { throw .noName }
         guard HeaderFields.isSendable(name: name, value: value) else { throw .notSendable }
-        // `intranet: Authorization: …`: the secret would go to everybody.
+        // For example `intranet: Authorization: …`, which would send the secret to every host.
         let first = value.prefix { $0 != ":" }
         guard
             host != nil || first.endIndex == value.endIndex || first.first?.isLetter != true
@@ -143,7 +137,6 @@ public struct HeaderRule: Sendable, Equatable {
         "proxy-connection", "range", "te", "trailer", "transfer-encoding", "upgrade",
     ]
 
-    /// The host with its port, if the text begins with one, and the rest.
     private static func split(_ text: String) -> (host: Substring?, field: Substring) {
         let start = text.hasPrefix("[") ? text.firstIndex(of: "]") : text.startIndex
         guard let start, let colon = text[start...].firstIndex(of: ":") else {

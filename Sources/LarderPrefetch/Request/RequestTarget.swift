@@ -3,18 +3,16 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// Where a request goes: at first the URL that was named, then where redirects lead.
+/// The URL of a request: first the given one, then those of redirects.
 struct RequestTarget: Sendable {
-    /// More redirects than these are a loop.
     private static let mostRedirects = 10
 
     /// Where the next request goes.
     private(set) var url: HTTPURL
-    /// How many redirects have led there.
     private(set) var redirects = 0
-    /// Until when those redirects may be used without asking again; nil: there were none.
+    /// Until when those redirects are fresh; nil without one.
     private(set) var redirectsFreshUntil: Date?
-    /// Scheme, host and port of the URL that was named.
+    /// Scheme, host and port of the given URL.
     let ownOrigin: String
 
     init(_ url: HTTPURL) {
@@ -22,21 +20,20 @@ struct RequestTarget: Sendable {
         ownOrigin = url.origin
     }
 
-    /// Whether the request goes to the origin that was named, so that what is meant for that one
-    /// may go with it.
+    /// Whether the request goes to the given URL's origin, and may carry its credentials.
     var isAtOwnOrigin: Bool { url.origin == ownOrigin }
 
-    /// Goes where a redirect leads, if it may.
+    /// Follows a redirect, if allowed.
     ///
     /// - Parameters:
-    ///   - location: as the response to a request for ``url`` has it.
-    ///   - freshUntil: until when that redirect may be used without asking again.
-    ///   - allowsDowngrade: whether https may lead to http.
+    ///   - location: The response's `Location`.
+    ///   - freshUntil: Until when the redirect is fresh.
+    ///   - allowsDowngrade: Whether https may lead to http.
     mutating func follow(
         _ location: String, freshUntil: Date, allowsDowngrade: Bool
-    ) throws(FetchFailure) {
+    ) throws(ResourceFailure) {
         guard redirects < Self.mostRedirects else {
-            throw FetchFailure(.redirects, "more than \(Self.mostRedirects) redirects")
+            throw ResourceFailure(.redirects, "more than \(Self.mostRedirects) redirects")
         }
         let next: HTTPURL
         do throws(HTTPURL.ParseError) {
@@ -48,10 +45,10 @@ struct RequestTarget: Sendable {
                 case .relativeWithoutBase: "to nowhere"
                 case .malformed(let why): "to what is not a URL (\(why))"
                 }
-            throw FetchFailure(.badRedirect, "redirected \(reason)")
+            throw ResourceFailure(.badRedirect, "redirected \(reason)")
         }
         if url.scheme == .https, next.scheme == .http, !allowsDowngrade {
-            throw FetchFailure(
+            throw ResourceFailure(
                 .badRedirect,
                 """
                 redirected from https to http: \(next.description.maskingQuery); \
@@ -65,8 +62,8 @@ struct RequestTarget: Sendable {
 }
 
 extension Freshness {
-    /// Until when a redirect may be used without asking again. One that may change at any time
-    /// (302, 303, 307) is used again only if it says for how long (RFC 9110, section 15.1).
+    /// Returns until when a redirect is fresh. A temporary one (302, 303, 307) is fresh only if it
+    /// says for how long (RFC 9110, section 15.1).
     static func expiry(ofRedirect head: ResponseHead, receivedAt: Date = Date()) -> Date {
         let validators = Validators(head.headers.all)
         let isPermanent = [301, 308].contains(head.status)

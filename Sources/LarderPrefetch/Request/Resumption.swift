@@ -3,22 +3,22 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// When and how an interrupted body is continued (RFC 9110, sections 13.1.5 and 14).
+/// Continuation of an interrupted body (RFC 9110, sections 13.1.5 and 14).
 ///
-/// Only what was sent unencoded, by a server that offers ranges and names the version with a strong
-/// validator; and only with a 206 that is the very rest of that version.
+/// Only of an unencoded body, from a server that offers ranges and a strong validator, and only by
+/// a 206 with exactly the rest.
 enum Resumption {
-    /// The header fields that ask for the rest. The validator makes the server send the whole
-    /// instead if the resource has changed.
+    /// Returns the header fields that request the rest. The validator makes the server send the
+    /// whole body if the resource has changed.
     static func headers(for partial: PartialBody) -> [(name: String, value: String)] {
         [
             ("Range", "bytes=\(partial.count)-"), ("If-Range", partial.validator),
-            // Offsets in an encoded body would be others.
+            // Offsets in an encoded body differ.
             ("Accept-Encoding", "identity"),
         ]
     }
 
-    /// Whether a response is the rest of what there is.
+    /// Whether a response is the rest of a partial body.
     static func isRest(of partial: PartialBody, _ head: ResponseHead) -> Bool {
         guard head.status == 206, head.headers.contentCodings.isEmpty,
             let range = ByteRange(head.headers),
@@ -31,9 +31,9 @@ enum Resumption {
             : head.headers[first: "ETag"]?.isSame(as: partial.validator) ?? false
     }
 
-    /// What the rest of a body can be asked for by, should it be interrupted; nil if it cannot.
+    /// Returns the validator for requesting the rest of a body, or nil.
     ///
-    /// - Parameter fields: the response's, completed by those of the one that it goes on with.
+    /// - Parameter fields: The response's, completed by those of the one that it continues.
     static func validator(of head: ResponseHead, _ fields: Validators) -> String? {
         guard head.headers.contentCodings.isEmpty, head.status == 206 || offersRanges(head) else {
             return nil
@@ -51,7 +51,7 @@ enum Resumption {
         return modified
     }
 
-    /// The length of the whole body, if a response says it.
+    /// Returns the length of the whole body, or nil if unknown.
     static func totalBytes(_ head: ResponseHead) -> Int64? {
         if head.status == 206 { return ByteRange(head.headers)?.total }
         return head.headers[first: "Content-Length"].flatMap { Int64($0) }
@@ -70,14 +70,13 @@ enum Resumption {
     }
 }
 
-/// What a 206 response carries (RFC 9110, section 14.4): `Content-Range: bytes 100-199/200`.
+/// The range of a 206 response (RFC 9110, section 14.4): `Content-Range: bytes 100-199/200`.
 struct ByteRange: Equatable {
     let first: Int64
     let last: Int64
-    /// The length of the whole; nil if it is said to be unknown.
+    /// The length of the whole body; nil if unknown.
     let total: Int64?
 
-    /// Nil if the field is missing, or names no single range of bytes.
     init?(_ headers: HeaderFields) {
         guard let field = headers[first: "Content-Range"] else { return nil }
         let words = field.utf8.split(separator: UInt8(ascii: " "), maxSplits: 1)

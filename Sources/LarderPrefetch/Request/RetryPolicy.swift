@@ -29,19 +29,6 @@ public struct RetryPolicy: Sendable {
     /// The statuses that ask for patience.
     public static let overloadStatuses: Set = [429, 503]
 
-    /// Whether a failed transfer may succeed another time: time-outs, names that do not resolve,
-    /// connections that do not come about or are lost, and bodies that are cut short.
-    package static func isRetried(_ code: TransferError.Code) -> Bool {
-        switch code {
-        case .nameNotResolved, .connectionRefused, .connectFailed, .connectTimeout, .stalled,
-            .timeout, .bodyTruncated, .connectionLost:
-            true
-        case .certificate, .tls, .proxyRefused, .addressRefused, .tooLarge, .headersTooLarge,
-            .malformedResponse, .cancelled, .abandoned, .outOfFiles, .invalidRequest, .other:
-            false
-        }
-    }
-
     /// The longest delay before the next attempt.
     ///
     /// - Parameters:
@@ -52,16 +39,16 @@ public struct RetryPolicy: Sendable {
         return min(cap, base * (1 << min(max(failures, 1) - 1, 30)))
     }
 
-    /// When a URL that failed is asked for again, or what it failed with for good.
+    /// Returns the time of the next attempt, or the final failure.
     ///
     /// - Parameters:
-    ///   - attempt: the one that failed; the first is 1.
-    ///   - start: when the first one began.
-    ///   - hold: until when the host asked to be left alone.
+    ///   - attempt: The failed one; the first is 1.
+    ///   - start: The start of the first one.
+    ///   - hold: Until when the host asked to wait.
     func nextAttempt(
-        after failure: FetchFailure, attempt: Int, since start: ContinuousClock.Instant,
+        after failure: ResourceFailure, attempt: Int, since start: ContinuousClock.Instant,
         hold: ContinuousClock.Instant?, now: ContinuousClock.Instant = .now
-    ) -> Result<ContinuousClock.Instant, FetchFailure> {
+    ) -> Result<ContinuousClock.Instant, ResourceFailure> {
         guard failure.isTransient, attempt < attempts else { return .failure(failure) }
         let ceiling = ceiling(afterFailures: attempt, isOverload: failure.isOverload)
         var instant = now + ceiling * Double.random(in: 0...1)
@@ -71,12 +58,12 @@ public struct RetryPolicy: Sendable {
     }
 }
 
-/// How long a response asks not to be bothered again (RFC 9110, section 10.2.3).
+/// The time that a response asks to wait (RFC 9110, section 10.2.3).
 enum RetryAfter {
-    /// A century; what is longer is as good as never.
+    /// A century, in seconds.
     private static let longest: Int64 = 3_200_000_000
 
-    /// The time from `now` on; nil if the response names none, or none that can be read.
+    /// Returns the time from `now` on, or nil if the response has none.
     static func delay(of head: ResponseHead, now: Date = Date()) -> Duration? {
         guard let field = head.headers[first: "Retry-After"] else { return nil }
         if !field.isEmpty, field.utf8.allSatisfy(\.isDigit) {

@@ -87,7 +87,7 @@ public struct HostSplit: Hashable, Sendable {
 
     /// As `HTTPURL` has it, without a dot at its end.
     public let host: String
-    /// Into how many pieces it is divided.
+    /// The number of pieces.
     public let pieces: Int
 
     /// - Parameters:
@@ -102,15 +102,13 @@ public struct HostSplit: Hashable, Sendable {
         self.pieces = pieces
     }
 
-    /// The part that a piece counts as: the host's own, and those that follow it.
+    /// Returns the part of a piece: the host's own, or one of those after it.
     func part(ofPiece piece: Int) -> Part {
         Part(number: Part(ofHost: host).number &+ UInt8(truncatingIfNeeded: piece))
     }
 
-    /// The piece that a resource is in. Each is one range of digests, so that a sorted list of them
-    /// is divided into as many runs.
-    ///
-    /// - Parameter key: what the resource is looked up by.
+    /// Returns the piece of a resource. Each piece is a range of digests, so that a sorted list is
+    /// divided into runs.
     func piece(ofKey key: String) -> Int {
         let start = Digest(of: Array(key.utf8)).leadingBits >> 48
         return Int(start) * pieces / (1 << 16)

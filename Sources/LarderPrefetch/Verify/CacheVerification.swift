@@ -91,7 +91,6 @@ public struct CacheVerification: Sendable {
         }
     }
 
-    /// What a run accepts.
     private struct Way: Hashable {
         let isAnyContent: Bool
         let isUnstorable: Bool
@@ -129,7 +128,7 @@ public struct CacheVerification: Sendable {
         configuration.policy = PlanPolicy()
         configuration.policy.failureLifetime = .zero
         configuration.remembersFailures = false
-        // One for each thing that is demanded of a resource, as in the manifests.
+        // One for each demand on a resource, as in the manifests.
         let wanted = resources.flatMap { resource in
             (demands[resource.key] ?? [.init(digest: nil, size: nil)]).map { (resource, $0) }
         }
@@ -139,7 +138,6 @@ public struct CacheVerification: Sendable {
         let prefetcher = Prefetcher(configuration)
         if isCancelled() { prefetcher.cancel() }
         for try await event in prefetcher.prefetch([manifest]) {
-            // Progress comes a few times a second.
             if isCancelled() { prefetcher.cancel() }
             switch event {
             case .entry(let result):
@@ -176,24 +174,24 @@ extension VerifyReport {
 }
 
 extension VerifyReport.Refetch {
-    /// Nil if its turn did not come.
+    /// Nil if it was not fetched.
     fileprivate init?(_ result: EntryResult, of resource: DroppedResource) {
         switch result.outcome {
         case .fetched, .revalidated, .cached, .coalesced, .pulled, .shared:
-            // If the index had no object, nothing can be said to have changed.
+            // Without an object in the index, nothing has changed.
             let isSame = resource.digest == nil || result.digest == resource.digest
             self.init(
                 key: resource.key, outcome: isSame ? .fetched : .changed, digest: result.digest)
         case .unfinished: return nil
         case .skipped, .failed, .unstored:
-            let problem = result.problem.map { (code: $0.code, message: $0.message) }
+            let problem = result.failure.map { (code: $0.code, message: $0.message) }
             self.init(
                 key: resource.key, outcome: .failed,
                 problem: problem ?? (code: "unstored", message: "is not to be stored"))
         }
     }
 
-    /// - Parameter failure: what ended the run; nil if it was interrupted.
+    /// - Parameter failure: The error that ended the run; nil if it was interrupted.
     fileprivate init(unfinished resource: DroppedResource, because failure: CacheError?) {
         self.init(
             key: resource.key, outcome: .failed,

@@ -4,10 +4,9 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// What manifests name, compared with a cache's index: the answer to "can this go offline?".
+/// The resources of manifests, compared with a cache's index: can the cache replace the network?
 final class ManifestCoverage: Sendable {
     private let plan: Plan
-    /// Whether the index has resources that are damaged.
     private let hasDamaged: Bool
 
     /// Reads all manifests, those at URLs as the cache has them.
@@ -25,13 +24,13 @@ final class ManifestCoverage: Sendable {
         hasDamaged = plan.hasIndex && cache.hasDamaged
         for (source, summary) in zip(manifests, plan.summary.manifests) {
             if let refusal = summary.refusal(of: source) { throw refusal }
-            // Nothing would be compared with a digest, and be called proven.
+            // Without a digest nothing would be compared.
             let digest = ManifestSummary.NamedPart.integrity
             if summary.entries > 0, summary.unmet.contains(digest) {
                 throw ManifestError(.malformed, source: source.name, digest.warning)
             }
         }
-        // Objects look for their entries.
+        // Entries are looked up by object.
         try plan.database.writeWithoutTransaction { db in
             try db.execute(
                 sql: "CREATE INDEX main.leaders ON entries (key) WHERE leader IS NULL")
@@ -41,16 +40,16 @@ final class ManifestCoverage: Sendable {
     /// Elements of all manifests.
     var entries: Int { plan.summary.entries }
 
-    /// Lets go of the cache's index; nothing can be asked any more.
+    /// Closes the cache's index. Nothing else may be called after it.
     func close() { try? plan.releaseIndex() }
 
-    /// The objects whose digests begin with `byte`, of those that entries resolve to.
+    /// Returns the objects of entries whose digests begin with `byte`.
     func objects(_ byte: UInt8) throws(CacheError) -> Set<Digest> {
         guard plan.hasIndex else { return [] }
         do {
             return try plan.database.unsafeRead { db in
-                // A cross join is one that SQLite does not turn round: few objects look for their
-                // entries, and not all entries for each of 256 sets of objects.
+                // SQLite does not reorder a cross join: a few objects look their entries up,
+                // instead of all entries for each of 256 sets.
                 let digests = try Data.fetchSet(
                     db,
                     sql: """
@@ -67,12 +66,12 @@ final class ManifestCoverage: Sendable {
         }
     }
 
-    /// The findings about entries that have no object in the index, or another than they demand.
+    /// Returns the findings about entries without an object in the index, or with another than they
+    /// demand.
     func findings() throws -> VerifyReport.EntryFindings {
         var (count, fetchable) = (0, 0)
         var first: VerifyReport.Finding?
         try plan.database.writeWithoutTransaction { db in
-            // The rest of a finding is read from its entry.
             try db.execute(
                 sql: "CREATE TABLE main.findings (entry INTEGER PRIMARY KEY, problem TEXT)")
             try db.inTransaction {
@@ -148,7 +147,7 @@ final class ManifestCoverage: Sendable {
         hasDamaged ? "EXISTS (SELECT 1 FROM cache.damaged d WHERE d.key = f.key)" : "FALSE"
     }
 
-    /// A finding for every object of damaged resources that entries name.
+    /// Returns a finding for every object of damaged resources of entries.
     func damaged() throws -> [VerifyReport.Finding] {
         guard hasDamaged else { return [] }
         let rows = try plan.database.unsafeRead { db in
@@ -174,14 +173,14 @@ final class ManifestCoverage: Sendable {
             digest: (row["wanted"] as Data?).flatMap { Digest(bytes: $0) }, size: row["wanted_size"]
         )
         let size: Int64 = row["size"]
-        guard expected.refusal(digest: digest, size: size) != nil else { return nil }
+        guard expected.failure(digest: digest, size: size) != nil else { return nil }
         if let wanted = expected.digest, wanted != digest {
             return "expected \(wanted), the cache has \(digest) (\(size) bytes)"
         }
         return "expected \(Int(expected.size ?? 0).of("byte")), the cache has \(size)"
     }
 
-    /// What entries demand of those objects, by the key of the resource that resolves to one.
+    /// Returns the demands of entries on those objects, by the resource's key.
     func demands(on digests: [Digest]) throws -> [String: Set<VerifyReport.Demand>] {
         guard plan.hasIndex, !digests.isEmpty else { return [:] }
         let ofDamaged =

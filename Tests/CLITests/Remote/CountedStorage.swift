@@ -4,7 +4,7 @@ import Synchronization
 
 /// A store in memory that counts what is asked of it: how many requests a run makes depends on no
 /// server.
-final class CountedStorage: ObjectStorage {
+final class CountedStorage: ObjectStore {
     struct Requests: Equatable {
         var put = 0
         /// GET and HEAD, which cost the same.
@@ -71,7 +71,7 @@ final class CountedStorage: ObjectStorage {
             state.requests.get += 1
             return state.objects[key]
         }
-        guard let object else { throw StorageError(.notFound, subject: subject(key), "none") }
+        guard let object else { throw RemoteError(.notFound, subject: subject(key), "none") }
         let take = try sink {}
         _ = try object.bytes.withUnsafeBytes { try take($0) }
     }
@@ -91,7 +91,7 @@ final class CountedStorage: ObjectStorage {
         var bytes = [UInt8](repeating: 0, count: Int(body.count))
         let count = bytes.withUnsafeMutableBytes { body.read(0, $0) }
         guard count == bytes.count || bytes.isEmpty else {
-            throw StorageError(.refused, subject: subject(key), "the body could not be read")
+            throw RemoteError(.refused, subject: subject(key), "the body could not be read")
         }
         state.withLock { [bytes] state in
             state.requests.put += 1

@@ -18,7 +18,7 @@ import Testing
     }
 
     /// A server that has one more name of its own each time it is asked.
-    private struct Endless: ObjectStorage {
+    private struct Endless: ObjectStore {
         func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
         func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) {}
         func head(_ key: String) -> ListedObject? { nil }
@@ -35,7 +35,7 @@ import Testing
     @Test func aListingWithoutEnd() async throws {
         let remote = try Remote(in: Endless())
         func isNamed(_ error: any Error) -> Bool {
-            (error as? StorageError).map {
+            (error as? RemoteError).map {
                 $0.code == .malformed && $0.subject.hasPrefix("s3://endless/objects/sha256/")
             } ?? false
         }
@@ -46,7 +46,7 @@ import Testing
     }
 
     /// A server that has one more of larder's names each time it is asked.
-    private final class EndlessNames: ObjectStorage {
+    private final class EndlessNames: ObjectStore {
         private let folder: String
         private let pages = Atomic(0)
         var listed: Int { pages.load(ordering: .relaxed) }
@@ -56,7 +56,7 @@ import Testing
 
         func subject(_ key: String?) -> String { "s3://endless/\(key ?? "")" }
         func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) throws {
-            throw StorageError(.notFound, subject: key, "none")
+            throw RemoteError(.notFound, subject: key, "none")
         }
         func head(_ key: String) -> ListedObject? { nil }
         func put(_ key: String, _ body: RequestBody, digest: String, mediaType: String?) {}
@@ -80,7 +80,7 @@ import Testing
     @Test(arguments: ["objects/sha256/", "refs/"])
     func aListingOfLardersNamesWithoutEnd(folder: String) async throws {
         func isNamed(_ error: any Error) -> Bool {
-            (error as? StorageError).map {
+            (error as? RemoteError).map {
                 $0.code == .tooLarge && $0.message.contains("names more than 20000 objects")
             } ?? false
         }
@@ -112,7 +112,7 @@ import Testing
         let verified = try await RemoteVerifier(remote).verify()
         #expect(verified.references == 2560 && verified.objects == 2560)
         remote.maximumListed = 2559
-        await #expect(throws: StorageError.self) { try await RemoteVerifier(remote).verify() }
+        await #expect(throws: RemoteError.self) { try await RemoteVerifier(remote).verify() }
     }
 
     /// Names of others are no reason to end where there are larder's among them.
@@ -137,7 +137,7 @@ import Testing
         }
         storage.before { _, key in
             guard key.contains(digest) else { return }
-            throw StorageError(.tooLarge, subject: key, "longer than it is")
+            throw RemoteError(.tooLarge, subject: key, "longer than it is")
         }
         let report = try await RemoteVerifier(Remote(in: storage)).verify()
         #expect(report.counts == [.corrupt: 3])

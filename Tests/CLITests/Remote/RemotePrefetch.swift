@@ -5,7 +5,7 @@ import Testing
 
 extension Remote {
     /// One in a store that no server has.
-    init(in storage: any ObjectStorage) throws {
+    init(in storage: any ObjectStore) throws {
         self.init(S3Settings(location: try S3Location("s3://tests")))
         self.storage = storage
     }
@@ -13,7 +13,7 @@ extension Remote {
 
 /// Prefetches URLs of loopback origins with a remote.
 func prefetch(
-    _ urls: [String], into cache: String, _ storage: any ObjectStorage, _ use: Remote.Use,
+    _ urls: [String], into cache: String, _ storage: any ObjectStore, _ use: Remote.Use,
     freshFor: Duration? = nil
 ) async throws -> Report {
     try await prefetch(
@@ -22,7 +22,7 @@ func prefetch(
 
 /// Prefetches the entries of a manifest.
 func prefetch(
-    entries: [[String: String]], into cache: String, _ storage: any ObjectStorage,
+    entries: [[String: String]], into cache: String, _ storage: any ObjectStore,
     _ use: Remote.Use, freshFor: Duration? = nil
 ) async throws -> Report {
     var configuration = PrefetchConfiguration(cache: cache)

@@ -6,7 +6,7 @@ import Synchronization
 
 /// A remote of any size that takes no memory: which names it has is computed when somebody lists
 /// them. Each resource has an object of its own; all are as old as wanted.
-final class SyntheticRemote: ObjectStorage {
+final class SyntheticRemote: ObjectStore {
     /// Resources in each part, and objects beneath each first byte.
     let each: Int
     /// How many parts, and first bytes, have any.
@@ -37,7 +37,7 @@ final class SyntheticRemote: ObjectStorage {
     func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws {
         requests.withLock { $0.get += 1 }
         // No bytes have a digest that was made up.
-        throw StorageError(.notFound, subject: subject(key), "none")
+        throw RemoteError(.notFound, subject: subject(key), "none")
     }
 
     func head(_ key: String) async throws -> ListedObject? {

@@ -25,7 +25,7 @@ import Testing
     private func cannotRead(_ isWanted: @escaping @Sendable (String) -> Bool) {
         storage.before { method, key in
             guard method == "GET", isWanted(key) else { return }
-            throw StorageError(.unavailable, subject: key, "InternalError")
+            throw RemoteError(.unavailable, subject: key, "InternalError")
         }
     }
 
@@ -55,7 +55,7 @@ import Testing
             try await fill(directory.path("cache"))
             cannotRead { _ in true }
             let verifier = RemoteVerifier(try Remote(in: storage))
-            await #expect(throws: StorageError.self) { try await verifier.verify() }
+            await #expect(throws: RemoteError.self) { try await verifier.verify() }
         }
     }
 }

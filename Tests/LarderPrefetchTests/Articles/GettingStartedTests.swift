@@ -9,7 +9,7 @@ func fill(_ cache: String, from manifest: String) async throws -> Bool {
     for try await event in prefetcher.prefetch([.file(manifest)]) {
         switch event {
         case .entry(let result) where result.outcome == .failed:
-            print(result.name, result.problem?.message ?? "")
+            print(result.name, result.failure?.message ?? "")
         case .finished(let report):
             return report.count(.failed) == 0
         default:

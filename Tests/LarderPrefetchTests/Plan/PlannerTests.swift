@@ -59,11 +59,11 @@ import Testing
              {"icon": "http://h/b", "key": "b"}]
             """#,
             #"[{"icon": "http://h/a?3", "key": "a"}, {"icon": "http://h/a?1", "key": "a"}]"#)
-        let conflicts = entries.filter { $0.error?.code == "key-conflict" }
+        let conflicts = entries.filter { $0.failure?.code == "key-conflict" }
         #expect(conflicts.map(\.position) == [3, 4, 2])
         #expect(
             conflicts.allSatisfy {
-                $0.error?.message.hasSuffix(
+                $0.failure?.message.hasSuffix(
                     "key 'a' belongs to entry 1, which has another icon") ?? false
             })
         #expect((summary.urls, summary.failed, summary.icons) == (2, 3, 7))
@@ -89,9 +89,9 @@ import Testing
         let entries = try plan(
             #"[{"name": "ok", "icon": "http://h/a"}, {"name": "bad", "icon": 7}]"#
         ).entries
-        let bad = try #require(entries.first { $0.error != nil })
+        let bad = try #require(entries.first { $0.failure != nil })
         #expect(bad.position == 2)
-        #expect(bad.error?.code == "icon-not-a-string")
+        #expect(bad.failure?.code == "icon-not-a-string")
     }
 
     @Test func comparesWithTheCache() async throws {

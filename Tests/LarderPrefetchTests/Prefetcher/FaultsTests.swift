@@ -62,7 +62,7 @@ import Testing
                 Prefetcher(configuration), text, within: bound)
             #expect(report.entries == entries)
             #expect(report.count(.fetched) + report.count(.failed) == entries)
-            #expect(results.filter { $0.outcome == .failed }.allSatisfy { $0.problem != nil })
+            #expect(results.filter { $0.outcome == .failed }.allSatisfy { $0.failure != nil })
             let cache = try Cache.open(at: configuration.cache)
             #expect(try cache.verify().isClean)
             for result in results where result.outcome == .fetched {

@@ -130,7 +130,7 @@ import Testing
             #expect(second.count(.failed) == 2 && second.count(.cached) == 1)
             let failed = results.filter { $0.outcome == .failed }
             #expect(failed.map(\.attempts) == [0, 0])
-            #expect(failed.allSatisfy { $0.problem?.message.contains("--force") == true })
+            #expect(failed.allSatisfy { $0.failure?.message.contains("--force") == true })
             // What was not asked for did not fail again.
             let (summary, entries) = try plan(text, path)
             #expect(entries.compactMap(\.lastFailure?.count) == [1, 1])
@@ -235,7 +235,7 @@ import Testing
                 outcomes.map(\.outcome)
                     == [.cached, .skipped, .fetched, .failed, .skipped, .failed, .skipped])
             #expect(
-                outcomes.map { $0.problem?.code } == [
+                outcomes.map { $0.failure?.code } == [
                     nil, "not-failed-before", nil, "http-403", "not-failed-before",
                     "unsupported-scheme", "no-icon",
                 ])

@@ -152,7 +152,7 @@ import Testing
                 manifest(urls), into: directory.path("cache"))
             #expect(report.count(.fetched) == 20)
             #expect(report.failures == ["host-unavailable": 3000])
-            let messages = Set(results.compactMap(\.problem?.message))
+            let messages = Set(results.compactMap(\.failure?.message))
             #expect(messages.count == 1)
             #expect(messages.first?.contains("24 h") == true)
             #expect(messages.first?.contains("--retry-max-time") == true)

@@ -173,7 +173,7 @@ import Testing
                     quick += 1
                     try schedule.note(.answered, of: next.cursor, patience: .seconds(60))
                     try schedule.ended(next.cursor)
-                    var fetch = Fetch(planned, url: try planned.target)
+                    var fetch = Attempt(planned, url: try planned.target)
                     try fetch.target.follow(
                         "http://slow.example/\(quick)", freshUntil: .now, allowsDowngrade: false)
                     try schedule.put(back: fetch)

@@ -25,7 +25,7 @@ import Testing
         for step in 1...10 {
             try target.follow("/\(step)", freshUntil: .distantFuture, allowsDowngrade: false)
         }
-        let error = #expect(throws: FetchFailure.self) {
+        let error = #expect(throws: ResourceFailure.self) {
             try target.follow("/11", freshUntil: .distantFuture, allowsDowngrade: false)
         }
         #expect(error?.code == "too-many-redirects")
@@ -35,7 +35,7 @@ import Testing
     @Test(arguments: ["http://a.example/1", "ftp://a.example/1", "https://", "data:,a"])
     func whereARedirectMayNotLeadNothingGoes(_ location: String) throws {
         var target = try target("https://a.example/0")
-        let error = #expect(throws: FetchFailure.self) {
+        let error = #expect(throws: ResourceFailure.self) {
             try target.follow(location, freshUntil: .distantFuture, allowsDowngrade: false)
         }
         #expect(error?.code == "redirect-refused")

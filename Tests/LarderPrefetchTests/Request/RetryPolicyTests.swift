@@ -25,7 +25,7 @@ import Testing
         for failures in [1, 3, 20] {
             for isOverload in [false, true] {
                 let ceiling = policy.ceiling(afterFailures: failures, isOverload: isOverload)
-                let failure = FetchFailure(status: isOverload ? 503 : 500)
+                let failure = ResourceFailure(status: isOverload ? 503 : 500)
                 let shares = try (0..<10_000).map { _ in
                     let instant = try policy.nextAttempt(
                         after: failure, attempt: failures, since: now, hold: nil, now: now
@@ -48,16 +48,16 @@ import Testing
         policy.maximumTime = .seconds(100)
         let now = ContinuousClock.now
         func next(
-            _ failure: FetchFailure, attempt: Int = 1, start: Duration = .zero,
+            _ failure: ResourceFailure, attempt: Int = 1, start: Duration = .zero,
             hold: Duration? = nil
-        ) -> Result<ContinuousClock.Instant, FetchFailure> {
+        ) -> Result<ContinuousClock.Instant, ResourceFailure> {
             policy.nextAttempt(
                 after: failure, attempt: attempt, since: now - start, hold: hold.map { now + $0 },
                 now: now)
         }
-        let passing = FetchFailure(status: 500)
+        let passing = ResourceFailure(status: 500)
         #expect(next(passing, attempt: 2) == .failure(passing))
-        #expect(next(FetchFailure(status: 404)) == .failure(FetchFailure(status: 404)))
+        #expect(next(ResourceFailure(status: 404)) == .failure(ResourceFailure(status: 404)))
         #expect(next(passing, hold: .seconds(100)) == .success(now + .seconds(100)))
         #expect(next(passing, hold: .seconds(101)) == .failure(passing.outOfTime))
         #expect(next(passing, start: .seconds(101)) == .failure(passing.outOfTime))
@@ -81,7 +81,7 @@ import Testing
             ) { $0.retry = policy }
             #expect(report.count(.failed) == statuses.count)
             let attempts = Dictionary(
-                uniqueKeysWithValues: results.map { ($0.problem?.code ?? "", $0.attempts) })
+                uniqueKeysWithValues: results.map { ($0.failure?.code ?? "", $0.attempts) })
             for status in statuses {
                 let isRetried = RetryPolicy.retriedStatuses.contains(status)
                 #expect(origin.count("/\(status)") == (isRetried ? 4 : 1), "\(status)")
@@ -113,7 +113,7 @@ import Testing
             }
             #expect(report.failures == ["http-503": 1])
             #expect(origin.count() == 1)
-            #expect(results[0].problem?.message.contains("--retry-max-time") == true)
+            #expect(results[0].failure?.message.contains("--retry-max-time") == true)
         }
     }
 }

@@ -71,7 +71,7 @@ struct PlanCommand: AsyncParsableCommand, NetworkCommand {
                         line.clear()
                         if json {
                             print(entry.json)
-                        } else if unsupported.isNew(entry.error?.code, entry.error?.message) {
+                        } else if unsupported.isNew(entry.failure?.code, entry.failure?.message) {
                             print(entry.text(paint))
                         }
                     }

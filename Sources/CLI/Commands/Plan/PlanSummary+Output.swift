@@ -98,10 +98,10 @@ extension PlannedEntry {
             }
         let subject = "\(manifest.sanitizedForTerminal): entry \(position)"
         let label = name.isEmpty ? "" : "  \(name.sanitizedForTerminal)"
-        if let error {
+        if let failure {
             let place = url.map { "  \($0.shownAsURL)" } ?? ""
             return
-                "\(statusWord)  \(subject)\(label)\(place)  \(error.message.sanitizedForTerminal)"
+                "\(statusWord)  \(subject)\(label)\(place)  \(failure.message.sanitizedForTerminal)"
         }
         let mark = isDuplicate ? " (duplicate)" : ""
         let past = lastFailure.map { " (\($0.text))" } ?? ""
@@ -128,7 +128,7 @@ extension PlannedEntry {
         object.set("status", statusWord)
         object.set("priority", priority)
         object.set("duplicate", isDuplicate)
-        object.set("error", error.map { JSONObject(errorCode: $0.code, message: $0.message) })
+        object.set("error", failure.map { JSONObject(errorCode: $0.code, message: $0.message) })
         object.set("last_failure", lastFailure?.json)
         object.set("icon_number", icon)
         return object.text

@@ -50,7 +50,7 @@ struct PrefetchConsole {
             progress.total = summary.missing + summary.stale
             line.show(progress.text)
         case .entry(let result):
-            guard let problem = result.problem,
+            guard let failure = result.failure,
                 let complaint = result.complaint(colors.errors)
             else { return }
             if firstFailure == nil { firstFailure = result.complaint() }

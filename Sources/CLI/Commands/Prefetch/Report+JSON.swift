@@ -55,7 +55,7 @@ extension EntryResult {
         object.set("attempts", attempts)
         object.set("seconds", seconds)
         object.set(
-            "error", problem.map { JSONObject(errorCode: $0.code, message: $0.message) })
+            "error", failure.map { JSONObject(errorCode: $0.code, message: $0.message) })
         object.set("icon_number", icon)
         return object.text
     }

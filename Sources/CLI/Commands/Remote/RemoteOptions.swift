@@ -13,7 +13,7 @@ struct RemoteOptions: ParsableArguments {
             and endpoint come from the variables and files that AWS tools read.
             """, valueName: "s3-url"),
         transform: { text in
-            do throws(S3Location.ParseError) {
+            do throws(S3SettingsError) {
                 return try S3Location(text)
             } catch {
                 throw ValidationError("\(error).")

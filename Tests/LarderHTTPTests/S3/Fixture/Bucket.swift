@@ -48,11 +48,11 @@ struct Bucket: Sendable {
         prefix: String = "", region: String = "us-east-1", connections: Int = 16,
         attempts: S3Attempts = S3Attempts(delay: .milliseconds(1)),
         transfer configure: ((inout TransferConfiguration) -> Void)? = nil,
-        _ body: (S3Storage) async throws -> Void
+        _ body: (S3Bucket) async throws -> Void
     ) async throws {
         var configuration = TransferConfiguration()
         configure?(&configuration)
-        let storage = try S3Storage(
+        let storage = try S3Bucket(
             S3Settings(
                 location: S3Location("s3://\(name)/\(prefix)"), endpoint: HTTPURL(endpoint),
                 region: region, credentials: credentials),
@@ -62,7 +62,7 @@ struct Bucket: Sendable {
     }
 }
 
-extension S3Storage {
+extension S3Bucket {
     /// Writes bytes under their digest.
     func put(_ key: String, _ bytes: [UInt8]) async throws {
         try await put(key, RequestBody(bytes), digest: bytes.digest, mediaType: nil)
@@ -117,11 +117,11 @@ extension [UInt8] {
 }
 
 /// The code of the error that `body` ends with.
-func code(_ body: () async throws -> Void) async throws -> StorageError.Code? {
+func code(_ body: () async throws -> Void) async throws -> RemoteError.Code? {
     do {
         try await body()
         return nil
-    } catch let error as StorageError {
+    } catch let error as RemoteError {
         return error.code
     }
 }

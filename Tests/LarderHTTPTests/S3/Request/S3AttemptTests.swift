@@ -26,7 +26,7 @@ struct S3AttemptTests {
 
         var method: String { self == .list ? "GET" : rawValue }
 
-        func ask(_ storage: S3Storage) async throws {
+        func ask(_ storage: S3Bucket) async throws {
             switch self {
             case .put: try await storage.put("new", .noise(5000))
             case .get:
@@ -157,7 +157,7 @@ struct S3AttemptTests {
             attempts: S3Attempts(limit: 1), transfer: { $0.stallTimeout = .seconds(1) }
         ) { storage in
             let got = Atomic(0)
-            let error = await #expect(throws: StorageError.self) {
+            let error = await #expect(throws: RemoteError.self) {
                 try await storage.get("a", maximumBytes: 64 << 20) { _ in
                     { bytes in
                         server.suspend()

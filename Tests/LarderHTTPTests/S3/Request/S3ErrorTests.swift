@@ -4,12 +4,12 @@ import Testing
 
 /// What servers say in their errors, and what it means.
 @Suite(.timeLimit(.minutes(5))) struct S3ErrorTests {
-    private func error(_ reply: Reply) async throws -> StorageError? {
+    private func error(_ reply: Reply) async throws -> RemoteError? {
         let origin = try Origin()
         origin.onAny { _ in reply }
-        var error: StorageError?
+        var error: RemoteError?
         try await Bucket(at: origin).withStorage(attempts: S3Attempts(limit: 1)) { storage in
-            error = await #expect(throws: StorageError.self) {
+            error = await #expect(throws: RemoteError.self) {
                 try await storage.put("a", [1])
             }
         }
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (400, "ExpiredToken", StorageError.Code.accessRefused),
+        (400, "ExpiredToken", RemoteError.Code.accessRefused),
         (400, "InvalidToken", .accessRefused), (403, "AccessDenied", .accessRefused),
         (403, "SignatureDoesNotMatch", .accessRefused), (403, "InvalidAccessKeyId", .accessRefused),
         (403, "RequestTimeTooSkewed", .accessRefused), (401, "", .accessRefused),
@@ -35,7 +35,7 @@ import Testing
         (405, "MethodNotAllowed", .refused),
         (501, "NotImplemented", .refused), (412, "PreconditionFailed", .refused),
     ])
-    func hasACode(_ status: Int, _ name: String, _ code: StorageError.Code) async throws {
+    func hasACode(_ status: Int, _ name: String, _ code: RemoteError.Code) async throws {
         let error = try await error(.s3Error(status, name))
         #expect(error?.code == code)
         #expect(error?.subject == "s3://bucket/a")
@@ -96,7 +96,7 @@ import Testing
         let origin = try Origin()
         origin.onAny { _ in .endless([UInt8](repeating: 32, count: 1 << 16)).status(403) }
         try await Bucket(at: origin).withStorage(attempts: S3Attempts(limit: 1)) { storage in
-            let error = await #expect(throws: StorageError.self) {
+            let error = await #expect(throws: RemoteError.self) {
                 // Objects of this size are permitted, errors are not.
                 try await storage.bytes("a", maximumBytes: 1 << 40)
             }
@@ -109,7 +109,7 @@ import Testing
         var bucket = Bucket(at: try Origin())
         bucket.endpoint = "http://127.0.0.1:\(try Origin.refusedPort())"
         try await bucket.withStorage(attempts: S3Attempts(limit: 1)) { storage in
-            let error = await #expect(throws: StorageError.self) { try await storage.bytes("a") }
+            let error = await #expect(throws: RemoteError.self) { try await storage.bytes("a") }
             #expect(error?.code == .unavailable)
             #expect(error?.underlying?.code == .connectionRefused)
         }

@@ -5,8 +5,8 @@ import Testing
 /// What real servers refuse, and what that is called.
 @Suite(.timeLimit(.minutes(10))) struct S3RefusalTests {
     /// Everything that can be asked.
-    private func codes(_ bucket: Bucket) async throws -> [StorageError.Code?] {
-        var codes: [StorageError.Code?] = []
+    private func codes(_ bucket: Bucket) async throws -> [RemoteError.Code?] {
+        var codes: [RemoteError.Code?] = []
         try await bucket.withStorage { storage in
             codes = [
                 try await code { try await storage.put("a", [1]) },
@@ -45,7 +45,7 @@ import Testing
         try await bucket.withStorage { try await $0.put("a", [1]) }
         let codes = try await codes(bucket.asked(by: nil))
         // rclone takes it for a signature of a kind that it does not know.
-        let code: StorageError.Code = kind == .rclone ? .refused : .accessRefused
+        let code: RemoteError.Code = kind == .rclone ? .refused : .accessRefused
         #expect(codes == Array(repeating: code, count: 5))
     }
 

@@ -23,7 +23,7 @@ struct S3LocationTests {
         "s3://abc/" + String(repeating: "a", count: 600),
     ])
     func isNone(_ text: String) {
-        let error = #expect(throws: S3Location.ParseError.self) { try S3Location(text) }
+        let error = #expect(throws: S3SettingsError.self) { try S3Location(text) }
         #expect(error?.description.hasPrefix("expected") == true)
     }
 }

@@ -3,34 +3,38 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 import LarderImages
+import Logging
 import Synchronization
 
-/// What every operation of a run shares: how a request is made, which responses are wanted, and
-/// what is done with a body that has arrived.
-final class FetchStage: Sendable {
+/// The parts that all operations of a run share: requests, responses, and the way of a body to the
+/// store.
+final class OperationContext: Sendable {
     let loop: TransferLoop
-    /// Where bodies are checked and staged, beside the transfer loop.
+    /// Checks and stages bodies, outside of the transfer loop.
     let work = StagingLanes(primary: DispatchQueue(label: "larder.feeder"))
     let store: Store
-    let policy: FetchPolicy
+    let policy: RequestPolicy
     private let check: BodyCheck
     private let received = Atomic<Int64>(0)
     private let requests = Atomic<Int>(0)
 
     /// The context of a deposit.
     struct Deposited: Sendable {
-        let fetch: Fetch
-        let result: FetchResult
+        let fetch: Attempt
+        let result: ResourceResult
     }
 
-    init(loop: TransferLoop, store: Store, policy: FetchPolicy, check: BodyCheck) {
+    init(
+        loop: TransferLoop, store: Store, policy: RequestPolicy, check: BodyCheck, logger: Logger?
+    ) {
+        self.logger = logger
         self.loop = loop
         self.store = store
         self.policy = policy
         self.check = check
     }
 
-    /// Where a response's body goes, after a partial one's bytes if it is the rest of that.
+    /// Returns a new body for a response, continuing a partial one if given.
     func newBody(
         for transfer: TransferID, head: ResponseHead, continuing partial: PartialBody?
     ) throws(CacheError) -> StagedBody {
@@ -41,11 +45,11 @@ final class FetchStage: Sendable {
         return try store.newBody(continuing: partial) { [loop] in loop.resume(transfer) }
     }
 
-    /// Keeps what came of an interrupted body if its rest can be asked for.
+    /// Keeps an interrupted body if its rest can be requested later.
     ///
-    /// - Parameter resumed: what the response said whose body this one goes on with.
+    /// - Parameter resumed: The fields of the response whose body this one continues.
     func keep(
-        _ body: StagedBody, of fetch: Fetch, head: ResponseHead, resumed: Validators?
+        _ body: StagedBody, of fetch: Attempt, head: ResponseHead, resumed: Validators?
     ) {
         let fields = validators(of: head, resumed: resumed)
         guard body.count > StagedBody.memoryLimit,
@@ -62,33 +66,32 @@ final class FetchStage: Sendable {
         return resumed.map(fields.completed) ?? fields
     }
 
-    /// What is wrong with the length of a body whose last part has come; nil if nothing is.
-    func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> FetchFailure? {
+    /// Returns why the length of a resumed body is wrong, or nil.
+    func lengthFailure(of body: StagedBody, _ head: ResponseHead) -> ResourceFailure? {
         guard head.status == 206, let total = Resumption.totalBytes(head), body.count != total
         else {
             return nil
         }
         let message = "\(body.count) of \(total) bytes came"
         return body.count < total
-            ? FetchFailure(TransferError(code: .bodyTruncated, message: message))
-            : FetchFailure(.range, message)
+            ? ResourceFailure(TransferError(code: .bodyTruncated, message: message))
+            : ResourceFailure(.range, message)
     }
 
-    /// Checks and stages a whole body, and hands it over to the store.
+    /// Checks and stages a whole body, and hands it to the store.
     ///
     /// - Parameters:
-    ///   - resumed: what the response said whose body this one goes on with.
-    ///   - depositor: is told what became of it.
-    ///   - done: called once, when the store has room for another.
+    ///   - resumed: The fields of the response whose body this one continues.
+    ///   - done: Called once, when the store has room for another.
     func deposit(
-        _ fetch: Fetch, head: ResponseHead, body: StagedBody?, resumed: Validators?,
+        _ fetch: Attempt, head: ResponseHead, body: StagedBody?, resumed: Validators?,
         metrics: TransferMetrics, for depositor: any Depositor,
-        done: @escaping @Sendable (FetchOperation.Outcome) -> Void
+        done: @escaping @Sendable (TransferOperation.Outcome) -> Void
     ) {
         do {
             var validators = validators(of: head, resumed: resumed)
             let (content, success) = try settle(fetch, validators, body: body)
-            let result = FetchResult(
+            let result = ResourceResult(
                 id: fetch.planned.id, result: .success(success), waiting: .init(for: fetch.planned),
                 attempts: fetch.attempt, seconds: fetch.elapsed)
             if success.way == .revalidated, let known = fetch.askedAbout {
@@ -107,7 +110,7 @@ final class FetchStage: Sendable {
                     delay: metrics.total / .seconds(1), content: content),
                 for: depositor
             ) { done(.deposited) }
-        } catch let failure as FetchFailure {
+        } catch let failure as ResourceFailure {
             done(.failed(failure))
         } catch let fault as ImageFault {
             // Without a length or chunks, in HTTP/1, a lost connection looks like the end.
@@ -115,7 +118,7 @@ final class FetchStage: Sendable {
                 head.headers[first: "Content-Length"] != nil
                 || head.headers[first: "Transfer-Encoding"] != nil
                 || !head.protocolVersion.utf8.starts(with: "1.".utf8)
-            done(.failed(FetchFailure(fault, mayBeCut: !isFramed)))
+            done(.failed(ResourceFailure(fault, mayBeCut: !isFramed)))
         } catch let error as CacheError {
             done(.broken(error))
         } catch {
@@ -124,15 +127,15 @@ final class FetchStage: Sendable {
         }
     }
 
-    /// Whether it is asked for with something that may be a secret.
-    private func isPersonal(_ fetch: PlannedFetch) -> Bool {
+    /// Whether its request may carry a secret.
+    private func isPersonal(_ fetch: PlannedResource) -> Bool {
         guard let url = try? HTTPURL(fetch.url) else { return false }
         return policy.headers.arePersonal(for: url, hasCredentials: fetch.credentials != nil)
     }
 
-    /// Has a failure remembered, and reported in turn with what is stored.
+    /// Remembers a failure, and reports it in turn with the store's commits.
     func remember(
-        _ failure: FetchFailure, of fetch: Fetch, _ result: FetchResult,
+        _ failure: ResourceFailure, of fetch: Attempt, _ result: ResourceResult,
         for depositor: any Depositor
     ) {
         store.add(
@@ -156,15 +159,15 @@ final class FetchStage: Sendable {
     func countRequest(_ change: Int) { requests.wrappingAdd(change, ordering: .relaxed) }
 
     private func settle(
-        _ fetch: Fetch, _ validators: Validators, body: StagedBody?
-    ) throws -> (Deposit.Content, FetchResult.Success) {
+        _ fetch: Attempt, _ validators: Validators, body: StagedBody?
+    ) throws -> (Deposit.Content, ResourceResult.Success) {
         guard let body else {
-            guard let known = fetch.askedAbout else { throw FetchFailure(status: 304) }
+            guard let known = fetch.askedAbout else { throw ResourceFailure(status: 304) }
             let content = try policy.confirmation(of: known, by: validators)
             let object = known.object
-            let success = FetchResult.Success(
+            let success = ResourceResult.Success(
                 digest: object.digest, size: object.size, attributes: object.attributes,
-                way: .revalidated, isStored: true)
+                outcome: .revalidated)
             return (content, success)
         }
         return try check.stage(
@@ -173,46 +176,41 @@ final class FetchStage: Sendable {
     }
 }
 
-/// Whether a body is what somebody wants, the bytes that an entry demands and an image, and its way
-/// into the store if it is.
+/// Validates a response body (its digest, its size, and that it is a whole image) and stages it.
 struct BodyCheck: Sendable {
     let plan: Plan
     let store: Store
     let acceptsAnyContent: Bool
 
-    /// The digest is not the one that the body came under.
+    /// The digest is not the expected name.
     struct OtherBytes: Error {}
 
     /// Digests, checks and stages a whole body.
     ///
     /// - Parameters:
-    ///   - hasExpectation: whether an entry of that fetch demands particular bytes.
-    ///   - mayStore: if not, the body is only checked.
-    ///   - name: what the digest must be; default: nil, anything.
-    ///   - way: how the body came. Default: from its origin.
-    /// - Throws: ``OtherBytes``, `FetchFailure`, `ImageFault`, `CacheError` if the body cannot be
-    ///   read or staged.
+    ///   - mayStore: If false, the body is only checked.
+    ///   - name: The expected digest; nil for any.
+    ///   - outcome: The outcome of a stored body.
+    /// - Throws: ``OtherBytes``, `ResourceFailure`, `ImageFault`, `CacheError`.
     func stage(
         _ body: StagedBody, of fetch: Int64, hasExpectation: Bool, mayStore: Bool,
-        named name: Digest? = nil, way: FetchResult.Way = .fetched
-    ) throws -> (Deposit.Content, FetchResult.Success) {
+        named name: Digest? = nil, outcome: EntryResult.Outcome = .fetched
+    ) throws -> (Deposit.Content, ResourceResult.Success) {
         let digest = try body.finish()
         if let name, name != digest { throw OtherBytes() }
-        if hasExpectation { try check(digest, body.count, of: fetch) }
+        if hasExpectation,
+            let failure = try plan.mismatch(of: digest, size: body.count, by: fetch)
+        {
+            throw failure
+        }
         let attributes = try attributes(of: body)
-        let success = FetchResult.Success(
-            digest: digest, size: body.count, attributes: attributes, way: way,
-            isStored: mayStore)
+        let success = ResourceResult.Success(
+            digest: digest, size: body.count, attributes: attributes,
+            outcome: mayStore ? outcome : .unstored)
         guard mayStore else { return (.unstored, success) }
         return (.staged(try store.stage(body, digest: digest, attributes: attributes)), success)
     }
 
-    /// Refuses bytes that all entries of a fetch refuse.
-    private func check(_ digest: Digest, _ size: Int64, of fetch: Int64) throws {
-        if let refusal = try plan.refusal(of: digest, size: size, by: fetch) { throw refusal }
-    }
-
-    /// What the image says of itself.
     private func attributes(of body: StagedBody) throws -> ObjectAttributes {
         do {
             let image = try body.withBytes { try ImageInspector.inspect($0) }

@@ -3,31 +3,30 @@ import LarderCache
 import LarderHTTP
 import Synchronization
 
-/// One request: from its place in the queue to a body that is checked and staged.
+/// One request, from its slot in the queue to a checked and staged body.
 ///
-/// Asynchronous: ``start()`` hands over to the transfer loop and returns. The operation is finished
-/// when its bytes are staged, which frees its place in the queue.
-final class FetchOperation: Operation, @unchecked Sendable {
+/// Asynchronous: ``start()`` hands over to the transfer loop and returns. The operation finishes
+/// when its bytes are staged, which frees its slot.
+final class TransferOperation: Operation, @unchecked Sendable {
     // Unchecked because `Operation` restates it so; every stored property is `let`, and what
     // changes is in `state`.
 
-    /// What one request led to.
     enum Outcome: Sendable {
         /// Staged, and handed to the store.
         case deposited
         /// Another request follows.
         case redirect(String, freshUntil: Date)
-        case failed(FetchFailure)
-        /// Nothing was asked: the origin wants to be left alone for now, or the run ends.
+        case failed(ResourceFailure)
+        /// No request was made: the origin asked to wait, or the run ends.
         case held
-        /// The cache itself failed: the run cannot go on.
+        /// The cache failed, and the run cannot continue.
         case broken(CacheError)
     }
 
-    private let fetch: Fetch
+    private let fetch: Attempt
     private let cursor: Int
     private let isLastOfHost: Bool
-    private let stage: FetchStage
+    private let stage: OperationContext
     private let depositor: any Depositor
     private let holds: HostHolds
     private let onTransferEnd: @Sendable (HostSign) -> Void
@@ -37,11 +36,11 @@ final class FetchOperation: Operation, @unchecked Sendable {
     private struct State {
         var phase = Phase.waiting
         var transfer: TransferID?
-        /// Whether anything was asked, or a connection made to ask.
+        /// Whether a request or a connection was begun.
         var hasBegun = false
-        /// What an interrupted transfer left, until a response decides about it.
+        /// The partial body of an interrupted transfer, until a response decides about it.
         var partial: PartialBody?
-        /// What its response said, once the rest of it comes.
+        /// The header fields of the partial body's response, while the rest arrives.
         var resumed: Validators?
         var head: ResponseHead?
         var body: StagedBody?
@@ -52,14 +51,11 @@ final class FetchOperation: Operation, @unchecked Sendable {
     private enum Phase { case waiting, executing, finished }
 
     /// - Parameters:
-    ///   - cursor: the place of the fetch's origin in the schedule.
-    ///   - isLastOfHost: whether nothing else of that origin is asked for.
-    ///   - depositor: is told what became of what was handed to the store.
-    ///   - onTransferEnd: called once, when the connection is free again, before the bytes are
-    ///     checked.
-    ///   - onEnd: called once, before the operation finishes.
+    ///   - depositor: Receives the result of a deposit.
+    ///   - onTransferEnd: Called once, when the connection is free, before the bytes are checked.
+    ///   - onEnd: Called once, before the operation finishes.
     init(
-        _ fetch: Fetch, cursor: Int, isLastOfHost: Bool, stage: FetchStage,
+        _ fetch: Attempt, cursor: Int, isLastOfHost: Bool, stage: OperationContext,
         depositor: any Depositor, holds: HostHolds,
         onTransferEnd: @escaping @Sendable (HostSign) -> Void,
         onEnd: @escaping @Sendable (Outcome) -> Void
@@ -88,13 +84,18 @@ final class FetchOperation: Operation, @unchecked Sendable {
         }
         let partial = stage.store.partials.take(fetch.target.url.string)
         state.withLock { $0.partial = partial }
+        if let partial {
+            stage.logger?.info(
+                "resuming a body",
+                metadata: ["url": fetch.target.url.logged, "offset": "\(partial.count)"])
+        }
         var request = stage.policy.request(
             to: fetch.target, about: fetch.askedAbout, continuing: partial)
         request.isLastOfHost = isLastOfHost
         request.priority = fetch.planned.priority
         let id = stage.loop.start(request, receiver: self)
         state.withLock { $0.transfer = id }
-        // A cancellation between the two lines above saw no transfer to cancel.
+        // A cancellation between the two statements above found no transfer to cancel.
         if isCancelled { stage.loop.cancel(id) }
     }
 
@@ -103,14 +104,14 @@ final class FetchOperation: Operation, @unchecked Sendable {
         if let transfer = state.withLock({ $0.transfer }) { stage.loop.cancel(transfer) }
     }
 
-    private static let cancellation = FetchFailure(.cancelled, "interrupted")
+    private static let cancellation = ResourceFailure(.cancelled, "interrupted")
 
     private func end(_ outcome: Outcome) {
         onEnd(outcome)
         move(to: .finished)
     }
 
-    /// Changes the phase. The queue reads it back inside `didChangeValue`: no lock is held there.
+    /// Changes the phase. No lock may be held: the queue reads the phase inside `didChangeValue`.
     private func move(to phase: Phase) {
         let key = phase == .executing ? "isExecuting" : "isFinished"
         if phase == .finished { willChangeValue(forKey: "isExecuting") }
@@ -131,7 +132,7 @@ final class FetchOperation: Operation, @unchecked Sendable {
     }
 }
 
-extension FetchOperation: TransferReceiver {
+extension TransferOperation: TransferReceiver {
     func transferMayBegin(_ id: TransferID) -> Bool {
         let mayBegin = holds.allows(cursor)
         state.withLock { state in
@@ -161,7 +162,7 @@ extension FetchOperation: TransferReceiver {
         case .failed(let failure): outcome = .failed(failure)
         }
         state.withLock { state in
-            // Another version's beginning is of no use; any other answer says nothing about it.
+            // A partial body of another version is useless. Other statuses say nothing about it.
             if [200, 203, 206, 404, 410, 416].contains(head.status) { state.partial = nil }
             if body != nil, head.status == 206 { state.resumed = partial?.fields }
             state.head = head
@@ -193,22 +194,20 @@ extension FetchOperation: TransferReceiver {
         if state.hasBegun { stage.countRequest(-1) }
         let error: TransferError? = if case .failure(let error) = result { error } else { nil }
         let sign = HostSign(head: state.head, error: error)
-        // Before the queue can start another operation of this origin.
         if case .held(let delay, let since, _) = sign { holds.hold(cursor, until: since + delay) }
         onTransferEnd(sign)
-        // Off the loop thread: what follows checks bytes and writes files.
+        // Not on the loop's thread: the following checks bytes and writes files.
         stage.work.async(.init(bytes: state.body?.count ?? 0)) { [self] in
             state.partial?.putBack()
             if let verdict = state.verdict { return end(verdict) }
             switch result {
-            // To check a large body takes a while, and others may wait before it: an interrupt does
-            // not.
+            // Checking a large body takes a while, and an interrupt does not wait for it.
             case .success where isCancelled: end(.failed(Self.cancellation))
             case .failure(let error) where error.code == .outOfFiles:
-                // Nor is there one for anything else.
+                // Nothing else could open a file either.
                 end(.broken(CacheError("connect", subject: "\(fetch.target.url)", errno: EMFILE)))
             case .failure(let error):
-                interrupted(FetchFailure(error), state)
+                interrupted(ResourceFailure(error), state)
             case .success(let metrics):
                 guard let head = state.head else { return end(.failed(Self.cancellation)) }
                 if let body = state.body, let failure = stage.lengthFailure(of: body, head) {
@@ -222,7 +221,7 @@ extension FetchOperation: TransferReceiver {
         }
     }
 
-    private func interrupted(_ failure: FetchFailure, _ state: State) {
+    private func interrupted(_ failure: ResourceFailure, _ state: State) {
         if let head = state.head, let body = state.body, failure.isTransient || isCancelled {
             stage.keep(body, of: fetch, head: head, resumed: state.resumed)
         }
@@ -230,10 +229,10 @@ extension FetchOperation: TransferReceiver {
     }
 }
 
-/// The origins that asked to be left alone, and until when; and whether the run still asks anybody.
+/// Origins that asked to wait, and until when.
 ///
-/// Shared with the operations, so that one whose turn has come sees a hold as soon as the response
-/// that imposes it has arrived.
+/// Shared with the operations, so that an operation about to start sees a hold as soon as its
+/// response has arrived.
 final class HostHolds: Sendable {
     private let state = Mutex(State())
 
@@ -242,12 +241,12 @@ final class HostHolds: Sendable {
         var isStopping = false
     }
 
-    /// Lets nothing of an origin (the place of its cursor) begin before `instant`.
+    /// Starts nothing of an origin before `instant`.
     func hold(_ cursor: Int, until instant: ContinuousClock.Instant) {
         state.withLock { $0.instants[cursor] = max(instant, $0.instants[cursor] ?? instant) }
     }
 
-    /// Lets nothing begin any more.
+    /// Starts nothing more.
     func stop() { state.withLock { $0.isStopping = true } }
 
     /// Whether an origin may be asked now.

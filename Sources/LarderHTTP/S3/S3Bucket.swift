@@ -1,20 +1,23 @@
-/// A bucket of an S3-compatible server, over a transfer loop of its own.
+import Logging
+
+/// A bucket of an S3-compatible server, with a transfer loop of its own.
 ///
-/// Of its own because its address is the user's choice and may be private, while those of icons
-/// are a stranger's: over one loop, an icon's URL could come to use a connection that was made for
-/// the bucket. Its places are not the icons', either.
-package final class S3Storage: ObjectStorage {
+/// The user chose the server's address, which may be private, while those of icons are foreign: in
+/// a shared loop, an icon's URL could use the bucket's connection.
+package final class S3Bucket: ObjectStore {
     private let loop: TransferLoop
-    private let requests: S3Requests
-    private let location: S3Location
+    private let settings: S3Settings
     private let attempts: S3Attempts
-    private let isAmazons: Bool
+    private let logger: Logger?
+
+    /// The maximum number of bytes of an error that are read. A longer one ends the transfer.
+    private static let longestError = 64 << 10
 
     /// - Parameters:
-    ///   - connections: requests under way at once. Default: 16.
-    ///   - transfer: how connections are made; what it says of addresses, hosts' limits, stored
-    ///     credentials and the whole of a request's time does not count.
-    /// - Throws: `TransferError` if connections cannot be made like that.
+    ///   - connections: Maximum number of requests in flight. Default: 16.
+    ///   - transfer: Its address policy, limits per host, stored credentials and total time-out are
+    ///     replaced.
+    /// - Throws: `TransferError`.
     package init(
         _ settings: S3Settings, connections: Int = 16, attempts: S3Attempts = S3Attempts(),
         transfer: TransferConfiguration = TransferConfiguration()
@@ -24,19 +27,19 @@ package final class S3Storage: ObjectStorage {
         transfer.netrcFile = nil
         transfer.clientCertificate = nil
         if let file = settings.certificateAuthorities { transfer.certificateAuthorities = file }
-        // Nobody waits longer than the stall timeout without anything happening.
+        // The stall time-out ends a transfer without progress.
         transfer.totalTimeout = .seconds(24 * 3600)
         transfer.maximumConnections = connections
         transfer.maximumConnectionsPerHost = connections
         loop = try TransferLoop(configuration: transfer)
-        requests = S3Requests(settings)
-        location = settings.location
-        isAmazons = settings.endpoint == nil
+        self.settings = settings
         self.attempts = attempts
+        logger = transfer.logger
     }
 
-    /// Ends what is under way, and the loop.
     package func shutdown() { loop.shutdown() }
+
+    private var location: S3Location { settings.location }
 
     package func subject(_ key: String?) -> String {
         key.map { "s3://\(location.bucket)/\(location.prefix)\($0)" } ?? "\(location)"
@@ -45,21 +48,21 @@ package final class S3Storage: ObjectStorage {
     package func get(
         _ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker
     ) async throws {
-        let request = try requests.object(.get, key, maximumBytes: maximumBytes)
+        let request = try settings.request(.get, for: key, maximumBytes: maximumBytes)
         _ = try await answer(to: request, about: key, maximumBytes: maximumBytes, into: sink)
     }
 
     package func head(_ key: String) async throws -> ListedObject? {
         let head: ResponseHead
         do {
-            head = try await answer(to: requests.object(.head, key), about: key)
-        } catch let error as StorageError where error.code == .notFound {
+            head = try await answer(to: try settings.request(.head, for: key), about: key)
+        } catch let error as RemoteError where error.code == .notFound {
             return nil
         }
         guard let size = head.headers[first: "Content-Length"].flatMap({ Int64($0) }),
             let modified = head.headers.date("Last-Modified")
         else {
-            throw StorageError(
+            throw RemoteError(
                 .malformed, subject: subject(key), "the server says neither size nor time of it")
         }
         return ListedObject(key: key, size: size, modified: modified)
@@ -68,64 +71,58 @@ package final class S3Storage: ObjectStorage {
     package func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?
     ) async throws {
-        let request = try requests.object(
-            .put(body), key, digest: digest, mediaType: mediaType)
+        let request = try settings.request(
+            .put(body), for: key, digest: digest, mediaType: mediaType)
         _ = try await answer(to: request, about: key)
     }
 
     package func delete(_ key: String) async throws {
         do {
-            _ = try await answer(to: requests.object(.delete, key), about: key)
-        } catch let error as StorageError where error.code == .notFound {}
+            _ = try await answer(to: try settings.request(.delete, for: key), about: key)
+        } catch let error as RemoteError where error.code == .notFound {}
     }
 
     package func list(_ prefix: String, after last: String?) async throws -> ListPage {
         let bytes = CollectedBytes()
-        let request = try requests.list(prefix, after: last)
-        _ = try await answer(to: request, about: nil) { _ in
-            bytes.clear()
-            return {
-                bytes.append($0)
-                return true
-            }
-        }
+        let request = try settings.listRequest(prefix, after: last)
+        _ = try await answer(to: request, about: nil) { _ in bytes.sink() }
         let answer: ListAnswer
         do {
             answer = try ListAnswer(bytes.bytes)
         } catch is ResponseXML.Malformed {
-            throw StorageError(
+            throw RemoteError(
                 .malformed, subject: subject(prefix), "the listing cannot be read")
         }
         return try page(of: answer, prefix: prefix, after: last)
     }
 
-    /// A listing is foreign text: names that are not as asked for, or in another order, would have
-    /// whoever goes through it miss some, or go through it for ever.
+    /// Checks a listing, which is foreign: with other names, or in another order, a caller would
+    /// miss objects or never finish.
     private func page(
         of answer: ListAnswer, prefix: String, after last: String?
     ) throws -> ListPage {
         var objects: [ListedObject] = []
         for var object in answer.objects {
             guard object.key.utf8.starts(with: (location.prefix + prefix).utf8) else {
-                throw StorageError(
+                throw RemoteError(
                     .malformed, subject: subject(prefix), "the listing has other names, too")
             }
-            // Bytes: to Character, a mark behind the slash would be part of it.
+            // By bytes, since a combining mark after the slash would be part of its Character.
             object.key = String(
                 decoding: object.key.utf8.dropFirst(location.prefix.utf8.count), as: UTF8.self)
-            // rclone has a name twice at times, after it was written and removed at once.
+            // rclone can list a name twice, after it was written and removed at once.
             if let same = objects.last, same.key.utf8.elementsEqual(object.key.utf8) { continue }
             if let previous = objects.last?.key ?? last,
                 !previous.utf8.lexicographicallyPrecedes(object.key.utf8)
             {
-                throw StorageError(
+                throw RemoteError(
                     .malformed, subject: subject(prefix),
                     "the listing is not in the order of its names")
             }
             objects.append(object)
         }
         guard !answer.isTruncated || !objects.isEmpty else {
-            throw StorageError(
+            throw RemoteError(
                 .malformed, subject: subject(prefix), "the listing has a next page and none before")
         }
         return ListPage(objects: objects, next: answer.isTruncated ? objects.last?.key : nil)
@@ -133,20 +130,21 @@ package final class S3Storage: ObjectStorage {
 
     // MARK: - Attempts
 
-    @discardableResult
     private func answer(
-        to request: @autoclosure () throws -> TransferRequest, about key: String?,
-        maximumBytes: Int64 = .max, into sink: @escaping SinkMaker = { _ in { _ in true } }
+        to request: TransferRequest, about key: String?, maximumBytes: Int64 = .max,
+        into makeSink: @escaping SinkMaker = { _ in { _ in true } }
     ) async throws -> ResponseHead {
-        let request = try request()
         var count = 0
         while true {
             count += 1
             do {
                 return try await attempt(
-                    request, about: key, maximumBytes: maximumBytes, into: sink)
-            } catch let error as StorageError where error.isTransient {
+                    request, about: key, maximumBytes: maximumBytes, into: makeSink)
+            } catch let error as RemoteError where error.isTransient {
                 guard let delay = attempts.delay(after: count) else { throw error }
+                logger?.info(
+                    "request to the remote failed, retrying",
+                    metadata: ["attempt": "\(count)", "delay": "\(delay)", "error": "\(error)"])
                 try await Task.sleep(for: delay)
             }
         }
@@ -154,31 +152,40 @@ package final class S3Storage: ObjectStorage {
 
     private func attempt(
         _ request: TransferRequest, about key: String?, maximumBytes: Int64,
-        into sink: @escaping SinkMaker
+        into makeSink: @escaping SinkMaker
     ) async throws -> ResponseHead {
-        do {
-            let exchange = S3Exchange(on: loop, maximumBytes: maximumBytes, into: sink)
-            let answer = try await exchange.answer(to: request)
-            if (200..<300).contains(answer.head.status) { return answer.head }
-            // Else the error's XML, whose reading ends in that case, would say less.
-            try Task.checkCancellation()
-            throw StorageError(answer, subject: subject(key))
-        } catch let error as TransferError {
-            // Only shutdown() cancels what no task has.
-            if error.code == .cancelled { throw CancellationError() }
-            throw StorageError(error, subject: subject(key), isAmazons: isAmazons)
+        let errorBody = CollectedBytes(limit: Self.longestError)
+        let exchange = Exchange(on: loop, maximumBytes: maximumBytes) { head, resume in
+            head.isSuccess ? try makeSink(resume) : errorBody.sink()
         }
+        let head: ResponseHead
+        do {
+            head = try await exchange.response(to: request)
+        } catch let error where !(error is CancellationError) {
+            // The status of an error says more than how its body ended.
+            guard let failed = exchange.head, failed.status >= 300 else {
+                guard let error = error as? TransferError else { throw error }
+                // Only shutdown() cancels a transfer whose task is not cancelled.
+                if error.code == .cancelled { throw CancellationError() }
+                throw RemoteError(error, subject: subject(key), isAmazons: settings.endpoint == nil)
+            }
+            head = failed
+        }
+        if head.isSuccess { return head }
+        // Reading the XML stops if the task is cancelled, and the error would say less.
+        try Task.checkCancellation()
+        throw RemoteError(head, body: errorBody.bytes, subject: subject(key))
     }
 }
 
-/// How often a request is tried, and how long it waits in between.
+/// The attempts of a request, and the delays between them.
 package struct S3Attempts: Sendable {
-    /// Requests at most, the first one included. Default: 5.
+    /// Maximum number of requests. Default: 5.
     package var limit: Int
-    /// Before the second one; doubled each time, less a random part of up to a half. Default:
-    /// 0.2 s.
+    /// The delay before the second one. Doubled each time, minus a random part of up to a half.
+    /// Default: 0.2 s.
     package var delay: Duration
-    /// No wait is longer. Default: 5 s.
+    /// Maximum delay. Default: 5 s.
     package var longestDelay: Duration
 
     /// The defaults, which are about those of Amazon's own libraries.
@@ -190,7 +197,7 @@ package struct S3Attempts: Sendable {
         self.longestDelay = longestDelay
     }
 
-    /// After so many attempts; nil if there is no other.
+    /// Returns the delay after a number of attempts, or nil after the last.
     func delay(after attempts: Int) -> Duration? {
         guard attempts < limit else { return nil }
         let most = min(delay * (1 << min(attempts - 1, 16)), longestDelay)

@@ -4,47 +4,40 @@ import LarderCore
 import LarderManifest
 import Synchronization
 
-/// Where manifests from the network are kept: a cache, which has them as resources like any other,
-/// but for the check that they are images.
-struct ManifestShelf: Sendable {
-    /// Nil reads as an empty one.
+/// Copies of downloaded manifests. The cache holds them like other resources, but they are not
+/// checked as images.
+struct ManifestCopies: Sendable {
+    /// Nil reads as empty.
     let cache: Cache?
-    /// What takes new ones; nil if only the cache is asked, and not the network.
+    /// Stores new copies. If nil, only the cache is read, and not the network.
     var store: Store?
     /// Whether what its origin forbids to store is stored, too.
     var storesUnstorable = false
-    /// Whether reading counts as use; otherwise nothing at all is changed.
+    /// Whether reading counts as use. If false, nothing is changed.
     var notesUse = false
 
-    /// The manifest of a URL, checked against its digest; nil if it is not there, or not whole.
+    /// Returns the copy of a URL, checked against its digest, or nil if there is none.
     func kept(_ url: HTTPURL) throws -> Cache.KeptManifest? { try cache?.manifest(url) }
 
-    /// The same without asking anybody else.
-    ///
-    /// - Throws: ``ManifestError`` `.missing`.
+    /// Returns the copy of a URL without a request.
     func take(_ url: HTTPURL) throws -> OpenedManifest {
         guard let kept = try kept(url) else { throw ManifestError.notCached(url) }
         if notesUse { cache?.noteUse(of: kept.resource.object) }
         return OpenedManifest(descriptor: kept.file.descriptor, baseURL: kept.file.baseURL)
     }
 
-    /// Keeps what was received, durably.
-    ///
-    /// - Parameter file: a descriptor, which stays where it stands.
-    /// - Throws: `CacheError` if the disk is full or failing.
+    /// Stores a received manifest, durably.
     func put(_ file: Int32, of response: ManifestResponse) throws {
         guard let store else { return }
         let body = try store.newBody { append in try read(file, of: response, append) }
         let digest = try body.finish()
         let staged = try store.stage(body, digest: digest, attributes: ObjectAttributes())
         let failure = record(response.deposit(.staged(staged)), in: store)
-        // If something else is in its place, or it was evicted at once, the bytes are at hand all
-        // the same.
+        // An obstructed or evicted copy does not matter: the bytes are in the file.
         if let failure, ![.obstructed, .missing].contains(failure.code) { throw failure }
     }
 
-    /// Notes that the server vouches for what is there. It does not matter if that cannot be
-    /// written.
+    /// Records that the server confirmed a copy. A failure to write that is ignored.
     func note(
         _ content: Deposit.Content, of kept: Cache.KeptManifest, by response: ManifestResponse
     ) {

@@ -1,31 +1,28 @@
 import Foundation
-import Synchronization
 
-/// A store of objects by name, as S3 has it: all that a remote needs of one.
+/// A store of objects by name, as in S3.
 ///
-/// Names are in the order of their bytes. What was written is seen by every request that begins
-/// after the write has ended, listings too (as S3 has it since December 2020, Ceph always).
-package protocol ObjectStorage: Sendable {
-    /// How messages name an object, or all of the store.
+/// Listings are sorted by bytes. A finished write is visible to every later request, including
+/// listings (S3 since December 2020, Ceph always).
+package protocol ObjectStore: Sendable {
+    /// Returns the name of an object, or of the store, for messages.
     func subject(_ key: String?) -> String
 
     /// Receives an object.
     ///
-    /// - Parameters:
-    ///   - maximumBytes: a longer one is refused.
-    ///   - sink: makes what takes the bytes, for each attempt anew.
-    /// - Throws: ``StorageError``, ``StorageError/Code-swift.enum/notFound`` if there is none; what
-    ///   the sink throws; `CancellationError`.
+    /// - Parameter sink: Makes the sink of each attempt's body.
+    /// - Throws: ``RemoteError``, ``RemoteError/Code-swift.enum/notFound`` if there is none; the
+    ///   sink's error; `CancellationError`.
     func get(_ key: String, maximumBytes: Int64, into sink: @escaping SinkMaker) async throws
 
-    /// What is known of an object; nil if there is none.
+    /// Returns the size and time of an object, or nil if there is none.
     func head(_ key: String) async throws -> ListedObject?
 
-    /// Writes an object, in place of one of that name.
+    /// Writes an object, and replaces one of that name.
     ///
     /// - Parameters:
-    ///   - digest: the SHA-256 of the bytes, in hexadecimal: the store refuses others.
-    ///   - mediaType: told to who reads the object without larder. Default: nil.
+    ///   - digest: The SHA-256 of the bytes, in hexadecimal. The store refuses other bytes.
+    ///   - mediaType: For readers other than Larder.
     func put(
         _ key: String, _ body: RequestBody, digest: String, mediaType: String?
     ) async throws
@@ -33,35 +30,27 @@ package protocol ObjectStorage: Sendable {
     /// Removes an object; no error if there is none.
     func delete(_ key: String) async throws
 
-    /// A page of the objects whose names begin with `prefix`, in the order of their names.
+    /// Returns a page of the objects whose names begin with `prefix`, sorted.
     ///
-    /// - Parameter last: the names after this one; default: nil, from the first on.
+    /// - Parameter last: The name before the page; nil for the first page.
     func list(_ prefix: String, after last: String?) async throws -> ListPage
 }
 
-/// Takes received bytes, and says whether it did: if not, the same come again once `resume`, which
-/// it was made with, is called.
-package typealias ByteSink = @Sendable (_ bytes: UnsafeRawBufferPointer) throws -> Bool
+/// Makes the sink of an attempt's body.
 package typealias SinkMaker =
     @Sendable (_ resume: @escaping @Sendable () -> Void) throws -> ByteSink
 
-extension ObjectStorage {
+extension ObjectStore {
     /// Receives a small object into memory.
     package func bytes(_ key: String, maximumBytes: Int64) async throws -> [UInt8] {
         let collected = CollectedBytes()
-        try await get(key, maximumBytes: maximumBytes) { _ in
-            collected.clear()
-            return { bytes in
-                collected.append(bytes)
-                return true
-            }
-        }
+        try await get(key, maximumBytes: maximumBytes) { _ in collected.sink() }
         return collected.bytes
     }
 }
 
 /// Why an object store did not do what it was asked.
-public struct StorageError: Error, Sendable, CustomStringConvertible {
+public struct RemoteError: Error, Sendable, CustomStringConvertible {
     /// The reasons. Their raw values are part of the output.
     public enum Code: String, Sendable, CaseIterable {
         /// The credentials are unknown, expired, or not allowed to do this; or the clock is wrong.
@@ -92,7 +81,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     public var subject: String
     /// The reason in words, in one line.
     public var message: String
-    /// What the transfer failed of, if that was it.
+    /// The error of the transfer, if it failed.
     package var underlying: TransferError?
 
     /// An error.
@@ -119,9 +108,9 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
 
 /// A page of a listing.
 package struct ListPage: Sendable {
-    /// In the order of their names; none need be there though there are more.
+    /// Sorted by name. May be empty before the end.
     package var objects: [ListedObject]
-    /// The name to go on after; nil at the end.
+    /// The name before the next page; nil at the end.
     package var next: String?
 
     /// A page.
@@ -131,7 +120,7 @@ package struct ListPage: Sendable {
     }
 }
 
-/// What a store says of an object.
+/// An object of a listing.
 package struct ListedObject: Hashable, Sendable {
     /// Its name, without the prefix of the whole store.
     package var key: String
@@ -145,18 +134,5 @@ package struct ListedObject: Hashable, Sendable {
         self.key = key
         self.size = size
         self.modified = modified
-    }
-}
-
-/// Bytes that come piece by piece, from whichever thread.
-final class CollectedBytes: Sendable {
-    private let state = Mutex<[UInt8]>([])
-
-    var bytes: [UInt8] { state.withLock { $0 } }
-
-    func clear() { state.withLock { $0 = [] } }
-
-    func append(_ bytes: UnsafeRawBufferPointer) {
-        state.withLock { $0.append(contentsOf: bytes) }
     }
 }

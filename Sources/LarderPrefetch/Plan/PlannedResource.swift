@@ -3,15 +3,15 @@ import LarderCache
 import LarderCore
 import LarderManifest
 
-/// One URL that the plan wants from its origin.
+/// A resource that the plan wants from its origin.
 ///
-/// An object, as what it says goes with every attempt until that is committed.
-final class PlannedFetch: Sendable {
-    /// The plan's name for it, unique within the run; in the order of the manifests.
+/// A class, because it is shared by all attempts until their batch is committed.
+final class PlannedResource: Sendable {
+    /// The plan's number, in the order of the manifests.
     let id: Int64
-    /// What the resource is looked up by: a `ResourceKey`.
+    /// A `ResourceKey`.
     let key: String
-    /// In canonical spelling, so without credentials.
+    /// Canonical, without credentials.
     let url: String
     let credentials: Credentials?
     /// Higher first.
@@ -19,9 +19,9 @@ final class PlannedFetch: Sendable {
     /// Whether an entry demands particular bytes.
     let hasExpectation: Bool
     let status: PlanStatus
-    /// What the cache has, if that is stale: its origin is asked whether it changed.
+    /// The stale resource in the cache, to be revalidated.
     let known: Resource?
-    /// How many entries' first icons wait for it, and how many icons.
+    /// The number of entries whose first icon waits for it, and of icons.
     let entries: Int
     let icons: Int
 
@@ -41,9 +41,9 @@ final class PlannedFetch: Sendable {
         self.icons = icons
     }
 
-    /// A place in the order of the whole plan: by priority, then as the manifests have it.
+    /// A place in the order of the plan: by priority, then in the order of the manifests.
     struct Place: Comparable {
-        /// `~priority`, so that what is lower comes first.
+        /// `~priority`: lower comes first.
         let turn: Int
         let fetch: Int64
 
@@ -54,25 +54,25 @@ final class PlannedFetch: Sendable {
 
     var place: Place { Place(turn: ~priority, fetch: id) }
 
-    /// The same, of what the cache has.
-    func about(_ known: Resource) -> PlannedFetch {
-        PlannedFetch(
+    /// Returns the same with a stale resource of the cache.
+    func about(_ known: Resource) -> PlannedResource {
+        PlannedResource(
             id: id, key: key, url: url, credentials: credentials, priority: priority,
             hasExpectation: hasExpectation, status: status, known: known, entries: entries,
             icons: icons)
     }
 
-    /// What is asked for first: ``url`` with the credentials.
+    /// ``url`` with the credentials.
     var target: HTTPURL {
         get throws(HTTPURL.ParseError) { try HTTPURL(url).with(credentials) }
     }
 }
 
-/// A resource that entries of a plan name, and what a cache's index says of it.
-struct PlannedResource {
-    /// The first entry that names it: its leader, by whose number it is fetched.
+/// A resource of a manifest, and its row in the cache's index.
+struct NamedResource {
+    /// The number of its leading entry.
     let id: Int64
-    /// If a variant or a failure is to be compared with it.
+    /// Set if a variant or a failure is compared with it.
     var key: String?
     /// Nil if it is the key.
     let url: String?
@@ -84,13 +84,11 @@ struct PlannedResource {
     /// How many entries and icons name it.
     var entries = 0
     var icons = 0
-    /// What the index has for it.
     var known: Known?
     var lastFailure: Failure?
 
     /// A row of the index.
     struct Known {
-        /// The number of the object's row.
         let object: Int64
         let digest: Digest
         let size: Int64
@@ -99,13 +97,12 @@ struct PlannedResource {
         let isImmutable: Bool
         let isUseDue: Bool
         let redirectedTo: String?
-        /// If header fields selected it: its variant, and those fields.
+        /// The variant and `Vary`, if header fields selected the response.
         let variant: (digest: Digest?, vary: String?)?
         /// Whether it has the bytes that all entries demand.
         var isAsDemanded = true
     }
 
-    /// The failure that the index remembers.
     struct Failure {
         let failure: PastFailure
         /// Nil if it is the key.
@@ -118,7 +115,7 @@ struct PlannedResource {
         return switch policy.revalidation {
         case .never: true
         case .stale: known.isFresh && isWantedVariant(known, headers)
-        // What a redirect leads to is not immutable because its target is.
+        // A redirect is not immutable because its target is.
         case .always:
             known.isFresh && known.redirectedTo == nil && known.isImmutable
                 && isWantedVariant(known, headers)
@@ -137,9 +134,8 @@ struct PlannedResource {
         return Vary(vary).variant(for: fields) == digest
     }
 
-    /// Whether its failure keeps it from being asked for again at `now`. One of another URL, which
-    /// the key had then, says nothing of today's; nor does one in the future, which is a clock's
-    /// that was set back.
+    /// Whether its remembered failure prevents a request. A failure of another URL of the same key
+    /// does not, nor does one in the future, from a clock that was set back.
     func isGivenUp(at now: Date, policy: PlanPolicy) -> Bool {
         guard let last = lastFailure, let status = last.failure.status,
             PastFailure.permanentStatuses.contains(status)
@@ -150,7 +146,7 @@ struct PlannedResource {
     }
 }
 
-extension PlannedResource.Known {
+extension NamedResource.Known {
     /// The columns that ``init(_:)`` reads, of `resources r` and `objects o`.
     ///
     /// - Parameter directives: the column of the Cache-Control field, or NULL if it is not needed.
@@ -173,7 +169,7 @@ extension PlannedResource.Known {
     }
 }
 
-extension PlannedResource.Failure {
+extension NamedResource.Failure {
 
     init(_ row: inout RowReader) {
         self.init(
@@ -189,10 +185,10 @@ extension PlannedResource.Failure {
 }
 
 extension Expectation {
-    /// Why these bytes are not the demanded ones; nil if they are.
-    func refusal(digest: Digest, size: Int64) -> FetchFailure? {
+    /// Returns why these bytes are not the demanded ones, or nil.
+    func failure(digest: Digest, size: Int64) -> ResourceFailure? {
         mismatch(digest: digest, size: size).map {
-            FetchFailure(code: $0.code, message: $0.message, isTransient: false)
+            ResourceFailure(code: $0.code, message: $0.message, isTransient: false)
         }
     }
 }

@@ -6,7 +6,7 @@ import LarderTestSupport
 import Testing
 
 /// Manifests that a run keeps in its cache, and what it asks about them.
-@Suite(.timeLimit(.minutes(30))) struct ManifestShelfTests {
+@Suite(.timeLimit(.minutes(30))) struct ManifestCopiesTests {
     private static let date = "Sun, 06 Nov 1994 08:49:37 GMT"
 
     /// The icons that a run over the manifest at `/apps.json` has found; they are not fetched.

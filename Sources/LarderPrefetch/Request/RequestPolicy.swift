@@ -3,20 +3,19 @@ import LarderCache
 import LarderCore
 import LarderHTTP
 
-/// How a resource is asked for and which responses are taken, an icon's or a manifest's.
-struct FetchPolicy: Sendable {
+/// The requests for a resource (an icon or a manifest), and the accepted responses.
+struct RequestPolicy: Sendable {
     let headers: RequestHeaders
     /// The longest body that is taken, in bytes.
     let maximumBodyBytes: Int64
     /// Whether what its origin forbids to store is stored, too.
     let storesUnstorable: Bool
-    /// Whether caches on the way are told to ask the origin.
+    /// Whether intermediate caches must ask the origin.
     var asksOrigin = false
 
     /// - Parameters:
-    ///   - known: what the cache has from this very URL, if the request is to ask whether it
-    ///     changed.
-    ///   - partial: the beginning of the body, if there is one to go on with.
+    ///   - known: The cached resource from this URL, if the request is to be conditional.
+    ///   - partial: The beginning of the body, if it is to be continued.
     func request(
         to target: RequestTarget, about known: Resource?, continuing partial: PartialBody? = nil
     ) -> TransferRequest {
@@ -30,18 +29,17 @@ struct FetchPolicy: Sendable {
             usesStoredCredentials: target.isAtOwnOrigin)
     }
 
-    /// What makes a request conditional; nothing if every answer is news.
     private func conditions(
         on known: Resource?, at target: RequestTarget
     ) -> [(name: String, value: String)] {
         guard let known else { return [] }
-        // What anything at all selects matches no request (RFC 9111, section 4.1).
+        // `Vary: *` matches no request (RFC 9111, section 4.1).
         let isAny = known.validators.vary.map { Vary($0).isAny } ?? false
         return known.validators.conditions(
             sameVariant: !isAny && variant(known.validators, at: target) == known.variant)
     }
 
-    /// Which variant of a response with these fields the request selects.
+    /// Returns the variant that a request selects, given a response's fields.
     func variant(_ validators: Validators, at target: RequestTarget) -> Digest? {
         validators.vary.flatMap {
             Vary($0).variant(
@@ -62,56 +60,51 @@ struct FetchPolicy: Sendable {
         case 304 where partial == nil && !conditions(on: known, at: target).isEmpty:
             return .notModified
         case 206, 416:
-            guard let partial else { return .failed(FetchFailure(status: head.status)) }
+            guard let partial else { return .failed(ResourceFailure(status: head.status)) }
             guard Resumption.isRest(of: partial, head) else {
                 return .failed(
-                    FetchFailure(
+                    ResourceFailure(
                         .range, "the server did not send the rest of the body that was asked for"))
             }
             guard Resumption.totalBytes(head) ?? 0 <= maximumBodyBytes else {
-                return .failed(FetchFailure(.bodyTooLong(limit: maximumBodyBytes)))
+                return .failed(ResourceFailure(.bodyTooLong(limit: maximumBodyBytes)))
             }
             return .body
         // Those that redirect a GET (RFC 9110, section 15.4).
         case 301, 302, 303, 307, 308:
             guard let location = head.headers.url("Location") else {
-                return .failed(FetchFailure(.badRedirect, "redirected without a Location"))
+                return .failed(ResourceFailure(.badRedirect, "redirected without a Location"))
             }
             return .redirect(location, freshUntil: Freshness.expiry(ofRedirect: head))
         default:
             return .failed(
-                FetchFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
+                ResourceFailure(status: head.status, retryAfter: RetryAfter.delay(of: head)))
         }
     }
 
-    /// Whether a response with these fields may be stored.
     func mayStore(_ validators: Validators) -> Bool {
         storesUnstorable || !CacheControl(validators.cacheControl).isNoStore
     }
 
-    /// What is to be recorded after a 304.
-    ///
-    /// - Parameter validators: the fields of that response.
+    /// Returns the index change after a 304 with these fields.
     func confirmation(
         of known: Resource, by validators: Validators
-    ) throws(FetchFailure) -> Deposit.Content {
+    ) throws(ResourceFailure) -> Deposit.Content {
         guard validators.vouch(for: known.validators) else {
-            throw FetchFailure(
+            throw ResourceFailure(
                 .validator, "the server says that another version than the cached has not changed")
         }
-        // If it forbids to store, it vouches for the bytes, and of itself nothing is kept.
+        // A `no-store` 304 confirms the bytes, and nothing else of it is kept.
         let digest = known.object.digest
         return mayStore(validators) ? .unchanged(digest) : .kept(digest)
     }
 }
 
-/// What the head of a response decides.
+/// The decision about a response.
 enum ResponseVerdict: Sendable {
-    /// Its body is wanted.
     case body
-    /// What the cache has is still what the origin has.
     case notModified
     /// Another request follows.
     case redirect(String, freshUntil: Date)
-    case failed(FetchFailure)
+    case failed(ResourceFailure)
 }
