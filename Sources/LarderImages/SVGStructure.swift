@@ -1,4 +1,14 @@
-/// SVG: a well-formed XML document whose root is `svg`.
+extension MediaType {
+    package static let svg = MediaType("image/svg+xml", name: "SVG")
+}
+
+extension ImageFormat {
+    static let svg = ImageFormat(
+        .svg, suffixes: ["svg"], isForAssetCatalogs: true, isVector: true,
+        inspect: SVGStructure.inspect, SVGStructure.recognises)
+}
+
+/// Uncompressed SVG: a well-formed XML document whose root is `svg`.
 enum SVGStructure {
     /// Whether the bytes begin like XML in UTF-8 or UTF-16, so that it is worth a look.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {

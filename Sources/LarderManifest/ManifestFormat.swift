@@ -94,7 +94,7 @@ extension ManifestFormat {
         let found =
             isHTML(window.unread)
             ? ContentGuess.page
-            : ImageInspector.format(of: content).map { "an image (\($0.name))" }
+            : ImageFormat.of(content).map { "an image (\($0.mediaType.name))" }
                 ?? (mayHaveSignature ? ContentGuess.signature(of: content) : nil)
                 ?? (head.contains(0) ? "binary data" : nil)
         if let found {

@@ -1,5 +1,6 @@
 import Foundation
 import LarderCore
+import LarderImages
 
 /// An image set of an asset catalog: a directory with one image and `Contents.json`.
 ///
@@ -30,7 +31,7 @@ enum ImageSet {
     /// What describes a set of one image for every device and scale.
     static func contents(of file: String, mediaType: String?) -> String {
         var properties = ""
-        if mediaType.flatMap(MediaType.init) == .svg {
+        if ImageFormat.of(mediaType: mediaType)?.isVector ?? false {
             properties = """
                 ,
                   "properties" : {
@@ -89,31 +90,15 @@ enum ImageSet {
 enum ImageFile {
     /// The usual extension of a media type; `bin` if it is not an image.
     static func suffix(of mediaType: String?) -> String {
-        switch mediaType.flatMap(MediaType.init) {
-        case .png: "png"
-        case .jpeg: "jpg"
-        case .gif: "gif"
-        case .webp: "webp"
-        case .avif: "avif"
-        case .heic: "heic"
-        case .ico: "ico"
-        case .bmp: "bmp"
-        case .svg: "svg"
-        case nil: "bin"
-        }
+        ImageFormat.of(mediaType: mediaType)?.suffixes[0] ?? "bin"
     }
 
     /// Whether it is one of those.
     static func isSuffix(_ text: String) -> Bool {
-        text.isSame(as: suffix(of: nil))
-            || MediaType.allCases.contains { text.isSame(as: suffix(of: $0.rawValue)) }
+        text.isSame(as: "bin") || ImageFormat.all.contains { text.isSame(as: $0.suffixes[0]) }
     }
 
-    /// Whether Xcode's `actool` compiles it as an image of an image set.
     static func isForAssetCatalog(_ mediaType: String?) -> Bool {
-        switch mediaType.flatMap(MediaType.init) {
-        case .png, .jpeg, .heic, .svg: true
-        case .gif, .webp, .avif, .ico, .bmp, nil: false
-        }
+        ImageFormat.of(mediaType: mediaType)?.isForAssetCatalogs ?? false
     }
 }

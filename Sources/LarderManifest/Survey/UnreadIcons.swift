@@ -1,3 +1,5 @@
+import LarderImages
+
 /// Counts the values of a manifest that look like icons and are not read, such as a second list.
 /// Only counts and the first few paths are kept.
 final class UnreadIcons {
@@ -209,8 +211,7 @@ enum IconLikeness {
     }
 
     private static let extensions = Set(
-        ["png", "jpg", "jpeg", "webp", "svg", "gif", "ico", "avif", "bmp", "heic", "icns"]
-            .map { Array($0.utf8) })
+        (ImageFormat.all.flatMap(\.suffixes) + ["icns"]).map { Array($0.utf8) })
 
     /// How much a member's name says that its text is the name of its entry; 0 if it does not.
     static func nameRank(of name: String) -> Int {
