@@ -194,7 +194,7 @@ extension HTTPURL {
                 !$0.isASCIILetterOrDigit && !"+-.".utf8.contains($0)
             }), text[colon] == UInt8(ascii: ":")
         else { return nil }
-        let name = text[..<colon].map { 0x41...0x5A ~= $0 ? $0 | 0x20 : $0 }
+        let name = text[..<colon].lowercasedASCII
         return (String(decoding: name, as: UTF8.self), name.count + 1)
     }
 
