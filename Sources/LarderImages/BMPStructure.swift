@@ -104,7 +104,6 @@ enum BMPStructure {
         }
     }
 
-    /// Skips run-length coded pixels up to the mark of their end.
     private static func skipRuns(
         _ reader: inout ByteReader, isFourBit: Bool
     ) throws(ImageFault) {

@@ -64,7 +64,6 @@ package enum ContentGuess {
         return bytes.lowercasedASCII
     }
 
-    /// The phrase for HTML.
     package static let page = "an HTML page"
 
     private static let openings = [

@@ -273,7 +273,6 @@ struct HEIFItems {
         return isTurned ? (size.height, size.width) : size
     }
 
-    /// The indices, from 1, of the properties that the first association of the primary item has.
     private func primaryProperties() throws(ImageFault) -> [Int] {
         var reader = associations
         reader.place = "the item properties"

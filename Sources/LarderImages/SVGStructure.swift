@@ -1,3 +1,5 @@
+import LarderCore
+
 extension MediaType {
     package static let svg = MediaType("image/svg+xml", name: "SVG")
 }
@@ -13,11 +15,8 @@ enum SVGStructure {
     /// Whether the bytes begin like XML in UTF-8 or UTF-16, so that it is worth a look.
     static func recognises(_ bytes: UnsafeRawBufferPointer) -> Bool {
         // UTF-16's byte-order marks and zero bytes are stepped over like white space.
-        bytes.first { byte in
-            switch byte {
-            case 0x09, 0x0A, 0x0D, 0x20, 0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF: false
-            default: true
-            }
+        bytes.first {
+            !$0.isMarkupBlank && ![0x00, 0xEF, 0xBB, 0xBF, 0xFE, 0xFF].contains($0)
         } == UInt8(ascii: "<")
     }
 

@@ -48,7 +48,6 @@ public struct Digest: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The 32 bytes, in order.
     public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
-    /// Lends the 32 bytes, in order.
     package func withUnsafeBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         let ordered = (
             words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian
@@ -89,7 +88,6 @@ package struct RunningDigest: Sendable {
 
     package mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
 
-    /// The digest of all bytes so far.
     package var digest: Digest { Digest(hash.finalize()) }
 }
 

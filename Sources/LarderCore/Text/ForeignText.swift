@@ -56,9 +56,16 @@ extension UInt8 {
     @inlinable
     package var isBlank: Bool { self == 0x20 || self == 0x09 }
 
+    /// Whether it is white space of JSON (RFC 8259, section 2) and of XML 1.0 (section 2.3).
+    @inlinable
+    package var isMarkupBlank: Bool {
+        self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09
+    }
+
     @inlinable
     package var isDigit: Bool { 0x30...0x39 ~= self }
 
+    @inlinable
     package var isASCIILetterOrDigit: Bool { isDigit || 0x61...0x7A ~= self | 0x20 }
 
     /// The value of a hexadecimal digit; nil for any other byte.

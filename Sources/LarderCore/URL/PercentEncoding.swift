@@ -75,7 +75,6 @@ extension Collection<UInt8> {
     }
 }
 
-/// The classes of bytes in a URL.
 enum URLBytes {
     /// The bytes that are not encoded in a path: RFC 3986's `pchar` (section 3.3) and slashes. The
     /// WHATWG path percent-encode set lacks ``| [ ]`` and, in older versions, `^`.

@@ -5,9 +5,7 @@ import Foundation
 package struct URLAuthority {
     /// Nil if both parts are empty or missing.
     package let credentials: Credentials?
-    /// The host in the spelling of ``HTTPURL/host``.
     package let host: String
-    /// The explicit port; nil without one.
     package let port: Int?
 
     /// Parses an authority as the WHATWG URL standard does for special schemes.
@@ -80,7 +78,6 @@ public struct Credentials: Hashable, Sendable {
         self.password = password
     }
 
-    /// Whether there is neither name nor password.
     var isEmpty: Bool { user.isEmpty && password.isEmpty }
 }
 

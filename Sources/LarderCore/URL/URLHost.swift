@@ -47,7 +47,6 @@ enum URLHost {
         return ascii.utf8.lowercasedASCII
     }
 
-    /// The standard's forbidden domain code points.
     private static func isForbidden(_ byte: UInt8) -> Bool {
         byte <= 0x20 || byte == 0x7F || "#%/:<>?@[\\]^|".utf8.contains(byte)
     }

@@ -155,7 +155,6 @@ extension String {
         return String(self[..<authority.lowerBound] + self[utf8.index(after: at)...])
     }
 
-    /// The host and port of a URL; nil if it has none.
     package var hostAndPort: String? {
         guard let authority else { return nil }
         let at = utf8[authority].lastIndex(of: UInt8(ascii: "@"))
@@ -163,7 +162,6 @@ extension String {
         return String(self[start..<authority.upperBound])
     }
 
-    /// The place of a URL's userinfo, host and port.
     private var authority: Range<Index>? {
         let start = authorityStart
         guard start > startIndex else { return nil }

@@ -1,3 +1,5 @@
+import LarderCore
+
 /// A parser of JSON values in contiguous bytes, strict by RFC 8259 but for what is in strings.
 ///
 /// Members with the same key are all kept, and the last one counts (section 4 leaves the choice). A
@@ -11,14 +13,12 @@ struct JSONParser {
     private let isWhole: Bool
     private let maximumDepth: Int
     private let isOfLines: Bool
-    /// How many bytes have been read.
     private(set) var position = 0
 
-    enum Failure: Error {
-        /// The bytes end within the value.
+    enum Error: Swift.Error {
         case unfinished
-        /// Arrays and objects nest too deep.
-        case tooDeep
+        case tooLarge
+        case tooDeep(at: Int)
         case syntax(at: Int, String)
     }
 
@@ -38,27 +38,16 @@ struct JSONParser {
     }
 
     /// Reads one value and the white space before it.
-    mutating func value() throws(Failure) -> ManifestValue {
+    mutating func value() throws(Error) -> ManifestValue {
         try value(depth: 1)
     }
 
-    /// Reads a member's key.
-    mutating func key() throws(Failure) -> String {
+    mutating func key() throws(Error) -> String {
         guard try next() == UInt8(ascii: "\"") else { throw unexpected("a key in quotation marks") }
         return try string().text
     }
 
-    /// Checks that nothing but white space is left.
-    mutating func finish() throws(Failure) {
-        do {
-            _ = try next()
-        } catch {
-            return
-        }
-        throw unexpected("nothing more")
-    }
-
-    private mutating func value(depth: Int) throws(Failure) -> ManifestValue {
+    private mutating func value(depth: Int) throws(Error) -> ManifestValue {
         switch try next() {
         case UInt8(ascii: "\""):
             let (text, isValid) = try string()
@@ -73,69 +62,67 @@ struct JSONParser {
         }
     }
 
-    private mutating func members(depth: Int) throws(Failure) -> [ManifestValue.Member] {
-        guard depth <= maximumDepth else { throw .tooDeep }
-        position += 1
+    private mutating func members(depth: Int) throws(Error) -> [ManifestValue.Member] {
         var members: [ManifestValue.Member] = []
-        if try next() == UInt8(ascii: "}") {
-            position += 1
-            return members
+        try forEachItem(until: UInt8(ascii: "}"), "',' or '}'", depth) { parser throws(Error) in
+            let key = try parser.key()
+            guard try parser.next() == UInt8(ascii: ":") else { throw parser.unexpected("':'") }
+            parser.position += 1
+            if members.isEmpty { members.reserveCapacity(4) }
+            members.append(.init(key: key, value: try parser.value(depth: depth + 1)))
         }
-        members.reserveCapacity(4)
-        while true {
-            let key = try key()
-            guard try next() == UInt8(ascii: ":") else { throw unexpected("':'") }
-            position += 1
-            members.append(.init(key: key, value: try value(depth: depth + 1)))
-            switch try next() {
-            case UInt8(ascii: ","): position += 1
-            case UInt8(ascii: "}"):
-                position += 1
-                return members
-            default: throw unexpected("',' or '}'")
-            }
-        }
+        return members
     }
 
-    private mutating func elements(depth: Int) throws(Failure) -> [ManifestValue] {
-        guard depth <= maximumDepth else { throw .tooDeep }
-        position += 1
+    private mutating func elements(depth: Int) throws(Error) -> [ManifestValue] {
         var elements: [ManifestValue] = []
-        if try next() == UInt8(ascii: "]") {
+        try forEachItem(until: UInt8(ascii: "]"), "',' or ']'", depth) { parser throws(Error) in
+            elements.append(try parser.value(depth: depth + 1))
+        }
+        return elements
+    }
+
+    private mutating func forEachItem(
+        until end: UInt8, _ wanted: String, _ depth: Int,
+        _ read: (inout JSONParser) throws(Error) -> Void
+    ) throws(Error) {
+        guard depth <= maximumDepth else { throw .tooDeep(at: position) }
+        position += 1
+        if try next() == end {
             position += 1
-            return elements
+            return
         }
         while true {
-            elements.append(try value(depth: depth + 1))
+            try read(&self)
             switch try next() {
             case UInt8(ascii: ","): position += 1
-            case UInt8(ascii: "]"):
+            case end:
                 position += 1
-                return elements
-            default: throw unexpected("',' or ']'")
+                return
+            default: throw unexpected(wanted)
             }
         }
     }
 
     /// The next byte behind white space; `position` is there afterwards.
-    private mutating func next() throws(Failure) -> UInt8 {
+    private mutating func next() throws(Error) -> UInt8 {
         guard let base else { throw .unfinished }
         while position < end {
             let byte = base[position]
-            if !byte.isJSONBlank { return byte }
+            if !byte.isMarkupBlank { return byte }
             position += 1
         }
         throw .unfinished
     }
 
-    private func unexpected(_ wanted: String) -> Failure {
+    private func unexpected(_ wanted: String) -> Error {
         let found = JSONText.character(UnsafeBufferPointer(start: base, count: end), at: position)
         return .syntax(at: position, "expected \(wanted), found \(found)")
     }
 
     private mutating func literal(
         _ text: StaticString, _ value: ManifestValue
-    ) throws(Failure) -> ManifestValue {
+    ) throws(Error) -> ManifestValue {
         guard let base else { throw .unfinished }
         for offset in 0..<text.utf8CodeUnitCount {
             guard position + offset < end else { throw .unfinished }
@@ -147,7 +134,7 @@ struct JSONParser {
         return value
     }
 
-    private mutating func number() throws(Failure) -> ManifestValue {
+    private mutating func number() throws(Error) -> ManifestValue {
         guard let base else { throw .unfinished }
         let start = position
         var isInteger = true
@@ -178,7 +165,7 @@ struct JSONParser {
         return .double(double)
     }
 
-    private mutating func digits(_ wanted: String) throws(Failure) {
+    private mutating func digits(_ wanted: String) throws(Error) {
         guard let base else { throw .unfinished }
         let start = position
         while position < end, (0x30...0x39).contains(base[position]) { position += 1 }
@@ -187,7 +174,7 @@ struct JSONParser {
     }
 
     /// Reads the string that begins here with its quotation mark, with U+FFFD for invalid bytes.
-    private mutating func string() throws(Failure) -> (text: String, isValid: Bool) {
+    private mutating func string() throws(Error) -> (text: String, isValid: Bool) {
         guard let base else { throw .unfinished }
         let start = position + 1
         var hasEscapes = false

@@ -1,4 +1,4 @@
-/// A value of a manifest, the same for every format.
+/// A value of a manifest of any format.
 enum ManifestValue: Equatable, Sendable {
     case null
     case bool(Bool)
@@ -45,7 +45,6 @@ enum ManifestValue: Equatable, Sendable {
         }
     }
 
-    /// The value's kind with its article, for messages.
     var kind: String {
         switch self {
         case .null: "null"
@@ -60,12 +59,11 @@ enum ManifestValue: Equatable, Sendable {
     }
 }
 
-/// An element of a manifest before its keys are interpreted.
 struct RawEntry {
     let line: Int?
-    /// The name that it has in its dictionary; nil if it is an array's element.
+    /// Its name in a dictionary; nil for an array's element.
     var key: String?
     let content: Result<ManifestValue, EntryError>
-    /// Which of the known shapes it has.
+    /// The index of its shape.
     var shape: Int
 }

@@ -9,84 +9,79 @@ final class SurveyedPlace {
     private static let longestName = 200
     private static let usualInnerNames = ["label", "en", "en-US", "value", "text"]
 
-    /// How many values are there, and how many of them are dictionaries, dictionaries or arrays,
-    /// short texts, and icons.
+    /// The number of values, and how many of them are dictionaries, dictionaries or arrays, short
+    /// texts, and icons.
     private(set) var count = 0
     private(set) var dictionaries = 0
     private var containers = 0
     private(set) var texts = 0
     private(set) var icons = 0
-    /// How many of the icons are URLs on their own.
-    private(set) var absolute = 0
-    /// How much all icons together look like ones.
+    /// The sum over all icons.
     private(set) var likeness = 0
-    /// The elements of arrays that are there.
-    private(set) var elements: SurveyedPlace?
-    /// The members of dictionaries that are there, by name.
-    private var members: [[UInt8]: (name: String, place: SurveyedPlace)] = [:]
-    /// The members of a map.
-    private var mapped: SurveyedPlace?
+    /// The places beneath: of the elements of arrays, of members, and of the members of a map.
+    private(set) var inner: [ManifestPath.Segment: SurveyedPlace] = [:]
     private var hasMappedValues = false
-    /// How many icons are there and beneath, and how many places, as ``settle()`` has counted.
+    /// The number of icons and places here and beneath, as counted by ``settle()``.
     private(set) var iconsBeneath = 0
     private var placesBeneath = 0
     private let rank: Int?
 
     init(rank: Int? = nil) { self.rank = rank }
 
-    /// Counts a value.
     func add(_ kind: ValueKind) {
         count += 1
         if kind == .dictionary { dictionaries += 1 }
         if kind != .scalar { containers += 1 }
     }
 
-    /// Counts a text.
     func add(_ text: String) {
         let likeness = IconLikeness.likeness(of: text, rank: rank)
         if likeness > 0 {
             icons += 1
             self.likeness += likeness
-            if text.utf8.prefix(64).contains(UInt8(ascii: ":")) { absolute += 1 }
         } else if !text.isEmpty, text.utf8.count <= 200 {
             texts += 1
         }
     }
 
     /// The place of an array's elements; nil if there is no room for it.
-    func element(_ room: inout Int) -> SurveyedPlace? {
-        if let elements { return elements }
-        elements = make(rank, &room)
-        return elements
-    }
+    func element(_ room: inout Int) -> SurveyedPlace? { place(.elements, rank, &room) }
 
     /// The place of a dictionary's member; nil if there is no room for it.
     func member(_ name: String, isContainer: Bool, _ room: inout Int) -> SurveyedPlace? {
-        let key = Array(name.utf8)
-        if let found = members[key] { return found.place }
-        if isContainer || hasMappedValues, let mapped { return mapped }
-        let alike = members.values.filter { ($0.place.containers > 0) == isContainer }
+        if let found = inner[.member(name)] { return found }
+        if isContainer || hasMappedValues, let map = inner[.members] { return map }
+        let alike = members.filter { ($0.place.containers > 0) == isContainer }
         if alike.count >= (isContainer ? Self.mostContainers : Self.mostValues) {
-            let map = mapped ?? SurveyedPlace(rank: rank)
-            mapped = map
+            let map = inner[.members] ?? SurveyedPlace(rank: rank)
+            inner[.members] = map
             if !isContainer { hasMappedValues = true }
             for (name, place) in alike {
                 map.merge(place)
-                members[Array(name.utf8)] = nil
+                inner[.member(name)] = nil
             }
             return map
         }
-        guard key.count <= Self.longestName else { return nil }
-        let own = IconLikeness.rank(of: name)
-        let place = make(IconLikeness.rank(own, beneath: rank), &room)
-        members[key] = place.map { (name, $0) }
+        guard name.utf8.count <= Self.longestName else { return nil }
+        return place(
+            .member(name), IconLikeness.rank(IconLikeness.rank(of: name), beneath: rank), &room)
+    }
+
+    private func place(
+        _ segment: ManifestPath.Segment, _ rank: Int?, _ room: inout Int
+    ) -> SurveyedPlace? {
+        if let known = inner[segment] { return known }
+        guard room > 0 else { return nil }
+        room -= 1
+        let place = SurveyedPlace(rank: rank)
+        inner[segment] = place
         return place
     }
 
-    private func make(_ rank: Int?, _ room: inout Int) -> SurveyedPlace? {
-        guard room > 0 else { return nil }
-        room -= 1
-        return SurveyedPlace(rank: rank)
+    private var members: [(name: String, place: SurveyedPlace)] {
+        inner.compactMap { segment, place in
+            if case .member(let name) = segment { (name, place) } else { nil }
+        }
     }
 
     private func merge(_ other: SurveyedPlace) {
@@ -95,31 +90,18 @@ final class SurveyedPlace {
         containers += other.containers
         texts += other.texts
         icons += other.icons
-        absolute += other.absolute
         likeness += other.likeness
-        if let theirs = other.elements {
-            let own = elements ?? SurveyedPlace(rank: theirs.rank)
+        for (segment, theirs) in other.inner {
+            let own = inner[segment] ?? SurveyedPlace(rank: theirs.rank)
             own.merge(theirs)
-            elements = own
-        }
-        if let theirs = other.mapped {
-            let own = mapped ?? SurveyedPlace(rank: theirs.rank)
-            own.merge(theirs)
-            mapped = own
-        }
-        for (key, member) in other.members {
-            let own = members[key]?.place ?? SurveyedPlace(rank: member.place.rank)
-            own.merge(member.place)
-            members[key] = (member.name, own)
+            inner[segment] = own
         }
     }
 
-    /// Counts what is there and beneath, once all is there.
     func settle() {
-        let inner = [elements, mapped].compactMap(\.self) + members.values.map(\.place)
-        for place in inner { place.settle() }
-        iconsBeneath = inner.reduce(icons) { $0 + $1.iconsBeneath }
-        placesBeneath = inner.reduce(1) { $0 + $1.placesBeneath }
+        for place in inner.values { place.settle() }
+        iconsBeneath = inner.values.reduce(icons) { $0 + $1.iconsBeneath }
+        placesBeneath = inner.values.reduce(1) { $0 + $1.placesBeneath }
     }
 
     /// All members as one place, if they are alike: a dictionary of entries by id, or of lists of
@@ -127,43 +109,38 @@ final class SurveyedPlace {
     ///
     /// - Parameter room: how many places may be merged yet.
     func map(_ room: inout Int) -> SurveyedPlace? {
-        if let mapped { return mapped }
+        if let map = inner[.members] { return map }
         room -= placesBeneath
         guard room > 0 else { return nil }
-        let inner = members.values.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
+        let members = members
+        let alike = members.map(\.place).filter { $0.containers > 0 || $0.icons > 0 }
         // The members of an entry are in nearly every other entry, too.
-        let all = members.values.reduce(0) { $0 + $1.place.count }
+        let all = members.reduce(0) { $0 + $1.place.count }
         guard count == 1 || all * 4 <= members.count * count else { return nil }
         var supporters: [[ManifestPath.Segment]: Int] = [:]
-        for place in inner {
+        for place in alike {
             for path in Set(place.leaves.prefix(64)) { supporters[path, default: 0] += 1 }
         }
         let isAlike = supporters.contains { path, supporters in
             let isOfDictionaries = !path.isEmpty && path.first != .elements
             guard count == 1 || isOfDictionaries else { return false }
             return supporters >= (isOfDictionaries ? 2 : 3)
-                && supporters * 2 >= (path.isEmpty ? members.count : inner.count)
+                && supporters * 2 >= (path.isEmpty ? members.count : alike.count)
         }
         guard isAlike else { return nil }
         let map = SurveyedPlace(rank: rank)
-        for place in inner { map.merge(place) }
+        for place in alike { map.merge(place) }
         map.settle()
         return map
     }
 
-    /// The paths to all icons that are there and beneath.
     private var leaves: [[ManifestPath.Segment]] {
         (icons > 0 ? [[]] : [])
-            + (elements.map { $0.leaves.map { [.elements] + $0 } } ?? [])
-            + (mapped.map { $0.leaves.map { [.members] + $0 } } ?? [])
-            + members.values.flatMap { name, place in
-                place.leaves.map { [.member(name)] + $0 }
-            }
+            + inner.flatMap { segment, place in place.leaves.map { [segment] + $0 } }
     }
 
-    /// The members in the order of their names.
     var inOrder: [(name: String, place: SurveyedPlace)] {
-        members.values.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+        members.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     }
 
     /// Where the entries that are there have their name; nil if nowhere.
@@ -187,24 +164,22 @@ final class SurveyedPlace {
     }
 }
 
-/// A place in an unknown manifest that may be the icons', and the entry's that goes with it.
+/// A place of icons in an unknown manifest, and the place of their entries.
 struct SurveyCandidate {
-    /// From the root.
+    /// The path from the root.
     let entries: [ManifestPath.Segment]
-    /// From an entry.
+    /// The path from an entry.
     let icon: [ManifestPath.Segment]
     let name: [ManifestPath.Segment]?
-    /// How much it looks like one.
     let score: Int
     /// Whether it is a place of screenshots, banners and the like, which come after all icons,
     /// however many there are.
     private let isScreenshot: Bool
     private let icons: Int
 
-    /// So many are told apart.
     private static let most = 256
 
-    /// What a survey has found, the likeliest first.
+    /// The candidates of a survey, the likeliest first.
     static func all(in survey: ManifestSurvey) -> [SurveyCandidate] {
         var found: [SurveyCandidate] = []
         var room = 25 * ManifestSurvey.mostPlaces
@@ -247,7 +222,7 @@ struct SurveyCandidate {
             guard let next else { return }
             collect(at: path + [segment], places + [next], &room, &found)
         }
-        go(to: place.elements, by: .elements)
+        go(to: place.inner[.elements], by: .elements)
         let map = place.map(&room)
         go(to: map, by: .members)
         for (name, member) in place.inOrder { go(to: member, by: .member(name)) }

@@ -1,25 +1,22 @@
+import LarderCore
 import LarderImages
 
-/// The formats that manifests are written in, told apart by content.
-public enum ManifestFormat: String, Sendable, CaseIterable {
-    /// A property list in XML, with or without Apple's document type.
-    case xmlPlist = "xml-plist"
-    /// A property list that begins with `bplist00`.
-    case binaryPlist = "binary-plist"
-    /// One JSON document (RFC 8259).
-    case json
-    /// One JSON object a line.
-    case jsonLines = "json-lines"
-    /// One URL a line, as wget and aria2 take it.
-    case urlList = "url-list"
-}
-
 extension ManifestFormat {
-    /// What a file's first bytes say it is; its name says nothing. JSON Lines pass as JSON until
-    /// the first line has ended.
-    ///
-    /// Consumes a UTF-8 byte order mark and white space, which formats behind them do not need.
-    init(of window: ByteWindow) throws {
+    /// Unpacks an input if it is a gzip file, and recognises its format by the first bytes.
+    static func open(
+        _ input: ByteInput, limits: ManifestLimits
+    ) throws -> (ManifestFormat, ByteWindow) {
+        var window = ByteWindow(input)
+        _ = try window.peek()
+        if Inflater.isGzip(window.unread) {
+            window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
+        }
+        return (try ManifestFormat(of: window), window)
+    }
+
+    /// JSON Lines pass as JSON until the first line has ended. Consumes a UTF-8 byte order mark and
+    /// white space.
+    private init(of window: ByteWindow) throws {
         let source = window.input.name
         guard try window.peek() != nil else {
             throw ManifestError(.empty, source: source, "the file is empty")
@@ -67,13 +64,13 @@ extension ManifestFormat {
     private static func isPlaylist(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         let rest = bytes.dropFirst(7)
         return bytes.prefix(7).isWord("#extm3u")
-            && (rest.first.map { $0.isJSONBlank || $0 == UInt8(ascii: ":") } ?? true)
+            && (rest.first.map { $0.isMarkupBlank || $0 == UInt8(ascii: ":") } ?? true)
     }
 
     /// Whether the first line that is neither blank nor a comment begins with a URL.
     private static func isURLList(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         for line in bytes.lazy.split(whereSeparator: { $0 == 0x0A || $0 == 0x0D }) {
-            let text = line.drop { $0.isJSONBlank }
+            let text = line.drop { $0.isMarkupBlank }
             guard let first = text.first, first != UInt8(ascii: "#") else { continue }
             let head = text.prefix(32).lowercasedASCII
             let scheme = head.prefix { 0x61...0x7A ~= $0 || $0.isDigit || $0 == UInt8(ascii: "+") }
@@ -89,7 +86,7 @@ extension ManifestFormat {
         let content = UnsafeRawBufferPointer(window.unread)
         let head = window.unread.prefix(512)
         // A text may begin with the letters of a format, such as MZ or ID3.
-        let isText = head.prefix(16).allSatisfy { 0x20..<0x7F ~= $0 || $0.isJSONBlank }
+        let isText = head.prefix(16).allSatisfy { 0x20..<0x7F ~= $0 || $0.isMarkupBlank }
         let mayHaveSignature = !isText || head.first == UInt8(ascii: "%")
         let found =
             isHTML(window.unread)
@@ -106,55 +103,5 @@ extension ManifestFormat {
             .notAManifest,
             "neither a property list nor JSON nor URLs: it begins with "
                 + line.maskingSecrets.quoted(limit: 40))
-    }
-}
-
-/// A plain list of URLs, one a line, as wget and aria2 take it. Blank lines and those that begin
-/// with `#` are ignored, and so are aria2's options (indented, with an equals sign) and the mirrors
-/// that it allows behind a tab.
-struct URLListManifest {
-    let window: ByteWindow
-    let limits: ManifestLimits
-    let recognition: ShapeRecognition
-
-    func read(_ emit: (RawEntry) throws -> Void) throws {
-        let shape = recognition.settleURLs()
-        while try window.peek() != nil {
-            let line = window.line
-            guard let length = try window.lineLength(limit: limits.maximumEntrySize) else {
-                try window.skipLine()
-                try emit(RawEntry(line: line, content: .failure(.tooLarge(limits)), shape: shape))
-                continue
-            }
-            let url = Self.url(UnsafeBufferPointer(rebasing: window.unread.prefix(length)))
-            window.consume(length)
-            guard let url else { continue }
-            let error = EntryError(
-                .unparsableURL, "the line has more than one URL; separate several with tabs")
-            try emit(
-                RawEntry(
-                    line: line,
-                    content: Self.isSeveral(url) ? .failure(error) : .success(.string(url)),
-                    shape: shape))
-        }
-    }
-
-    private static func url(_ line: UnsafeBufferPointer<UInt8>) -> String? {
-        let text = line.drop { $0.isJSONBlank }
-        guard let first = text.first, first != UInt8(ascii: "#") else { return nil }
-        var url = text.prefix { $0 != 0x09 && $0 != 0x0A }
-        if url.last == 0x0D { url = url.dropLast() }
-        if text.startIndex > line.startIndex, isOption(url) { return nil }
-        return String(urlBytes: url)
-    }
-
-    private static func isSeveral(_ url: String) -> Bool {
-        let bytes = url.utf8
-        return bytes.contains(0x0D) || bytes.holds(" http://") || bytes.holds(" https://")
-    }
-
-    /// `out=name.png`: a URL would have a colon before any equals sign.
-    private static func isOption(_ text: some Collection<UInt8>) -> Bool {
-        text.first { $0 == UInt8(ascii: "=") || $0 == UInt8(ascii: ":") } == UInt8(ascii: "=")
     }
 }

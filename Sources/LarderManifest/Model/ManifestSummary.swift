@@ -3,13 +3,13 @@ import LarderCore
 /// What reading a manifest to its end has shown.
 public struct ManifestSummary: Equatable, Sendable {
     /// The format that the content turned out to be.
-    public let format: ManifestFormat
-    /// How many entries were handed over, the skipped and the failed ones included.
-    public let entries: Int
+    public internal(set) var format = ManifestFormat.json
+    /// The number of entries, the skipped and the failed ones included.
+    public internal(set) var entries = 0
     /// Where its entries and their parts were; nil if no entry has shown it.
-    public let places: ManifestPlaces?
-    /// What the rules name a place for, but no entry has.
-    public let unmet: [NamedPart]
+    public internal(set) var places: ManifestPlaces?
+    /// The parts that the rules name a place for, but no entry has.
+    public internal(set) var unmet: [NamedPart] = []
     /// Where icons may be if no entry has shown a shape or no icon can be used, the likeliest
     /// first.
     public internal(set) var suggestions: [ManifestSuggestion] = []
@@ -21,14 +21,17 @@ public struct ManifestSummary: Equatable, Sendable {
     /// Members of entries that were not used because they mean something else.
     public internal(set) var ignored: [IgnoredMember] = []
     /// The number of entries that could not be read at all.
-    var unreadable = 0
+    private var unreadable = 0
     /// The number of icons that can be fetched.
-    var usable = 0
-    /// The number of icons that cannot be used.
-    var failed = 0
+    private(set) var usable = 0
+    private(set) var failed = 0
+    /// The number of icons whose entry demands a digest or a size.
+    private var demands = 0
+    /// The number of these whose entry also has a package, which the demand may describe.
+    private var packages = 0
     /// The number of icons that demand a digest or a size, if most of their entries also have a
-    /// package, which these may describe. Otherwise 0.
-    package var ambiguousDemands = 0
+    /// package. Otherwise 0.
+    package var ambiguousDemands: Int { packages * 2 > demands ? demands : 0 }
 
     /// A part of an entry whose place may be named, by the option that names it.
     public enum NamedPart: String, Sendable {
@@ -72,14 +75,31 @@ public struct ManifestSummary: Equatable, Sendable {
         public let position: Int
     }
 
-    init(
-        format: ManifestFormat, entries: Int, places: ManifestPlaces? = nil,
-        unmet: [NamedPart] = []
-    ) {
+    init(format: ManifestFormat = .json, entries: Int = 0) {
         self.format = format
         self.entries = entries
-        self.places = places
-        self.unmet = unmet
+    }
+
+    mutating func count(
+        _ icons: [ManifestItem.Result], of content: Result<ManifestValue, EntryError>
+    ) {
+        guard case .success(let element) = content else {
+            unreadable += 1
+            return
+        }
+        for icon in icons {
+            switch icon {
+            case .failed: failed += 1
+            case .skipped: continue
+            case .entry, .inline:
+                usable += 1
+                guard icon.expectation.isDemanding else { continue }
+                demands += 1
+                guard case .dictionary(let members) = element else { continue }
+                let hasPackage = ["download", "url", "package"].contains { members[$0] != nil }
+                if hasPackage { packages += 1 }
+            }
+        }
     }
 
     /// Returns the error of a manifest whose entries have no icon value at all; nil for others.
@@ -93,7 +113,7 @@ public struct ManifestSummary: Equatable, Sendable {
             .notAManifest, source: source.name,
             (entries == 1
                 ? "its only entry has no icon" : "none of its \(entries) entries has an icon")
-                + ": \(ShapeRecognition.advice)"
+                + ": \(ManifestSuggestion.advice)"
         ).suggesting(suggestions)
     }
 
@@ -164,15 +184,16 @@ public struct ManifestPlaces: Equatable, Sendable {
     public let base: HTTPURL?
 }
 
-extension ShapeRecognition {
-    /// Where the manifest's entries were found; nil if nothing has shown a shape.
-    func places(base: HTTPURL?) -> ManifestPlaces? {
-        guard let settled else { return nil }
-        let shape = shapes[settled]
-        return ManifestPlaces(
-            shape: shape.name,
-            entries: used, names: shape.names, icons: shape.icons.map(\.path),
-            priority: shape.priority, integrity: shape.integrity,
-            base: base)
-    }
+/// The formats that manifests are written in, told apart by content.
+public enum ManifestFormat: String, Sendable, CaseIterable {
+    /// A property list in XML, with or without Apple's document type.
+    case xmlPlist = "xml-plist"
+    /// A property list that begins with `bplist00`.
+    case binaryPlist = "binary-plist"
+    /// One JSON document (RFC 8259).
+    case json
+    /// One JSON object a line.
+    case jsonLines = "json-lines"
+    /// One URL a line, as wget and aria2 take it.
+    case urlList = "url-list"
 }

@@ -10,6 +10,8 @@ package struct Expectation: Sendable {
         self.size = size
     }
 
+    var isDemanding: Bool { digest != nil || size != nil }
+
     /// Returns why bytes are not the demanded ones: a code of docs/output.md, and a message. Nil if
     /// they are.
     package func mismatch(
@@ -45,10 +47,12 @@ extension ManifestItem {
             hasCredentials: entry.icon.credentials != nil)?
             .sanitizedForTerminal
     }
+}
 
+extension ManifestItem.Result {
     /// What it demands of its icon's bytes.
     package var expectation: Expectation {
-        switch result {
+        switch self {
         case .entry(let entry):
             Expectation(digest: entry.expectedDigest, size: entry.expectedSize)
         case .inline(let entry):

@@ -1,4 +1,3 @@
-/// The text within JSON's quotation marks.
 enum JSONText {
     /// The first place from `start` on that holds a quotation mark, a backslash or a control
     /// character; `end` if there is none. Clears `isASCII` if it passes other bytes.
@@ -80,7 +79,7 @@ enum JSONText {
         else { return nil }
         var unit: UInt16 = 0
         for byte in text[(index + 2)..<(index + 6)] {
-            guard let digit = Character(Unicode.Scalar(byte)).hexDigitValue else { return nil }
+            guard let digit = byte.hexDigit else { return nil }
             unit = unit << 4 | UInt16(digit)
         }
         return unit

@@ -1,8 +1,8 @@
 /// A binary property list, value by value, and no more of them than it may unfold to.
 final class BinaryPlistCursor: ManifestCursor {
-    /// The entry that comes next, for errors; nil before the first array.
+    /// The next entry, for errors; nil before the first array.
     var position: Int?
-    /// How many bytes were unfolded.
+    /// The number of bytes that were unfolded.
     private(set) var progress = 0
     /// Arrays that share an array of empty ones unfold to no bytes at all, and to millions of
     /// elements; a dictionary may have one key any number of times.
@@ -10,20 +10,21 @@ final class BinaryPlistCursor: ManifestCursor {
     private static let elementWeight = 1024
     private let plist: BinaryPlist
     private let limits: ManifestLimits
-    /// How many bytes the whole may unfold to.
+    /// The maximum number of bytes that the whole may unfold to.
     private let limit: Int
     private let name: String
-    /// The object that comes next.
     private var reference: Int
-    /// Reads what is passed over, within limits of its own, so that this costs no entry.
+    /// Reads what is skipped, within limits of its own.
     private var looker: BinaryPlistCursor?
 
-    /// - Parameter looker: nil if nothing that is passed over is looked at.
-    init(
-        _ plist: BinaryPlist, limits: ManifestLimits, name: String,
-        looker: BinaryPlistCursor? = nil
-    ) {
-        self.looker = looker
+    convenience init(_ window: ByteWindow, limits: ManifestLimits) throws {
+        let bytes = try BinaryPlistBytes(window, limits: limits)
+        let name = window.input.name
+        self.init(try BinaryPlist(bytes), limits: limits, name: name)
+        looker = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
+    }
+
+    private init(_ plist: BinaryPlist, limits: ManifestLimits, name: String) {
         self.plist = plist
         self.limits = limits
         self.name = name
@@ -121,8 +122,8 @@ final class BinaryPlistCursor: ManifestCursor {
         case .scalar(let value, let bytes):
             try limits.charge(bytes, to: &size)
             return value
-        case .string(let text):
-            let (text, isValid) = try string(text, size: &size)
+        case .string(let text, let isUTF16):
+            let (text, isValid) = try string(text, isUTF16, size: &size)
             return isValid ? .string(text) : .invalidText
         case .array(let references):
             try enter(depth, references, &size)
@@ -143,17 +144,17 @@ final class BinaryPlistCursor: ManifestCursor {
     }
 
     private func key(_ reference: Int, size: inout Int) throws -> String {
-        guard case .string(let text) = try plist.object(reference) else {
+        guard case .string(let text, let isUTF16) = try plist.object(reference) else {
             throw BinaryPlist.Damage(reason: "a dictionary has a key that is not a string")
         }
-        return try string(text, size: &size).text
+        return try string(text, isUTF16, size: &size).text
     }
 
     private func string(
-        _ text: BinaryPlist.Text, size: inout Int
+        _ text: BinaryPlist.References, _ isUTF16: Bool, size: inout Int
     ) throws -> (text: String, isValid: Bool) {
-        try limits.charge(text.size, to: &size)
-        return try plist.string(text)
+        try limits.charge(text.count, to: &size)
+        return try plist.string(text, isUTF16: isUTF16)
     }
 
     private func enter(
@@ -162,45 +163,5 @@ final class BinaryPlistCursor: ManifestCursor {
         try limits.enter(depth)
         // Before anything is built: the count alone may exceed the limit.
         try limits.charge(8 * references.count, to: &size)
-    }
-}
-
-/// A manifest in a binary property list.
-///
-/// Objects may be shared, so that a small file can name more values than any memory holds: an
-/// entry is bounded by what it unfolds to, and so is the sum of all.
-struct BinaryPlistManifest {
-    let window: ByteWindow
-    let limits: ManifestLimits
-    let recognition: ShapeRecognition
-
-    func read(_ emit: @escaping (RawEntry) throws -> Void) throws {
-        let name = window.input.name
-        let bytes = try BinaryPlistBytes(window, limits: limits)
-        var cursor: BinaryPlistCursor?
-        do {
-            let looker = BinaryPlistCursor(try BinaryPlist(bytes), limits: limits, name: name)
-            let root = BinaryPlistCursor(
-                try BinaryPlist(bytes), limits: limits, name: name, looker: looker)
-            cursor = root
-            guard try root.kind() != .scalar else {
-                throw ManifestError(
-                    .notAManifest, source: name,
-                    "the property list is neither an array nor a dictionary")
-            }
-            var emitted = 0
-            let walk = EntryWalk(root, recognition, limits: limits) { entry in
-                emitted += 1
-                root.position = emitted + 1
-                try emit(entry)
-            }
-            try walk.walk()
-            guard try walk.finish() else {
-                throw ManifestError(.notAManifest, source: name, walk.refusal)
-            }
-        } catch let damage as BinaryPlist.Damage {
-            throw ManifestError(
-                damage.code, source: name, at: cursor?.position.map { .entry($0) }, damage.reason)
-        }
     }
 }

@@ -1,5 +1,3 @@
-import LarderImages
-
 /// Counts the values of a manifest that look like icons and are not read, such as a second list.
 /// Only counts and the first few paths are kept.
 final class UnreadIcons {
@@ -10,7 +8,6 @@ final class UnreadIcons {
 
     private typealias Place = (path: ManifestPath, isOfEntry: Bool, count: Int)
 
-    /// The number of these values.
     var count: Int { named + lists.reduce(0) { $0 + $1.count } }
     /// The number of those whose names say that they are icons.
     private var named = 0
@@ -26,7 +23,6 @@ final class UnreadIcons {
     private var known: [ManifestPath] = []
     private var least = 0
 
-    /// The paths of the first of them, from the root (`$`) or from an entry (`@`).
     var all: [ManifestSummary.UnreadPlace] {
         (places + lists).prefix(Self.mostPlaces).map { path, isOfEntry, count in
             let text = "\(path)"
@@ -143,100 +139,5 @@ extension ManifestPath {
                 default: own == segment
                 }
             }
-    }
-}
-
-/// How much a value of an unknown manifest looks like an icon, from its name and its text.
-enum IconLikeness {
-    /// What a member's name says of its value: high for `icon_url`, low for `screenshots`; nil if
-    /// nothing.
-    static func rank(of name: String) -> Int? {
-        // No name that means something is longer.
-        let name = name.utf8.prefix(64).lowercasedASCII
-        return ranks.first { _, words in words.contains { name.place(ofWord: $0) != nil } }?.rank
-    }
-
-    /// The rank of a value whose name has the rank `own`, within one of the rank `outer`. What is
-    /// in a list of screenshots is none but an icon that is named so.
-    static func rank(_ own: Int?, beneath outer: Int?) -> Int? {
-        outer == 1 && own != rankOfIcon ? 1 : own ?? outer
-    }
-
-    /// Whether a member is named icon or logo.
-    static func isIcon(_ name: String) -> Bool { rank(of: name) == rankOfIcon }
-
-    /// The rank of what is named icon or logo.
-    private static let rankOfIcon = 16
-    /// The least rank of a value that is one more icon of an entry.
-    static let leastRankOfIcons = 12
-    /// The least rank of a value that is the icon of an entry.
-    static let leastRankOfLists = 8
-
-    /// The first that fits counts: a screenshot is an image, too.
-    private static let ranks: [(rank: Int, words: [[UInt8]])] = [
-        (
-            1,
-            [
-                "screenshot", "banner", "background", "header", "hero", "preview", "splash",
-                "feature", "promo", "wallpaper", "gallery", "news",
-            ]
-        ),
-        (rankOfIcon, ["icon", "logo"]),
-        (12, ["artwork", "avatar", "thumb"]),
-        (8, ["image", "img", "picture", "cover", "poster", "photo"]),
-    ].map { rank, words in (rank, words.map { Array($0.utf8) }) }
-
-    /// How much a text with a name of that rank looks like an icon; 0 if it does not.
-    static func likeness(of text: String, rank: Int?) -> Int {
-        let text = text.utf8
-        if text.prefix(11).isWord("data:image/") { return rank ?? 4 }
-        guard text.count <= ManifestLimits.maximumURLSize, !text.isEmpty else { return 0 }
-        let path = text.prefix { !"?#".utf8.contains($0) }
-        let isImage = hasImageExtension(path)
-        if text.prefix(7).isWord("http://") || text.prefix(8).isWord("https://") {
-            return rank ?? (isImage ? 4 : 0)
-        }
-        if text.prefix(5).isWord("ipfs:") { return rank ?? 0 }
-        // A relative URL, if a base is known: a file's name, or a path.
-        guard !text.contains(where: { $0 < 0x20 || $0 == UInt8(ascii: ":") }) else { return 0 }
-        if isImage { return max(1, (rank ?? 4) / 2) }
-        let isPath = text.starts(with: "/".utf8) || text.starts(with: "./".utf8)
-        return isPath && rank ?? 0 >= 8 ? 2 : 0
-    }
-
-    private static func hasImageExtension(_ path: some BidirectionalCollection<UInt8>) -> Bool {
-        guard let dot = path.lastIndex(of: UInt8(ascii: ".")) else { return false }
-        let name = path[path.index(after: dot)...].prefix(6).lowercasedASCII
-        return extensions.contains(name)
-    }
-
-    private static let extensions = Set(
-        (ImageFormat.all.flatMap(\.suffixes) + ["icns"]).map { Array($0.utf8) })
-
-    /// How much a member's name says that its text is the name of its entry; 0 if it does not.
-    static func nameRank(of name: String) -> Int {
-        let name = name.utf8.prefix(64).lowercasedASCII
-        guard let word = nameWords.first(where: { name.suffix($0.count).elementsEqual($0) }) else {
-            return 0
-        }
-        if name.count == word.count { return 8 }
-        if name.place(ofWord: Array("package".utf8)) != nil { return 2 }
-        return others.contains { name.place(ofWord: $0) != nil } ? 1 : 6
-    }
-
-    private static let nameWords = ["name", "title", "label"].map { Array($0.utf8) }
-
-    /// Whose names are not the entry's.
-    private static let others = [
-        "file", "user", "host", "class", "bundle", "domain", "developer", "author",
-        "artist", "seller", "company", "genre", "category", "collection",
-    ].map { Array($0.utf8) }
-}
-
-extension [UInt8] {
-    /// Where a few bytes begin in it; nil if they are not there.
-    fileprivate func place(ofWord word: [UInt8]) -> Int? {
-        guard word.count <= count else { return nil }
-        return (0...(count - word.count)).first { self[$0...].starts(with: word) }
     }
 }

@@ -1,26 +1,24 @@
-#if canImport(Darwin)
-    import Darwin
-#else
-    import Glibc
-#endif
-
-/// The part of a document that is in memory, refilled on demand.
-final class XMLInput {
+/// The part of an input that is in memory: contiguous bytes that are not yet consumed, refilled on
+/// demand. Memory is the initial capacity, or twice what a caller leaves unconsumed while filling.
+package final class BufferedBytes {
     private let read: (UnsafeMutableRawBufferPointer) throws -> Int
     private var storage: UnsafeMutablePointer<UInt8>
     private var capacity: Int
     private var start = 0
     private var end = 0
-    private var isAtEnd = false
-    /// The line of the next byte.
-    private(set) var line: Int
+    /// Whether the input has no bytes beyond those in memory.
+    package private(set) var isAtEnd = false
+    /// The line of the next byte, counted from 1.
+    package private(set) var line: Int
+    /// The place of the next byte in the input, counted from 0.
+    package private(set) var offset = 0
+    private var lineOffset = 0
 
     /// - Parameters:
-    ///   - capacity: the number of bytes that are read at once. The buffer grows if a caller leaves
-    ///     more than half of it unconsumed.
+    ///   - capacity: the number of bytes that are read at once.
     ///   - line: the line of the first byte.
     ///   - read: fills a buffer and returns the number of bytes, 0 at the end.
-    init(
+    package init(
         capacity: Int, line: Int, _ read: @escaping (UnsafeMutableRawBufferPointer) throws -> Int
     ) {
         self.capacity = capacity
@@ -32,15 +30,20 @@ final class XMLInput {
     deinit { storage.deallocate() }
 
     /// The bytes in memory; valid until the next call that fills or consumes.
-    var unread: UnsafeBufferPointer<UInt8> {
+    package var unread: UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: storage + start, count: count)
     }
 
-    /// The number of bytes in memory.
-    var count: Int { end - start }
+    package var count: Int { end - start }
 
-    /// Reads until the buffer is full or the document ends; false if there was nothing more.
-    func fill() throws -> Bool {
+    /// The column of the next byte in bytes, counted from 1.
+    package var column: Int { offset - lineOffset + 1 }
+
+    /// Reads until the buffer is full or the input ends; false if there was nothing more.
+    ///
+    /// A caller that starts over after each fill would do quadratic work on a slow pipe if one
+    /// `read` was enough.
+    package func fill() throws -> Bool {
         guard !isAtEnd else { return false }
         let had = count
         if had > capacity / 2 {
@@ -64,32 +67,25 @@ final class XMLInput {
         return end > had
     }
 
-    /// Fills until that many bytes are in memory, or the document ends.
-    func fill(to count: Int) throws { while self.count < count, try fill() {} }
+    /// Fills until that many bytes are in memory, or the input ends.
+    package func fill(to count: Int) throws { while self.count < count, try fill() {} }
 
     /// Drops the first bytes, and counts their lines.
-    func consume(_ count: Int) {
+    package func consume(_ count: Int) {
         let consumed = UnsafeBufferPointer(rebasing: unread.prefix(count))
         var next = 0
         while let found = consumed.place(of: UInt8(ascii: "\n"), from: next) {
             line += 1
             next = found + 1
+            lineOffset = offset + next
         }
         start += count
+        offset += count
     }
-}
 
-extension UnsafeBufferPointer<UInt8> {
-    /// The index of the first byte with that value, at or after `start`. Nil if no byte has it.
-    func place(of byte: UInt8, from start: Int = 0) -> Int? {
-        guard start < count, let base = baseAddress,
-            let found = memchr(base + start, Int32(byte), count - start)
-        else { return nil }
-        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
+    /// The next byte, not consumed; nil at the end.
+    package func peek() throws -> UInt8? {
+        if start == end { guard try fill() else { return nil } }
+        return storage[start]
     }
-}
-
-extension UInt8 {
-    /// Whether it is white space (XML 1.0, section 2.3).
-    var isXMLBlank: Bool { self == 0x20 || self == 0x0A || self == 0x0D || self == 0x09 }
 }

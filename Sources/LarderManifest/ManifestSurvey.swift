@@ -1,19 +1,16 @@
-/// A look over a manifest of no known shape, for where its icons may be: one pass, in bounded
-/// memory and time, of which only places and counts are kept.
+/// Finds the places of icons in a manifest of no known shape, in one pass and in bounded memory and
+/// time. Only places and counts are kept.
 struct ManifestSurvey {
-    /// Nothing deeper is looked at.
     private static let mostDepth = 12
-    /// So many places are told apart.
     static let mostPlaces = 4_096
-    /// How many bytes of the manifest are looked at: what follows is like them.
+    /// The number of bytes that are surveyed. The rest of the manifest is similar.
     private static let mostBytes = 32 << 20
 
-    /// What lies where.
     let root = SurveyedPlace()
     private let limits: ManifestLimits
     private var room = Self.mostPlaces
 
-    /// Looks over what a source has. What is broken, or ends early, is looked over up to there.
+    /// Surveys a source. A broken or cut one is surveyed up to there.
     init(of source: ManifestSource, limits: ManifestLimits) {
         self.limits = limits
         try? survey(source)
@@ -22,23 +19,14 @@ struct ManifestSurvey {
     private struct Enough: Error {}
 
     private mutating func survey(_ source: ManifestSource) throws {
-        var window = ByteWindow(try source.open())
-        _ = try window.peek()
-        if Inflater.isGzip(window.unread) {
-            window = ByteWindow(try ByteInput(unpacking: window, limits: limits))
-        }
-        switch try ManifestFormat(of: window) {
+        let (format, window) = try ManifestFormat.open(source.open(), limits: limits)
+        switch format {
         case .urlList: return
         case .xmlPlist:
-            let reader = try PlistReader(window, limits: limits)
-            let cursor = PlistCursor(reader: reader, limits: limits)
-            guard try cursor.nextChild(), !reader.isEmpty, try cursor.nextChild() else { return }
-            try survey(cursor, at: root, depth: 1)
+            let cursor = try PlistCursor(window, limits: limits)
+            if try cursor.begin() { try survey(cursor, at: root, depth: 1) }
         case .binaryPlist:
-            let bytes = try BinaryPlistBytes(window, limits: limits)
-            let cursor = BinaryPlistCursor(
-                try BinaryPlist(bytes), limits: limits, name: window.input.name)
-            try survey(cursor, at: root, depth: 1)
+            try survey(BinaryPlistCursor(window, limits: limits), at: root, depth: 1)
         case .json, .jsonLines:
             let cursor = JSONCursor(window, limits: limits)
             // In JSON Lines more than one.
@@ -76,9 +64,8 @@ struct ManifestSurvey {
 }
 
 extension ManifestSurvey {
-    /// So much is kept of a source that is read only once.
+    /// The number of bytes that are kept of a source that is read only once.
     static let mostKept = 1 << 20
-    /// So many places are tried, and so many suggested.
     private static let mostTried = 8
     private static let mostSuggested = 3
 
@@ -123,15 +110,14 @@ extension ManifestSurvey {
         return nil
     }
 
-    /// What reading a manifest by some rules gives.
     private struct Trial {
-        /// How many entries have an icon, and of how many the first one is relative to nothing.
+        /// The number of entries with an icon, and of those whose first icon is relative to
+        /// nothing.
         private(set) var found = 0
         private(set) var relative = 0
         private var failed = 0
         private var seen = 0
         private var isBroken = false
-        /// Whether there may be more than was looked at.
         var isCut: Bool { seen == ManifestSuggestion.mostEntries }
 
         private struct Enough: Error {}
@@ -163,13 +149,13 @@ extension ManifestSurvey {
             }
         }
 
-        /// Whether the rules fit: hardly anything there is no entry.
+        /// Whether nearly everything there is an entry.
         var isSound: Bool { !isBroken && found > 0 && failed * 10 <= found }
     }
 }
 
 extension SurveyCandidate {
-    /// What `--entries` may be for it, the shortest first; nil leaves them to the manifest's form.
+    /// The paths that `--entries` may have, the shortest first; nil if the manifest's form tells.
     fileprivate var entryPaths: [ManifestPath?] {
         guard let last = entries.last else { return [nil, ManifestPath(segments: [])] }
         let whole = ManifestPath.pasteable(entries)
@@ -178,76 +164,5 @@ extension SurveyCandidate {
         let isOneOfSeveral = [.elements, .members].contains(entries[entries.count - 2])
         let isList = last == .elements && !isOneOfSeveral
         return [isList ? ManifestPath.pasteable(entries.dropLast()) : whole].filter { $0 != nil }
-    }
-}
-
-/// Where the icons of a manifest of no known shape may be, as options that find them there.
-public struct ManifestSuggestion: Equatable, Sendable {
-    /// Where the entries are; nil if the manifest's own form tells.
-    public let entries: ManifestPath?
-    /// Where an entry's icon is.
-    public let icon: ManifestPath
-    /// Where its name is; nil if nothing looks like one.
-    public let name: ManifestPath?
-    /// How many entries have an icon there.
-    public let count: Int
-    /// Whether there may be more: no more than ``mostEntries`` were looked at, or the beginning of
-    /// a manifest that could be read only once.
-    public let isPart: Bool
-    /// Whether these are relative, and need a base URL.
-    public let isRelative: Bool
-
-    /// So many entries are looked at, with an icon or without.
-    public static let mostEntries = 100_000
-
-    /// The options, as a shell takes them.
-    public var options: String {
-        let options = [("--entries", entries), ("--icon-key", icon), ("--name-key", name)]
-        return options.compactMap { option, path in
-            path.map { "\(option) \($0.textForShell.shellQuoted)" }
-        }.joined(separator: " ")
-    }
-
-    /// Number and options in words, as a part of a sentence; safe to print.
-    var words: String {
-        (isPart ? "at least " : "")
-            + count.of("entry looks like an icon", "entries look like icons")
-            + " at \(options)\(remark)"
-    }
-
-    /// Several as the end of a message.
-    static func words(_ suggestions: [ManifestSuggestion]) -> String? {
-        guard let best = suggestions.first else { return nil }
-        return
-            ([best.words]
-            + suggestions.dropFirst().map { "\($0.count) at \($0.options)\($0.remark)" })
-            .joined(separator: "; ")
-    }
-
-    /// Whether it leads to the icons that entries have at one of some paths.
-    func isAny(of icons: [ManifestPath]) -> Bool {
-        let entries = entries?.segments ?? []
-        let whole = [entries + icon.segments, entries + [.elements] + icon.segments]
-        return icons.contains { path in
-            whole.contains { $0.suffix(path.segments.count).elementsEqual(path.segments) }
-        }
-    }
-
-    /// What the options need besides.
-    private var remark: String { isRelative ? " (relative: add --base-url)" : "" }
-}
-
-extension ManifestPath {
-    /// With the marks that need no quoting between a shell's single ones.
-    fileprivate var textForShell: String { text(quotedBy: "\"") }
-
-    /// The path if its text can be printed, pasted and read again as the same; nil otherwise.
-    static func pasteable(_ segments: [Segment]) -> ManifestPath? {
-        let path = ManifestPath(segments: segments)
-        let text = path.textForShell
-        guard text.utf8.count <= 200, text.sanitizedForTerminal.isSame(as: text),
-            (try? ManifestPath(text)) == path
-        else { return nil }
-        return path
     }
 }

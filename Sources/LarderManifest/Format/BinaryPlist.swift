@@ -7,9 +7,7 @@
 /// Foundation's `CFBinaryPList.c`. Nothing in the file is believed: every offset, count and
 /// reference is checked where it is used.
 struct BinaryPlist {
-    /// The root object.
     let root: Int
-    /// The file's size in bytes.
     var size: Int { bytes.count }
     private let bytes: BinaryPlistBytes
     private let objectCount: Int
@@ -18,7 +16,6 @@ struct BinaryPlist {
     private let offsetTable: Int
     private let budget: Budget
 
-    /// What is wrong with the file.
     struct Damage: Error {
         var code = ManifestError.Code.malformed
         let reason: String
@@ -36,19 +33,12 @@ struct BinaryPlist {
     enum Object {
         /// With the bytes that it takes.
         case scalar(ManifestValue, size: Int)
-        case string(Text)
+        /// With the size in bytes in place of the count.
+        case string(References, isUTF16: Bool)
         case array(References)
         case dictionary(keys: References, values: References)
     }
 
-    /// Where a text is, and its size in bytes.
-    struct Text {
-        fileprivate let offset: Int
-        let size: Int
-        fileprivate let isUTF16: Bool
-    }
-
-    /// A run of references to objects.
     struct References {
         fileprivate let offset: Int
         let count: Int
@@ -86,7 +76,6 @@ struct BinaryPlist {
         budget = Budget(4 * (bytes.count / referenceSize) + 1 << 18)
     }
 
-    /// The object that a reference names.
     func object(_ reference: Int) throws -> Object {
         budget.left -= 1
         guard budget.left >= 0 else {
@@ -125,10 +114,11 @@ struct BinaryPlist {
             return .scalar(.opaque("data"), size: run.count)
         case (0x5, _):
             let run = try run(reference, at: offset, low: low, unit: 1)
-            return .string(Text(offset: run.offset, size: run.count, isUTF16: false))
+            return .string(run, isUTF16: false)
         case (0x6, _):
             let run = try run(reference, at: offset, low: low, unit: 2)
-            return .string(Text(offset: run.offset, size: run.count * 2, isUTF16: true))
+            return .string(
+                References(offset: run.offset, count: run.count * 2), isUTF16: true)
         case (0x8, _):
             return .scalar(
                 .opaque("a UID"), size: try checked(reference, at: offset + 1, count: low + 1))
@@ -143,7 +133,6 @@ struct BinaryPlist {
         }
     }
 
-    /// The object named by the reference at `index`.
     func reference(_ index: Int, of references: References) throws -> Int {
         let offset = references.offset + index * referenceSize
         let reference = try bytes.unsigned(at: offset, width: referenceSize)
@@ -155,9 +144,9 @@ struct BinaryPlist {
 
     /// The text, with U+FFFD for what is not valid: bytes beyond ASCII in an ASCII string, and
     /// surrogates without a partner in a UTF-16 string.
-    func string(_ text: Text) throws -> (text: String, isValid: Bool) {
-        let run = try bytes.run(at: text.offset, count: text.size)
-        if text.isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
+    func string(_ text: References, isUTF16: Bool) throws -> (text: String, isValid: Bool) {
+        let run = try bytes.run(at: text.offset, count: text.count)
+        if isUTF16 { return String.decoding(utf16: run, isBigEndian: true) }
         guard run.allSatisfy({ $0 < 0x80 }) else {
             return (String(decoding: run.map { $0 < 0x80 ? $0 : 0xFF }, as: UTF8.self), false)
         }
@@ -214,13 +203,12 @@ struct BinaryPlist {
 /// Not mapped into memory: a file that another process truncates would end this one, and its
 /// pages would count as this process's memory.
 final class BinaryPlistBytes {
-    /// How many there are.
     let count: Int
     private let input: ByteInput
     private let blocks: UnsafeMutableRawBufferPointer
-    /// The file's block that each place of `blocks` holds; -1 for none.
+    /// The number of the block in each place of `blocks`; -1 for none.
     private let held: UnsafeMutablePointer<Int>
-    /// Where a run of bytes is put together that crosses blocks.
+    /// The buffer for bytes that cross blocks.
     private var scratch: UnsafeMutableRawBufferPointer
 
     private static let blockSize = 4 << 10
@@ -271,7 +259,6 @@ final class BinaryPlistBytes {
         return UnsafeRawBufferPointer(bytes)
     }
 
-    /// The big-endian number of up to eight bytes at `offset`.
     func unsigned(at offset: Int, width: Int) throws -> UInt64 {
         try run(at: offset, count: width).reduce(0) { $0 << 8 | UInt64($1) }
     }

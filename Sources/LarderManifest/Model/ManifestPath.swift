@@ -29,7 +29,6 @@ public struct ManifestPath: Equatable, Sendable {
             }
         }
 
-        /// By bytes, as they are compared.
         func hash(into hasher: inout Hasher) {
             switch self {
             case .elements: hasher.combine(0)
@@ -137,7 +136,6 @@ extension ManifestPath: CustomStringConvertible {
     /// The path without a leading `$`; `@` if it has no segments.
     public var description: String { text(quotedBy: "'") }
 
-    /// The same with either kind of quotation marks.
     func text(quotedBy mark: String) -> String {
         var text = ""
         for segment in segments {
@@ -176,7 +174,6 @@ extension String {
     }
 }
 
-/// A value that a path has led to.
 struct PathMatch {
     let value: ManifestValue
     /// The members of the dictionary that holds it, or that holds its array.
